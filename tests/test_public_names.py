@@ -84,6 +84,11 @@ INTERNAL = {
         "geodp.privacy.hash_chain.HashChain",
         "geodp.table.source.Outside",
     ),
+    "how the command line asks for several differences at once: a method for one is public": (
+        "geodp.features.flows.comparison.Compared",
+        "geodp.features.flows.comparison.Side",
+        "geodp.features.flows.comparison.Simulation",
+    ),
     "a form that many types have, each public by itself or somebody else's": (
         "geodp.features.plan.simulation.Simulated",
         "geodp.io.folder.kinds.PublicCard",

@@ -88,7 +88,7 @@ FLOORS = {
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
-    "features/flows": f"features/flows features/explain {CORE}",
+    "features/flows": f"features/flows features/explain features/select {CORE}",
     "features/flows/kernels": "kernels",
     "features/households": f"features/households features/explain {CORE}",
     "features/households/kernels": "kernels",
@@ -147,7 +147,7 @@ OUTSIDE = {
     "scipy": (
         "",
         "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "
-        "io/write/export",
+        "io/write/export io/verify/formats",
     ),
     "PIL": ("", "io/write/drawing"),
     "fpdf": ("", "io/write/drawing"),

@@ -14,7 +14,7 @@ from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, show_number
 from geodp.features.amounts.streams import AmountTable
-from geodp.features.select.quantiles import Quantile
+from geodp.features.select.quantiles import ROUND, Quantile, count_at
 from geodp.features.select.question import Question
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
@@ -29,9 +29,6 @@ from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
-
-MANTISSAS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
-"""First digits of the candidates of every power of ten: a logarithmic scale of round numbers."""
 
 AXIS = "amount"
 
@@ -197,9 +194,8 @@ def prepare_choice(
     request : Request
     """
     labels = [show_number(exact(one, "candidates")) for one in uppers]
-    grid = Grid.regular((1, 1)).with_attribute(AXIS, labels)
     numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
-    counts = CountTable.from_keys(grid, np.arange(numbers.size, dtype=np.uint64), numbers)
+    counts = count_at(AXIS, labels, numbers)
     return prepare_question(table, counts, QuantileOfAmounts(q, AXIS), request)
 
 
@@ -229,7 +225,7 @@ def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> lis
     given = [exact(one, "candidates") for one in candidates]
     if not given and lowest is not None and highest is not None:
         ends = exact(lowest, "lowest"), exact(highest, "highest")
-        scale = [exact(f"{m}e{p}", "candidates") for p in range(-9, 19) for m in MANTISSAS]
+        scale = [exact(f"{m}e{p}", "candidates") for p in range(-9, 19) for m in ROUND]
         given = [one for one in scale if ends[0] <= one <= ends[1]]
     if len(given) < 2 or sorted({*given}) != given:
         raise UsageError(

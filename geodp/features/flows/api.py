@@ -1,6 +1,7 @@
 """Flows between zones, as ``geodp.flows``."""
 
 from geodp.features.flows.card import FlowsCard
+from geodp.features.flows.choice import TripsChoice, choose_trips
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.plan import PlannedFlows, plan
 from geodp.features.flows.publish import publish
@@ -14,6 +15,8 @@ __all__ = [
     "Flows",
     "FlowsCard",
     "PlannedFlows",
+    "TripsChoice",
+    "choose_trips",
     "plan",
     "publish",
     "read_pings",

@@ -39,6 +39,17 @@ PAGE: Mapping[str, str] = {
     "place_within": "within the place",
     "place_none": "no trips are released",
     "place_map": "Map of the largest flows of {place}.",
+    "heading_labels": "Flows of a place by {names}",
+    "labels_choose": "Show trips of",
+    "labels_help": "Choose a label, and then one of the {n} places with the most trips: its map "
+    "and its tables show its trips of this label. The bars show all labels, each with a line for "
+    "its interval; pale bars are smaller than half of it.",
+    "labels_help_one": "Choose a label: the map and the tables show trips of this label. The bars "
+    "show all labels, each with a line for its interval; pale bars are smaller than half of it.",
+    "labels_blocks": "Labels of trips were counted in blocks of {side} × {side} zones. Of smaller "
+    "places they are estimated from these, and their intervals are wide.",
+    "labels_heading": "{attribute}: {label}",
+    "labels_bars": "Trips out of {place} (left) and into it (right), by {attribute}",
     "figures": "{count} ({low} to {high})",
     "below": "fewer than {limit}",
     "heading_maps": "Where trips begin and end",

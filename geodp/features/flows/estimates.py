@@ -103,6 +103,42 @@ class ListedPairs:
 
 
 @dataclass(frozen=True, eq=False)
+class SimulatedSums:
+    """Released trips of groups of pairs of regions, and simulated errors of them.
+
+    Attributes
+    ----------
+    count : tuple of int
+    errors : float64[simulations, groups]
+    noise : tuple of float
+        Least standard errors.
+    """
+
+    count: tuple[int, ...]
+    errors: FloatArray = field(repr=False)
+    noise: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls, pairs: Sequence[RegionPair], errors: FloatArray, ends: Sequence[int]
+    ) -> SimulatedSums:
+        """Sum pairs of regions by group; ``ends``: of all groups but the last."""
+        groups = _split(pairs, ends)
+        return cls(
+            tuple(sum(one.count for one in group) for group in groups),
+            np.stack([one.sum(axis=1) for one in np.split(errors, ends, axis=1)], axis=1),
+            tuple(sqrt(sum(one.noise**2 for one in group)) for group in groups),
+        )
+
+    def estimate(self, repeated: int) -> list[Estimate]:
+        """Estimate the trips of each group; ``repeated``: most trips of a unit."""
+        return [
+            make_estimate(count, error, repeated, noise)
+            for count, error, noise in zip(self.count, self.errors.T, self.noise, strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
 class FlowEstimator:
     """A released map of flows, ready to be estimated.
 
@@ -142,58 +178,86 @@ class FlowEstimator:
         seed: int,
     ) -> list[Estimate]:
         """Estimate the trips of groups of pairs of regions, which share no pair of zones."""
-        chosen = choose_labels(self.plan.attributes, labels)
+        return self.estimate_sets(groups, [labels], simulations, seed)[0]
+
+    def estimate_sets(
+        self,
+        groups: Sequence[Sequence[tuple[Any, Any]]],
+        sets: Sequence[Mapping[str, Any]],
+        simulations: int,
+        seed: int,
+    ) -> list[list[Estimate]]:
+        """Estimate groups of pairs of regions for several sets of labels, one list a set.
+
+        All are estimated from the same simulated releases, as if each were asked for alone.
+        """
+        simulated = self.simulate_sets(groups, sets, simulations, seed)
+        return [one.estimate(self.repeated) for one in simulated]
+
+    def simulate_sets(
+        self,
+        groups: Sequence[Sequence[tuple[Any, Any]]],
+        sets: Sequence[Mapping[str, Any]],
+        simulations: int,
+        seed: int,
+    ) -> list[SimulatedSums]:
+        """Simulate errors of groups of pairs of regions for several sets of labels."""
+        chosen = [self.choose(labels) for labels in sets]
         if not isinstance(simulations, int) or simulations < LEAST_SIMULATIONS:
             raise UsageError(
                 f"simulations must be a whole number of at least {LEAST_SIMULATIONS}.",
                 code="flows-simulations-few",
             )
+        if not groups:
+            return [SimulatedSums((), np.empty((simulations, 0)), ())] * len(sets)
         fitted = self.fit()
         regions = [one for group in groups for one in group]
         pairs = [self.match(fitted, *one) for one in regions]
         errors = self.simulate(fitted, pairs, simulations, seed)
-        if not chosen.all():
-            pairs, errors = self._by_label(regions, chosen, (pairs, errors), seed)
-        ends = np.cumsum([len(group) for group in groups])[:-1]
-        return [
-            make_estimate(
-                sum(one.count for one in group),
-                error.sum(axis=0),
-                self.repeated,
-                sqrt(sum(one.noise**2 for one in group)),
-            )
-            for group, error in zip(
-                _split(pairs, ends.tolist()), np.split(errors.T, ends), strict=True
-            )
-        ]
+        some = [at for at, one in enumerate(chosen) if not one.all()]
+        found = [(pairs, errors)] * len(chosen)
+        if some:
+            by_label = self._by_label(regions, [chosen[at] for at in some], (pairs, errors), seed)
+            for at, one in zip(some, by_label, strict=True):
+                found[at] = one
+        ends = np.cumsum([len(group) for group in groups])[:-1].tolist()
+        return [SimulatedSums.of(*one, ends) for one in found]
+
+    def choose(self, labels: Mapping[str, Any]) -> BoolArray:
+        """Return which combinations of labels are chosen; see :func:`choose_labels`."""
+        return choose_labels(self.plan.attributes, labels)
 
     def _by_label(
         self,
         regions: Sequence[tuple[Any, Any]],
-        chosen: BoolArray,
+        chosen: Sequence[BoolArray],
         whole: tuple[list[RegionPair], FloatArray],
         seed: int,
-    ) -> tuple[list[RegionPair], FloatArray]:
-        """Return pairs of regions, and simulated errors, of some labels.
+    ) -> list[tuple[list[RegionPair], FloatArray]]:
+        """Return pairs of regions, and simulated errors, of sets of labels.
 
         ``whole``: those of all labels, whose errors are shared by label.
         """
         pairs, errors = whole
         listed = self._listed
-        if not listed.count.size:
-            return pairs, errors
+        if not (listed.count.size and pairs):
+            return [whole] * len(chosen)
         start, end = listed.origin, listed.destination
         flows = LabelledFlows((start, end), listed.label, listed.count)
         zones = self.plan.zones
         inside = [(find_zones(zones, one), find_zones(zones, other)) for one, other in regions]
-        estimator = LabelEstimator(self.plan, flows, self.labels, chosen)
+        estimator = LabelEstimator(self.plan, flows, self.labels, np.stack(chosen))
         extra = [draw_normal(seed, one, len(errors), LABELS) for one in pairs]
         parts, apart = estimator.estimate(inside, extra, seed)
-        pairs = [
-            replace(one, count=part.count, noise=one.noise * part.share)
-            for one, part in zip(pairs, parts, strict=True)
-        ]
-        return pairs, errors * [one.share for one in parts] + apart
+        found = []
+        for at, of_set in enumerate(apart):
+            share = [float(one.share[at]) for one in parts]
+            labelled = [
+                replace(one, count=int(part.count[at]), noise=one.noise * each)
+                for one, part, each in zip(pairs, parts, share, strict=True)
+            ]
+            found.append((labelled, errors * share + of_set))
+        return found
 
     def fit(self) -> FittedPairs:
         """Fit the expected flows between blocks again, from what is released."""

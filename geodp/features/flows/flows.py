@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from geodp import __version__
+from geodp.accuracy.difference import Difference
 from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
 from geodp.features.flows.card import (
@@ -23,6 +24,14 @@ from geodp.features.flows.card import (
     MeasuredLabels,
     MeasuredLevel,
     StatedDecay,
+)
+from geodp.features.flows.comparison import (
+    Compared,
+    Side,
+    Simulation,
+    compare_between,
+    compare_within,
+    require_comparable,
 )
 from geodp.features.flows.design import Design, LabelDesign
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
@@ -227,6 +236,116 @@ class Flows:
         """
         return self._estimator().estimate_all([*regions], labels or {}, simulations, seed)
 
+    def estimate_sets(
+        self,
+        regions: Iterable[tuple[Any, Any]],
+        sets: Sequence[Mapping[str, Any]],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+    ) -> list[list[Estimate]]:
+        """Estimate pairs of regions for several sets of labels, such as all hours.
+
+        Parameters
+        ----------
+        regions : iterable of pairs
+            As for :meth:`estimate_all`.
+        sets : sequence of mapping
+            Each a label, or several, by attribute: ``[{"hour": 7}, {"hour": 8}]``; an empty one
+            is for all.
+        simulations, seed : int
+            See :meth:`estimate`.
+
+        Returns
+        -------
+        list of list of Estimate
+            Those of the first set for every pair of regions, and so on: the same as
+            :meth:`estimate_all` returns for each set, in the time of one.
+        """
+        groups = [[one] for one in regions]
+        return self._estimator().estimate_sets(groups, sets, simulations, seed)
+
+    def compare(
+        self,
+        one: tuple[Any, Any],
+        other: tuple[Any, Any] | None = None,
+        labels: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] = (None, None),
+        *,
+        release: Flows | None = None,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+    ) -> Difference:
+        """Estimate by how much a second flow differs from a first, or a later release from this.
+
+        Parameters
+        ----------
+        one : (region, region)
+            Regions of origins and of destinations, each as for :meth:`estimate`.
+        other : (region, region), optional
+            Those of the second flow; default: ``one``.
+        labels : (mapping, mapping)
+            A label, or several, by attribute, of either flow: ``({"hour": 8}, {"hour": 18})``.
+        release : Flows, optional
+            Release of the second flow, in which as many trips of as long periods are counted;
+            default: this one.
+        simulations, seed : int
+            See :meth:`estimate`.
+
+        Returns
+        -------
+        Difference
+            The second flow less the first, with a 95 % interval. Where ``is_certain`` is False,
+            noise and model do not tell the two apart.
+
+        Raises
+        ------
+        UsageError
+            Flows of this release that have common ones; or the same release twice, or one in which
+            another unit is protected or other numbers of trips are counted.
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> key = np.random.default_rng(0).integers(0, 1 << 16, 50_000).astype(np.uint64)
+        >>> trips = geodp.CountTable.from_keys(grid.pairs(), key, np.ones(50_000, np.int64))
+        >>> release = geodp.flows.publish(trips, contribution=1, epsilon=1)
+        >>> west, east = (0, 0, 4, 16), (4, 0, 16, 16)
+        >>> release.compare((west, west), (east, east)).is_certain
+        True
+        """
+        how = Simulation(simulations, seed)
+        pairs = one, one if other is None else other
+        first, second = (Side([each], some or {}) for each, some in zip(pairs, labels, strict=True))
+        if release is None:
+            return self.compare_sides(first, second, how).difference
+        return self.compare_all(release, [(first, second)], how)[0].difference
+
+    def compare_sides(self, one: Side, other: Side, how: Simulation) -> Compared:
+        """Compare two flows of this release, each of many regions; see :meth:`compare`."""
+        return compare_within(self._estimator(), one, other, how)
+
+    def compare_all(
+        self, release: Flows, sides: Sequence[tuple[Side, Side]], how: Simulation
+    ) -> list[Compared]:
+        """Compare many flows with those of another release; see :meth:`compare`."""
+        require_comparable(
+            (self.index.guarantee, release.index.guarantee),
+            (self.flows.table, release.flows.table),
+        )
+        return compare_between((self._estimator(), release._estimator()), sides, how)
+
+    def estimate_groups(
+        self,
+        groups: Sequence[Sequence[tuple[Any, Any]]],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
+    ) -> list[Estimate]:
+        """Estimate sums of pairs of regions that have no common flows; see :meth:`estimate_all`."""
+        return self._estimator().estimate_sums(groups, labels or {}, simulations, seed)
+
     def estimate_across(
         self,
         line: Any,
@@ -287,7 +406,7 @@ class Flows:
             left, right = divide_zones(self.origins.grid, line)
             there, back = (left, right), (right, left)
             groups += [[there], [back], [there, back]]
-        found = self._estimator().estimate_sums(groups, labels or {}, simulations, seed)
+        found = self.estimate_groups(groups, simulations=simulations, seed=seed, labels=labels)
         return [Crossing(*found[at : at + 3]) for at in range(0, len(found), 3)]
 
     def _estimator(self) -> FlowEstimator:

@@ -27,6 +27,10 @@ BoolArray = NDArray[np.bool_]
 Ends: TypeAlias = tuple[BoolArray, BoolArray]
 """Which zones lie in a region of origins, and in one of destinations: bool[zones] each."""
 
+Portion: TypeAlias = tuple[IntArray, FloatArray]
+"""Pairs of blocks with trips between two regions, int64[n], and the shares of their trips that are,
+float64[n]."""
+
 LEAST_FACTOR = 0.05
 """Least factor by which trips of a cell by label may differ from what is expected of them."""
 
@@ -59,26 +63,23 @@ class LabelledFlows:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledPart:
-    """Flows of some labels between two regions.
+class LabelledParts:
+    """Flows between two regions, by sets of labels.
 
     Attributes
     ----------
-    count : int
+    count : int64[sets]
         Released trips.
-    share : float
+    share : float64[sets]
         Their share of the trips of all labels.
-    portion : float64[pairs]
-        Share of each pair of blocks that is between the regions.
-    within : float
+    within : float64[sets]
         Variance of the true trips, given those between the blocks: of which trips are in the
         regions, and of how the labels of parts of blocks differ.
     """
 
-    count: int
-    share: float
-    portion: FloatArray = field(repr=False)
-    within: float
+    count: IntArray
+    share: FloatArray
+    within: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +92,8 @@ class LabelEstimator:
     flows : LabelledFlows
         At least one.
     streams : sequence of NoisyLabels
-    chosen : bool[labels]
-        Labels whose flows are estimated.
+    chosen : bool[sets, labels]
+        Sets of labels whose flows are estimated.
     """
 
     plan: Plan
@@ -102,7 +103,7 @@ class LabelEstimator:
 
     def estimate(
         self, regions: Sequence[Ends], extra: Sequence[FloatArray], seed: int
-    ) -> tuple[list[LabelledPart], FloatArray]:
+    ) -> tuple[list[LabelledParts], FloatArray]:
         """Simulate errors of flows by label, given the flows of all labels.
 
         Parameters
@@ -115,23 +116,27 @@ class LabelEstimator:
 
         Returns
         -------
-        parts : list of LabelledPart
-        errors : float64[simulations, regions]
+        parts : list of LabelledParts
+        errors : float64[sets, simulations, regions]
         """
         listed = (*self.flows.zones, self.flows.count)
         blocks = LabelledBlocks.of(self.plan.zones, listed, self.streams)
         model = fit_labels(blocks.trips.astype(np.float64), blocks.cells, self.streams)
         expected = model.expect()
-        parts = [self._match(blocks, expected, some) for some in regions]
+        trips = self._sum_sets(expected)
+        portions = self._find_portions(blocks, regions)
+        parts = [self._match(blocks, trips, *one) for one in zip(portions, regions, strict=True)]
         simulations = extra[0].size if extra else 0
-        errors = np.empty((simulations, len(parts)))
+        errors = np.empty((len(self.chosen), simulations, len(parts)))
         for number in range(simulations):
             random = np.random.default_rng([seed, number, BY_LABEL])
             truth = self._draw_truth(model, expected, random)
             again = fit_labels(model.trips, blocks.cells, self._measure(blocks, truth, random))
-            apart = (again.expect() - truth)[:, self.chosen].sum(axis=1)
-            for at, one in enumerate(parts):
-                errors[number, at] = one.portion @ apart + sqrt(one.within) * extra[at][number]
+            apart = self._sum_sets(again.expect() - truth)
+            for place, (at, part) in enumerate(portions):
+                errors[:, number, place] = part @ apart[at]
+        for place, one in enumerate(parts):
+            errors[:, :, place] += np.sqrt(one.within)[:, None] * extra[place]
         return parts, errors
 
     @property
@@ -139,40 +144,69 @@ class LabelEstimator:
         """Most trips of a unit, which may all have one label."""
         return self.plan.whole.contribution
 
-    def _match(self, blocks: LabelledBlocks, expected: FloatArray, regions: Ends) -> LabelledPart:
-        """Find what two regions share with pairs of blocks."""
+    def _sum_sets(self, trips: FloatArray) -> FloatArray:
+        """Sum trips by label float64[n, labels] over each set of labels: float64[n, sets]."""
+        return trips @ self.chosen.T.astype(np.float64)
+
+    def _find_portions(self, blocks: LabelledBlocks, regions: Sequence[Ends]) -> list[Portion]:
+        """Return the share of each pair of blocks that is between regions."""
+        count, (start, end) = self.flows.count[blocks.order], self.flows.zones
+        start, end = start[blocks.order], end[blocks.order]
+        pair = np.repeat(np.arange(blocks.trips.size), np.diff(blocks.first))
+        portions = []
+        for origin, destination in regions:
+            some = origin[start] & destination[end]
+            at, place = np.unique(pair[some], return_inverse=True)
+            inside = np.zeros(at.size, np.int64)
+            np.add.at(inside, place, count[some])
+            portions.append((at, inside / blocks.trips[at]))
+        return portions
+
+    def _match(
+        self, blocks: LabelledBlocks, trips: FloatArray, portion: Portion, regions: Ends
+    ) -> LabelledParts:
+        """Find what two regions share with pairs of blocks.
+
+        ``trips``: expected ones of each pair of blocks, float64[pairs, sets].
+        """
         count, (start, end) = self.flows.count, self.flows.zones
         some = regions[0][start] & regions[1][end]
-        inside = np.where(some, count, 0)
-        portion = np.add.reduceat(inside[blocks.order], blocks.first[:-1]) / blocks.trips
-        chosen = some & self.chosen[self.flows.label]
-        of_labels, of_all = int(count[chosen].sum()), int(inside.sum())
-        trips = expected[:, self.chosen].sum(axis=1)
+        by_label = np.zeros(self.chosen.shape[1], np.int64)
+        np.add.at(by_label, self.flows.label[some], count[some])
+        of_sets, of_all = self.chosen.astype(np.int64) @ by_label, int(by_label.sum())
         # Where no trips are released, labels are those of the whole map.
-        share = of_labels / of_all if of_all else float(trips.sum() / expected.sum())
-        within = self._repeated * float((trips * portion * (1 - portion)).sum())
+        share = of_sets / of_all if of_all else trips.sum(axis=0) / blocks.trips.sum()
+        at, part = portion
+        within = self._repeated * (trips[at] * (part * (1 - part))[:, None]).sum(axis=0)
         within += self._vary_in_blocks(blocks, trips, portion, regions)
-        return LabelledPart(of_labels, share, portion, within)
+        return LabelledParts(of_sets, share, within)
 
     def _vary_in_blocks(
-        self, blocks: LabelledBlocks, trips: FloatArray, portion: FloatArray, regions: Ends
-    ) -> float:
+        self,
+        blocks: LabelledBlocks,
+        trips: FloatArray,
+        portion: Portion,
+        regions: Ends,
+    ) -> FloatArray:
         """Return the variance of true trips as labels of a part of a block differ from the rest.
 
         No measurement tells them. The share of each zone is taken for a beta variable around that
-        of its block; see :func:`vary_parts`.
+        of its block; see :func:`vary_parts`. Returns float64[sets].
         """
-        share = trips / blocks.trips
-        error = portion * blocks.trips * np.sqrt(share * (1 - share) / (1 + CONCENTRATION))
-        zones, first = self.plan.zones, blocks.order[blocks.first[:-1]]
+        at, part = portion
+        whole = blocks.trips[at][:, None]
+        share = trips[at] / whole
+        error = part[:, None] * whole * np.sqrt(share * (1 - share) / (1 + CONCENTRATION))
+        zones, first = self.plan.zones, blocks.order[blocks.first[:-1]][at]
         of_zone = zones.blocks(min(one.side for one in self.streams)).of_zone
-        variance = 0.0
+        variance = np.zeros(len(self.chosen))
         for inside, places in zip(regions, self.flows.zones, strict=True):
             count = self.flows.count.astype(np.float64)
             of_each: FloatArray = np.bincount(places, count, zones.number).astype(np.float64)
             # A place whose labels differ has them on its way to, or from, everywhere.
-            sums = np.bincount(of_zone[places[first]], error, of_zone[-1] + 1)
-            variance += float((sums**2 * vary_parts(of_zone, of_each, inside)).sum())
+            sums = np.zeros((int(of_zone[-1]) + 1, variance.size))
+            np.add.at(sums, of_zone[places[first]], error)
+            variance += (sums**2 * vary_parts(of_zone, of_each, inside)[:, None]).sum(axis=0)
         return variance
 
     def _draw_truth(

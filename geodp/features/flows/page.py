@@ -11,6 +11,15 @@ import numpy as np
 from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
 from geodp.features.explain.page import Writer
+from geodp.features.flows.by_label import (
+    EVERYWHERE,
+    LabelChoice,
+    choose,
+    ends_of,
+    style_labels,
+    sum_by_label,
+    write_labels,
+)
 from geodp.features.flows.card import DESTINATIONS, ORIGINS
 from geodp.features.flows.drawing import ALL, INTO, OUT, Ground
 from geodp.features.flows.english import PAGE
@@ -54,6 +63,11 @@ STYLE = (
     "svg.flows{display:block;border:1px solid #6b6b70}"
     ".two td{white-space:nowrap}"
     ".faded{color:#6b6b70;font-style:italic}"
+    ".choice{border:1px solid #c9c9d0;padding:.6rem;min-width:0}"
+    ".choice>label{display:inline;font-weight:normal;padding-right:.6rem;white-space:nowrap}"
+    ".choice>input{width:auto;margin:.35rem .1rem}"
+    ".choice .named{font-weight:bold}"
+    ".choice figure{margin:.6rem 0}"
     "details{border-top:1px solid #c9c9d0;padding:.4rem 0}"
     "summary{cursor:pointer;overflow-wrap:anywhere}"
     "@media print{summary{display:block!important}}"
@@ -141,16 +155,22 @@ def write_page(
     words = {**texts.script, **name_domain(view, page)}
     found = find_places(release, places, words, (origin, destination))
     sections = []
+    style = STYLE
     if found.names:
-        chosen = _choose(found)
-        pairs = [(found.regions[a], found.regions[b]) for a, b in chosen]
-        estimates = release.estimate_all(pairs, simulations=simulations)
-        flows = dict(zip(chosen, estimates, strict=True))
+        by_label = choose(release, found.regions, [place for place, _ in found.shown])
+        flows, labelled = _estimate(release, found, by_label, simulations)
         ground = Ground.of(found.regions, np.array([one.count for one in found.out]))
         sections += [
             ("largest", _largest_section(found, flows, ground, page, limit)),
             ("places", _places_section(found, flows, ground, page, limit)),
         ]
+        if by_label is not None:
+            page["heading_labels"] = page["heading_labels"].format(
+                names=", ".join(by_label.attributes)
+            )
+            content = _labels_section(release, found, by_label, labelled, ground, page, limit)
+            sections.append(("labels", content))
+            style += style_labels(by_label)
     else:
         large = release.origins.grid.size > MAX_CELLS
         sections.append(("places", element("p", page["places_none" if large else "places_empty"])))
@@ -161,7 +181,25 @@ def write_page(
         ("files", files_section(page, release.index)),
     ]
     header = _header(release, view, page, language)
-    return write_static(view, header, sections, page, language, STYLE)
+    return write_static(view, header, sections, page, language, style)
+
+
+def _estimate(
+    release: Flows, found: Places, by_label: LabelChoice | None, simulations: int
+) -> tuple[Found, list[Found]]:
+    """Estimate the flows of a page, of all labels and of each, from the same simulated releases."""
+    chosen = dict.fromkeys(_choose(found))
+    sets = list[Mapping[str, str]]([{}])
+    if by_label is not None:
+        chosen |= dict.fromkeys(by_label.all_pairs)
+        sets += [{one.attribute: one.label} for one in by_label.labels]
+    grid = release.origins.grid
+    every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
+    regions = {EVERYWHERE: every, **dict(enumerate(found.regions))}
+    pairs = [(regions[a], regions[b]) for a, b in chosen]
+    estimates = release.estimate_sets(pairs, sets, simulations=simulations)
+    whole, *labelled = (dict(zip(chosen, one, strict=True)) for one in estimates)
+    return {pair: whole[pair] for pair in _choose(found)}, [*labelled]
 
 
 def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
@@ -278,13 +316,9 @@ def choose_side(grid: Grid) -> int:
 
 def sum_between(release: Flows, regions: Sequence[Region]) -> IntArray:
     """Sum the released trips between all pairs of regions: int64[n, n]."""
-    flows, grid = release.flows.table, release.origins.grid
-    index = flows.grid.decode(flows.key)
-    keys = [grid.encode(index[at : at + 2]) for at in (0, 2)]
-    inside = [[np.isin(key, one.key) for one in regions] for key in keys]
-    count = np.asarray(flows.count, np.int64)
-    trips = [[count[start & end].sum() for end in inside[1]] for start in inside[0]]
-    return np.array(trips, np.int64).reshape(len(regions), len(regions))
+    if not regions:
+        return np.zeros((0, 0), np.int64)
+    return np.asarray(sum_by_label(release, regions, [{}])[0])
 
 
 def _choose(found: Places) -> list[tuple[int, int]]:
@@ -360,17 +394,58 @@ def _places_section(
     return join(parts)
 
 
+def _labels_section(
+    release: Flows,
+    found: Places,
+    by_label: LabelChoice,
+    estimates: Sequence[Found],
+    ground: Ground,
+    page: Page,
+    limit: int | None,
+) -> Html:
+    """Write the flows of places by label, of which a reader chooses one."""
+    ways = dict(found.shown)
+    measured = release.index.guarantee.labels
+    assert measured is not None
+    number = len(by_label.places)
+    help_ = page["labels_help" if number > len(WAYS) else "labels_help_one"]
+    return join(
+        [
+            element("p", help_.format(n=f"{number:,}")),
+            element("p", page["labels_blocks"].format(side=measured.side), class_="small"),
+            write_labels(
+                by_label,
+                found.names,
+                estimates,
+                lambda place, flows: _describe(
+                    found, flows, ground, (place, ways[place]), page, limit
+                ),
+                lambda flows, place: _say_ends(
+                    found.names[place], ends_of(flows, place), page, limit
+                ),
+                page,
+                limit,
+            ),
+        ]
+    )
+
+
 def _summarise(found: Places, place: int, page: Page, limit: int | None) -> str:
     """Write the trips from and to a place; its name alone where they are below the limit."""
-    ends = {"out": found.out[place], "into": found.into[place]}
+    return _say_ends(found.names[place], (found.out[place], found.into[place]), page, limit)
+
+
+def _say_ends(name: str, both: tuple[Estimate, Estimate], page: Page, limit: int | None) -> str:
+    """Write the trips that begin in a place and end there; its name alone below the limit."""
+    ends = dict(zip(WAYS, both, strict=True))
     if any(is_below(one.count, limit) for one in ends.values()):
-        return page["place_few"].format(place=found.names[place])
+        return page["place_few"].format(place=name)
     fields = {
-        f"{name}{end}": text
-        for name, one in ends.items()
+        f"{way}{end}": text
+        for way, one in ends.items()
         for end, text in zip(("", "_low", "_high"), _ends(one).values(), strict=True)
     }
-    return page["place_summary"].format(place=found.names[place], **fields)
+    return page["place_summary"].format(place=name, **fields)
 
 
 def _describe(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -25,9 +26,13 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable, coalesce
+from geodp.typing import IntArray
 
 MAX_POSITIONS = 1 << 24
 """Largest number of positions along an axis, which are candidates one by one."""
+
+ROUND = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
+"""First digits of the candidates of every power of ten: a logarithmic scale of round numbers."""
 
 HALF = Fraction(1, 2)
 MISSING = "minus how many people are missing for the quantile to lie there"
@@ -184,6 +189,26 @@ def describe_position(grid: Grid, axis: int, position: int) -> Answer:
         low, high = (west, east) if axis % 2 else (south, north)
         answer |= {"from": float(low[0]), "to": float(high[0])}
     return answer
+
+
+def count_at(axis: str, labels: Sequence[str], numbers: IntArray) -> CountTable:
+    """Make a table of numbers at the candidates of a quantile, which are an axis of their own.
+
+    Parameters
+    ----------
+    axis : str
+    labels : sequence of str
+        Candidates, in order.
+    numbers : int64[n]
+        Of what lies at each of them.
+
+    Examples
+    --------
+    >>> count_at("trips", ["1", "2"], np.array([5, 7])).grid.axis_names
+    ('row', 'col', 'trips')
+    """
+    grid = Grid.regular((1, 1)).with_attribute(axis, labels)
+    return CountTable.from_keys(grid, np.arange(numbers.size, dtype=np.uint64), numbers)
 
 
 def count_along(table: CountTable, axis: int) -> NDArray[np.int64]:

@@ -36,7 +36,7 @@ def why_not(views: Sequence[View]) -> str | None:
     grid = views[0].table.grid
     if grid.plain_map is None or not grid.names.on_map:
         return "NetCDF is written of a grid of one map without attributes"
-    if prod(grid.shape) * _dtype(views).itemsize * len(views) > MAX_BYTES:
+    if prod(grid.shape) * count_type(views).itemsize * len(views) > MAX_BYTES:
         return f"NetCDF is written of up to {MAX_BYTES:,} bytes, as it is not compressed"
     return None
 
@@ -80,7 +80,7 @@ def write_counts(file: Any, views: Sequence[View], dimensions: tuple[str, ...]) 
     """Write the counts of releases on one grid, over time or of a single one."""
     tables = [view.table for view in views]
     place = tables[0].grid.places[0]
-    counts = add_variable(file, COUNT, _dtype(views), dimensions)
+    counts = add_variable(file, COUNT, count_type(views), dimensions)
     counts.long_name = views[0].counted.encode()
     counts.units = "1"
     counts.cell_methods = "area: sum"
@@ -100,7 +100,7 @@ def add_variable(file: Any, name: str, kind: np.dtype[Any], dimensions: tuple[st
     return file.createVariable(name, kind.newbyteorder(">"), dimensions)
 
 
-def _dtype(views: Sequence[View]) -> np.dtype[Any]:
+def count_type(views: Sequence[View]) -> np.dtype[Any]:
     """Return the type of counts: 32 bits if all are integers and fit."""
     tables = [view.table for view in views]
     integral = all(table.count.dtype == np.int64 for table in tables)

@@ -158,6 +158,10 @@ READ = {
         "polygons": ("flows", "--polygons", PIPE),
         "across": ("flows", "--across", PIPE),
     },
+    "flows compare": {
+        "polygons": ("flows", "--polygons", PIPE),
+        "across": ("flows", "--across", PIPE),
+    },
     "flows report": {"places": ("flows", "--places", PIPE, "--output", "x.html")},
     "flows plan": {
         "mask": (*MESH, "--trips", "1", "--mask", PIPE, "--mask-source", "s"),

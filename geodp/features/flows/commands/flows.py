@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
+from geodp.cli.commands.sql import locate_records, query_options
+from geodp.cli.comparing import mark_below
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import grid_of, is_input, open_labels, read_attributes, sha256
@@ -38,6 +41,7 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.accuracy.interval import Estimate
+    from geodp.features.flows.comparison import Compared
     from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
     from geodp.features.flows.plan import PlannedFlows
@@ -292,6 +296,7 @@ def flows() -> None:
         --person id --trips 10 --epsilon 1 --output out
     geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
     geodp flows estimate out --from 5339 --to 5340
+    geodp flows compare out-2019 out-2023 --from 5339 --to 5340
     geodp flows report out --output out.html
     """
 
@@ -411,44 +416,55 @@ def _show_labels(one: PlannedFlows) -> str:
     return f"; by label {side}, pairs {of_pairs}: {one.label_error:,.3g}"
 
 
+_FLOWS = (
+    option(
+        "--from",
+        "origins",
+        group="Options",
+        everyday=True,
+        multiple=True,
+        metavar="AREA",
+        help="Code of an area or of a zone from which trips begin; repeatable, together with --to.",
+    ),
+    option(
+        "--to",
+        "destinations",
+        group="Options",
+        everyday=True,
+        multiple=True,
+        metavar="AREA",
+        help="Code of the area in which they end.",
+    ),
+    polygons_option("--polygons"),
+    POLYGON_NAME,
+    option(
+        "--across",
+        group="Domain",
+        type=click.Path(path_type=Path),
+        help="File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, "
+        "FlatGeobuf or GeoParquet. Each divides the map in two.",
+    ),
+    option(
+        "--label",
+        "labels",
+        group="Options",
+        multiple=True,
+        metavar="NAME=LABEL",
+        help="Estimate trips with this label: hour=8; repeatable. Several labels of one attribute "
+        "are added up.",
+    ),
+)
+"""Options that say which flows are estimated."""
+
+
+def flow_options(command: Command) -> Command:
+    """Add the options that say which flows are estimated to a command."""
+    return add_options(command, _FLOWS)
+
+
 @flows.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@option(
-    "--from",
-    "origins",
-    group="Options",
-    everyday=True,
-    multiple=True,
-    metavar="AREA",
-    help="Code of an area or of a zone from which trips begin; repeatable, together with --to.",
-)
-@option(
-    "--to",
-    "destinations",
-    group="Options",
-    everyday=True,
-    multiple=True,
-    metavar="AREA",
-    help="Code of the area in which they end.",
-)
-@polygons_option("--polygons")
-@POLYGON_NAME
-@option(
-    "--across",
-    group="Domain",
-    type=click.Path(path_type=Path),
-    help="File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
-    "or GeoParquet. Each divides the map in two.",
-)
-@option(
-    "--label",
-    "labels",
-    group="Options",
-    multiple=True,
-    metavar="NAME=LABEL",
-    help="Estimate trips with this label: hour=8; repeatable. Several labels of one attribute are "
-    "added up.",
-)
+@flow_options
 @simulations_option
 @option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
@@ -501,18 +517,29 @@ Row = tuple[str, str, "Estimate"]
 
 def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
     """Estimate what is asked for."""
-    grid, simulations = release.origins.grid, options["simulations"]
-    labels = _read_wanted(options["labels"])
-    if options["across"] is not None:
-        from geodp.features.flows.screenlines import read_lines
+    simulations, labels = options["simulations"], _read_wanted(options["labels"])
+    asked = _list_groups(release, options)
+    found = release.estimate_groups(
+        [group for _, _, group in asked], simulations=simulations, labels=labels
+    )
+    return [(start, end, one) for (start, end, _), one in zip(asked, found, strict=True)]
 
-        lines = read_lines(options["across"], grid)
-        found = release.estimate_screenlines(lines.values(), simulations=simulations, labels=labels)
-        rows: list[Row] = []
-        for name, one in zip(lines, found, strict=True):
-            left, right = f"{name}: left", f"{name}: right"
-            rows += [(left, right, one.there), (right, left, one.back)]
-            rows.append((f"{name}: either side", f"{name}: the other", one.both))
+
+def _list_groups(
+    release: Flows, options: Mapping[str, Any]
+) -> list[tuple[str, str, list[tuple[Any, Any]]]]:
+    """List the flows that are asked for: names of both ends, and pairs of regions."""
+    grid = release.origins.grid
+    if options["across"] is not None:
+        from geodp.features.flows.screenlines import divide_zones, read_lines
+
+        rows = []
+        for name, line in read_lines(options["across"], grid).items():
+            left, right = divide_zones(grid, line)
+            there, back = (left, right), (right, left)
+            ends = f"{name}: left", f"{name}: right"
+            rows += [(*ends, [there]), (*ends[::-1], [back])]
+            rows.append((f"{name}: either side", f"{name}: the other", [there, back]))
         return rows
     names = [*zip(options["origins"], options["destinations"], strict=True)]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}
@@ -525,9 +552,7 @@ def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
             "are.",
             code="flows-polygons-many",
         )
-    pairs = [(regions[start], regions[end]) for start, end in names]
-    estimates = release.estimate_all(pairs, simulations=simulations, labels=labels)
-    return [(*pair, one) for pair, one in zip(names, estimates, strict=True)]
+    return [(start, end, [(regions[start], regions[end])]) for start, end in names]
 
 
 def _read_wanted(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -566,6 +591,85 @@ def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
         count = show_count(one.count, limit)
         lines.append(f"{start:<{width}}  {end:<{width}}  {count:>12}  {interval:>25}")
     return lines
+
+
+@flows.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@flow_options
+@simulations_option
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def compare(**options: Any) -> None:
+    """Compare two flows of a release, or the same flows in two RELEASES; costs no budget.
+
+    \b
+    geodp flows compare out --from 5339 --to 5340 --from 5340 --to 5339
+    geodp flows compare out-2019 out-2023 --from 5339 --to 5340
+    geodp flows compare out-2019 out-2023 --across river.geojson
+
+    Differences of trips, the second less the first, have 95 % intervals; a star marks those that
+    noise and model do not explain. In both releases the same unit must be protected, and as many
+    trips of each counted.
+    """
+    require_named(options)
+    _require_what(options)
+    releases = [_open(path) for path in options["releases"]]
+    with report_progress():
+        rows = _compare(releases, options)
+    limits = [one.flows.card().display_below for one in releases]
+    # A difference would reveal the trips that a limit of display hides.
+    below = [_is_hidden(one, limits) for _, one in rows]
+    if options["as_json"]:
+        document = [
+            {"name": name, **asdict(one.difference), **mark_below(hidden, limits)}
+            for (name, one), hidden in zip(rows, below, strict=True)
+        ]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    width = max(len("flows"), *(len(name) for name, _ in rows))
+    click.echo(f"{'flows':<{width}}  {'difference':>12}  {'95 % interval':>25}")
+    for (name, one), hidden in zip(rows, below, strict=True):
+        click.echo(f"{name:<{width}}  {_show_difference(one, hidden)}")
+
+
+def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tuple[str, Compared]]:
+    """Compare what is asked for; UsageError for other numbers of releases or of flows."""
+    from geodp.features.flows.comparison import Side, Simulation
+
+    asked = _list_groups(releases[0], options)
+    if len(releases) > 2 or (len(releases) == 1 and len(asked) != 2):
+        raise UsageError(
+            "Compare exactly two flows of one release (--from and --to, twice), or the same flows "
+            "in two releases.",
+            code="flows-compare-two",
+        )
+    labels, how = _read_wanted(options["labels"]), Simulation(options["simulations"])
+    sides = [Side(group, labels) for _, _, group in asked]
+    names = [f"{start} to {end}" for start, end, _ in asked]
+    if len(releases) == 1:
+        return [(" - ".join(names[::-1]), releases[0].compare_sides(sides[0], sides[1], how))]
+    first, second = releases
+    if first.origins.grid != second.origins.grid:
+        raise UsageError("The two releases have different grids.", code="compare-grids")
+    found = first.compare_all(second, [(one, one) for one in sides], how)
+    return [*zip(names, found, strict=True)]
+
+
+def _is_hidden(one: Compared, limits: Sequence[int | None]) -> bool:
+    """Return whether an office's limit of display hides one of two compared flows."""
+    from geodp.table.display import is_below
+
+    return any(is_below(each.count, limit) for each in one[:2] for limit in limits)
+
+
+def _show_difference(one: Compared, hidden: bool) -> str:
+    """Show a difference with its interval, rounded outwards."""
+    if hidden:
+        return f"{'-':>12}  {'-':>25}"
+    apart = one.difference
+    ends = f"{math.floor(apart.low):+,} to {math.ceil(apart.high):+,}"
+    return f"{apart.value:>+12,}  {ends:>25}{'  *' if apart.is_certain else ''}"
 
 
 @flows.command(cls=StrictCommand, no_args_is_help=True)
@@ -623,6 +727,88 @@ def report(release: Path, output: Path, **options: Any) -> None:
             destination=options["ends"],
             simulations=options["simulations"],
         ),
+    )
+
+
+@flows.command(cls=GridCommand, no_args_is_help=True)
+@query_options
+@option(
+    "--points",
+    group="Input",
+    nargs=2,
+    default=("from_lon", "from_lat"),
+    show_default=True,
+    help="Columns of x and y of where a trip begins, in the grid's CRS.",
+)
+@option(
+    "--points-to",
+    "to",
+    group="Input",
+    nargs=2,
+    default=("to_lon", "to_lat"),
+    show_default=True,
+    help="Columns of x and y of where it ends.",
+)
+@option(
+    "--table",
+    group="Input",
+    default="trips",
+    show_default=True,
+    help="Table expression for the trips, inserted as it is.",
+)
+@option(
+    "--person",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of person ids. Trips without one are left out.",
+)
+@option(
+    "--trips",
+    group="Privacy",
+    everyday=True,
+    required=True,
+    type=click.IntRange(1),
+    help="Most trips that are kept of a person, chosen by a hash of the person's own trips. The "
+    "noise grows with it.",
+)
+@option(
+    "--per-pair",
+    group="Privacy",
+    type=click.IntRange(1),
+    help="Most trips that are kept of a person between two zones.  [default: --trips]",
+)
+def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
+    """Print an SQL query that bounds the trips of persons, and counts them by pair of zones.
+
+    \b
+    geodp flows sql --grid jis:basic --engine duckdb --person id --trips 10 > flows.sql
+
+    Which trips are kept depends on the person's own rows and a secret in the query alone: keep the
+    query as you keep the data. The result is a confidential table with the columns origin,
+    destination and geodp_records; a comment in the query shows how to publish it.
+    """
+    from geodp.features.flows.query import FlowQuery, draw_secret
+    from geodp.grid.codes.sql import RECORDS
+
+    place, records = locate_records(spec, bounds, options["table"], points)
+    trips, to = options["trips"], options["to"]
+    query = FlowQuery(
+        **records,
+        to=to,
+        person=options["person"],
+        trips=trips,
+        per_pair=options["per_pair"] or trips,
+        secret=draw_secret(),
+    )
+    written = query.write(engine)
+    edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
+    click.echo(
+        f"-- {', '.join((*points, to[0]))} and {to[1]} are coordinates in {place.crs}; trips with "
+        "an end outside the domain, or without a person, are left out.\n"
+        f"-- Then: geodp flows publish flows.parquet --grid {spec} --bounds {edges} --from origin "
+        f"--to destination --value {RECORDS} --contribution {trips} ...\n{written}"
     )
 
 

@@ -90,6 +90,28 @@ class TripBound:
         return np.asarray(key[best[place < self._trips]], np.uint64)
 
 
+def trips_of_units(names: pa.Array, key: KeyArray, of_pair: int) -> IntArray:
+    """Return the numbers of trips of all units that have any: int64[units].
+
+    Parameters
+    ----------
+    names : texts [n]
+        Units of trips; all trips of each are here.
+    key : uint64[n]
+        Pairs of the trips.
+    of_pair : int
+        Most trips of a unit between two zones that count.
+    """
+    person = names.dictionary_encode().indices.to_numpy().astype(np.int64)
+    order = np.lexsort((key, person))
+    person, key = person[order], key[order]
+    new = np.append(True, (person[1:] != person[:-1]) | (key[1:] != key[:-1]))[: person.size]
+    start = np.flatnonzero(new)
+    found = np.zeros(person.size, np.int64)
+    np.add.at(found, person[start], np.minimum(np.diff(np.append(start, person.size)), of_pair))
+    return found[found > 0]
+
+
 def number_runs(new: NDArray[np.bool_]) -> IntArray:
     """Count the items of each run from 0: int64[n + 1]; ``new``: where item i + 1 begins one."""
     starts = np.flatnonzero(np.append(True, new))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.land import count_as_other, find_land
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.read.rows.input_files import FilePath
+from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside
 from geodp.privacy.key import NoiseKey
-from geodp.typing import IntArray
+from geodp.typing import IntArray, KeyArray
 
 Place: TypeAlias = str | tuple[str, str]
 """A column of codes; or a pair of columns: row and column on a grid that lies nowhere, otherwise y
@@ -119,6 +122,27 @@ class RowReader:
         if self.other is not None:
             return OTHER_FACT.format(other=self.other)
         return inside if self.outside in (None, "error") else dropped
+
+    def require_units(self) -> str:
+        """Return the protected unit; UsageError for columns that do not go together."""
+        raise NotImplementedError
+
+    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
+        """Yield units and pairs of their trips, in parts; all trips of a unit are in one part.
+
+        ``paths``: rows of persons; ``survey``: notes what was read. Raises InputError for a row in
+        another form.
+        """
+        raise NotImplementedError
+
+    def state_units(self) -> tuple[str, ...]:
+        """State for the card how trips are made, and which rows were left out or refused."""
+        raise NotImplementedError
+
+    @property
+    def memory_of_part(self) -> int:
+        """Bytes for the rows, which wait by person; and as many for the pairs of their trips."""
+        return max(bytes_of(self.memory) // 2, MIN_MEMORY)
 
     def state_where(self) -> list[str]:
         """State for the card which rows were selected; empty where all were read."""

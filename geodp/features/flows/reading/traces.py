@@ -32,7 +32,6 @@ from geodp.features.flows.reading.periods import (
 from geodp.features.flows.reading.reader import KEPT_FACT, SEPARATOR, Place, RowReader
 from geodp.features.flows.zones import pairs_of, require_zones
 from geodp.grid.grid import Grid
-from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
@@ -102,35 +101,46 @@ class Traces(RowReader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Make trips of the rows, and count those that are kept by pair of zones."""
-        require_zones(self.grid)
-        self.require_other()
-        unit, facts = self._require_complete(), self.state()
+        unit, facts = self.require_units(), self.state_units()
         per_pair = self.trips if self.per_pair is None else self.per_pair
         most, per_pair = require_bounds(self.trips, per_pair)
         bound = TripBound(most, per_pair, self.key)
-        # One half is for the rows, which wait by person, the other for the pairs of their trips.
-        share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
-        runs, survey = Runs(share, self.scratch), Survey()
-        assert self.person is not None
-        persons = Persons(self.person, share, self.scratch, held=self.held)
-        for rows, names, zone, more in self._rows(paths, survey):
-            persons.add(rows, zone, names, None, *more)
-        try:
-            for names, columns in persons.parts_of_columns():
-                if columns:
-                    runs.add(bound.keep(*self._make_trips(names, columns)))
-        except InputError as error:
-            if error.code != TOO_MANY_OF_ONE.code:
-                raise
-            # That advises to state the contribution, which is for rows that are counted.
-            raise InputError(PERSON_TOO_LARGE) from None
+        runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
+        for names, key in self.list_units(paths, survey):
+            runs.add(bound.keep(names, key))
         kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
         return CountTable.of_cells(
             self.pairs,
             *runs.arrays(),
             bound=ContributionBound(most, "geodp", unit=unit),
-            reading=survey.reading((kept, *facts, *self._state_selection())),
+            reading=survey.reading((kept, *facts)),
         )
+
+    def require_units(self) -> str:
+        """Return the unit; UsageError where a column is missing, or a zone would not be used."""
+        require_zones(self.grid)
+        self.require_other()
+        return self._require_complete()
+
+    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
+        """Yield units and pairs of their trips, in parts; all trips of a unit are in one part."""
+        assert self.person is not None
+        persons = Persons(self.person, self.memory_of_part, self.scratch, held=self.held)
+        for rows, names, zone, more in self._rows(paths, survey):
+            persons.add(rows, zone, names, None, *more)
+        try:
+            for names, columns in persons.parts_of_columns():
+                if columns:
+                    yield self._make_trips(names, columns)
+        except InputError as error:
+            if error.code != TOO_MANY_OF_ONE.code:
+                raise
+            # That advises to state the contribution, which is for rows that are counted.
+            raise InputError(PERSON_TOO_LARGE) from None
+
+    def state_units(self) -> tuple[str, ...]:
+        """State for the card how trips are made, and which rows were left out or refused."""
+        return (*self.state(), *self._state_selection())
 
     @cached_property
     def pairs(self) -> Grid:

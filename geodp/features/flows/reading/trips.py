@@ -24,7 +24,7 @@ from geodp.features.flows.reading.reader import (
 )
 from geodp.features.flows.zones import LABELS_NEED_MAP, pairs_of, require_zones
 from geodp.grid.grid import Grid
-from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
@@ -41,6 +41,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
+from geodp.typing import KeyArray
 
 PLACES = Rule(
     "flows-places-missing",
@@ -60,6 +61,12 @@ BOUND_NOBODY = Rule(
     "flows-bound-without-person",
     "trips and per_pair (--trips, --per-pair) bound the trips of the persons in a column: name it "
     "(--person, person=); or leave them out, and state the contribution.",
+)
+
+UNITS_UNNAMED = Rule(
+    "flows-choice-without-persons",
+    "How many trips persons make is counted from one row for each trip: name the column of persons "
+    "(person=), and leave value out.",
 )
 
 TIME_UNUSED = Rule(
@@ -113,19 +120,12 @@ class Trips(RowReader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
-        require_zones(self.grid)
-        self.require_other()
-        self._require_used()
-        self.labelled.require_timed_labels()
+        self._require_columns()
         if self.value is not None:
             return self._read_counted(paths)
         unit = self._require_unit()
-        share = bytes_of(self.memory)
-        if self.person is not None:
-            # One half is for the trips, which wait by person, the other for their pairs.
-            share = max(share // 2, MIN_MEMORY)
-        runs, survey = Runs(share, self.scratch), Survey()
         if self.person is None:
+            runs, survey = Runs(bytes_of(self.memory), self.scratch), Survey()
             for _, key, _, _ in self._place(self._open(paths), survey):
                 runs.add(key)
             reading = survey.reading(self._state_selection())
@@ -134,18 +134,44 @@ class Trips(RowReader):
         per_pair = self._most if self.per_pair is None else self.per_pair
         most, per_pair = require_bounds(self._most, per_pair)
         bound = TripBound(most, per_pair, self.key)
-        persons = Persons(self.person, share, self.scratch)
-        for rows, key, names, inside in self._place(self._open(paths), survey):
-            persons.add(rows, key, names, inside)
-        for names, key in persons.named_parts():
+        runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
+        for names, key in self.list_units(paths, survey):
             runs.add(bound.keep(names, key))
-        facts = self._state(unit, most, per_pair)
         return CountTable.of_cells(
             self.pairs,
             *runs.arrays(),
             bound=ContributionBound(most, "geodp", unit=unit),
-            reading=survey.reading(facts),
+            reading=survey.reading(self._state(unit, most, per_pair)),
         )
+
+    def require_units(self) -> str:
+        """Return the unit; UsageError for columns that do not go together, or without persons."""
+        self._require_columns()
+        if self.person is None or self.value is not None:
+            raise UsageError(UNITS_UNNAMED)
+        return self._require_unit()
+
+    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
+        """Yield units and pairs of trips, in parts; all trips of a unit are in one part."""
+        assert self.person is not None
+        persons = Persons(self.person, self.memory_of_part, self.scratch)
+        for rows, key, names, inside in self._place(self._open(paths), survey):
+            persons.add(rows, key, names, inside)
+        yield from persons.named_parts()
+
+    def state_units(self) -> tuple[str, ...]:
+        """State for the card which rows were read, and which periods units have."""
+        facts = []
+        if UNITS[self._unit]:
+            facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
+        return (*facts, *self._state_selection())
+
+    def _require_columns(self) -> None:
+        """Raise UsageError for a grid that has no zones, or columns that do not go together."""
+        require_zones(self.grid)
+        self.require_other()
+        self._require_used()
+        self.labelled.require_timed_labels()
 
     @property
     def _most(self) -> int:
@@ -188,10 +214,8 @@ class Trips(RowReader):
 
     def _state(self, unit: str, most: int, per_pair: int) -> tuple[str, ...]:
         """State for the card how trips were bounded, and which of them were read."""
-        facts = [KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)]
-        if UNITS[unit]:
-            facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
-        return (*facts, *self._state_selection())
+        kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
+        return (kept, *self.state_units())
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""

@@ -1,4 +1,4 @@
-"""Export as NetCDF after the CF conventions 1.8, as for series, but without a time."""
+"""Export as NetCDF after the CF conventions 1.8, as for series, but without a time; or of pairs."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from pathlib import Path
 from typing import ClassVar
 
 from geodp.errors import require_library
-from geodp.io.write import netcdf
+from geodp.io.write import netcdf, netcdf_pairs
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
 from geodp.table.caption import list_captioned
 
 
 class NetCDF(Export):
-    """Counts over y and x, the southernmost row first."""
+    """Counts over y and x, the southernmost row first; of pairs, over origins and destinations."""
 
     name: ClassVar[str] = "netcdf"
     ending: ClassVar[str] = "nc"
     help: ClassVar[str] = "NetCDF after CF 1.8: xarray, GDAL, climate tools"
 
     def why_not(self, view: View) -> str | None:
-        """Require one map without attributes, of not too many cells."""
+        """Require one map without attributes, or pairs, of not too many cells."""
+        if len(view.table.grid.places) == len(netcdf_pairs.ENDS):
+            return netcdf_pairs.why_no_pairs(view)
         return netcdf.why_not([view])
 
     def write(self, view: View, path: Path) -> None:
@@ -32,6 +34,9 @@ class NetCDF(Export):
         with netcdf_file(path, "w", version=2) as file:
             for name, value in self._attributes(view).items():
                 setattr(file, name, value.encode())
+            if len(view.table.grid.places) == len(netcdf_pairs.ENDS):
+                netcdf_pairs.write_pairs(file, view)
+                return
             file.createDimension("y", place.rows)
             file.createDimension("x", place.cols)
             netcdf.write_places(file, place)

@@ -422,3 +422,47 @@ def test_places_outside_are_counted_in_a_zone_of_cells(units, tmp_path):
     )
     assert refused.returncode == 2
     assert "outline" in refused.stderr
+
+
+def test_flows_are_compared(tmp_path):
+    for name, table in (("one", trips_on(MESH)), ("two", trips_on(MESH, seed=4, number=60_000))):
+        publish(table).write(tmp_path / name)
+    grid = package.open(tmp_path / "one").origins.grid
+    areas = grid.places[0].format(np.array([0, 4]), np.array([0, 4])).tolist()
+    there = ("--from", areas[0][:6], "--to", areas[0][:6], "--simulations", "20")
+    (found,) = json.loads(
+        done("flows", "compare", tmp_path / "one", tmp_path / "two", *there, "--json").stdout
+    )
+    assert found["low"] <= found["value"] <= found["high"]
+    assert found["low"] > 0
+    assert set(found) == {"name", "value", "low", "high"}
+    said = done("flows", "compare", tmp_path / "one", tmp_path / "two", *there).stdout
+    assert said.splitlines()[1].endswith("*")
+    pairs = ("--from", areas[0], "--to", areas[1], "--from", areas[1], "--to", areas[0])
+    said = done("flows", "compare", tmp_path / "one", *pairs, "--simulations", "20").stdout
+    assert said.splitlines()[1].startswith(f"{areas[1]} to {areas[0]} - {areas[0]} to {areas[1]}")
+    for words, of in (
+        (there, "Compare exactly two flows"),
+        ((*pairs[:4], *pairs[:4]), "common flows"),
+        ((), "Say in one way"),
+    ):
+        refused = geodp("flows", "compare", tmp_path / "one", *words)
+        assert refused.returncode == 2
+        assert of in refused.stderr
+    refused = geodp("flows", "compare", tmp_path / "one", tmp_path / "one", *there)
+    assert "same release" in refused.stderr
+
+
+def test_few_are_compared_as_the_office_shows_them(tmp_path):
+    for name, limit in (("one", 3), ("two", 10**8)):
+        table = trips_on(MESH, number=20_000 * len(name) + limit % 7)
+        publish(table, metadata={"display_below": limit}).write(tmp_path / name)
+    (code,) = MESH.places[0].format(np.array([0]), np.array([0])).tolist()
+    area = code[:6]
+    words = ("--from", area, "--to", area, "--simulations", "20")
+    said = done("flows", "compare", tmp_path / "one", tmp_path / "two", *words).stdout
+    assert said.split("\n")[1].split() == [area, "to", area, "-", "-"]
+    (found,) = json.loads(
+        done("flows", "compare", tmp_path / "one", tmp_path / "two", *words, "--json").stdout
+    )
+    assert found["below"] is True

@@ -1,0 +1,223 @@
+"""Choose the most trips of a unit by a quantile of the units, with a charge of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.reading.bounding import MOST_TRIPS, require_bounds, trips_of_units
+from geodp.features.flows.reading.pings import Pings
+from geodp.features.flows.reading.reader import RowReader
+from geodp.features.flows.reading.stays import Stays
+from geodp.features.flows.reading.trips import Trips
+from geodp.features.select.quantiles import ROUND, Quantile, count_at
+from geodp.features.select.selected import PreparedSelection, Selected, prepare
+from geodp.grid.grid import Grid
+from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.rows.survey import Survey
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.budget import Budget, rational
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from geodp.table.counts import CountTable
+from geodp.typing import IntArray
+
+AXIS = "trips"
+
+Form: TypeAlias = Literal["trips", "stays", "pings"]
+"""What a row is."""
+
+FORMS: dict[Form, type[RowReader]] = {"trips": Trips, "stays": Stays, "pings": Pings}
+
+CHOSEN = Rule(
+    "flows-choice-trips",
+    "The most trips of a person are chosen here: leave trips out, and give the largest number that "
+    "may be chosen (largest=).",
+)
+
+ONCE_FACT = (
+    "that each {unit} with trips in the domain counts once, by its number of trips, or by "
+    "{largest:,} where it has more"
+)
+"""Statement of a choice on what was counted."""
+
+
+@dataclass(frozen=True)
+class QuantileOfTrips(Quantile):
+    """The number of trips that a part q of all units with trips does not exceed."""
+
+    disjoint: ClassVar[bool] = True
+
+    @property
+    def description(self) -> tuple[str, str]:
+        """The question, and the utility."""
+        question = f"Which number of trips does a part of {self.q} of all with trips not exceed?"
+        return question, "minus how many with trips are missing for the quantile to lie there"
+
+
+@dataclass(frozen=True)
+class TripsChoice:
+    """The most trips of a unit, as they were chosen from the rows.
+
+    Attributes
+    ----------
+    trips : int
+        For ``trips`` of :func:`geodp.flows.publish`.
+    selected : Selected
+        The selection, with its guarantee and its charge; it can be written and verified.
+    """
+
+    trips: int
+    selected: Selected = field(repr=False)
+
+
+def choose_trips(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    largest: int,
+    share: Budget = "0.1",
+    form: Form = "trips",
+    epsilon: Budget,
+    neighbours: str = ADD_REMOVE,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
+    **reading: Any,
+) -> TripsChoice:
+    """Choose the most trips that are kept of a unit, so that about a share of units has more.
+
+    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn by the
+    exponential mechanism of :func:`geodp.select.quantile`. Each unit that is protected counts once,
+    however many trips it has. The choice spends a budget of its own, which adds to that of the
+    release: a hundredth of it, usually. With a public guess of the trips of a person
+    :func:`geodp.flows.plan`, which spends nothing, takes its place.
+
+    Parameters
+    ----------
+    paths : path, sequence of paths, or a table in memory
+    grid : str or Grid
+        The public grid of zones. Trips with an end outside are no trips of a unit.
+    largest : int
+        The largest number that may be chosen, public and chosen without the data: 1 to 10,000.
+    share : number
+        Of the units with trips that may have more than the chosen number, above 0 and below 1.
+    form : {"trips", "stays", "pings"}
+        What a row is.
+    epsilon, neighbours, allow_empty, key, ledger, dataset, records
+        As for :func:`geodp.select.quantile`.
+    **reading
+        All other parameters of :func:`geodp.flows.read_trips`, :func:`geodp.flows.read_stays` or
+        :func:`geodp.flows.read_pings` but for ``trips``: columns, ``person``, ``unit``,
+        ``per_pair`` and others. The unit is that of the release.
+
+    Raises
+    ------
+    UsageError, InputError, BudgetError
+        As for the reader and for :func:`geodp.select.quantile`. Nothing was charged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> number = [1, 1, 2, 2, 3, 4] * 50
+    >>> names = [str(i) for i, most in enumerate(number) for _ in range(most)]
+    >>> places = {name: [0] * len(names) for name in ("oy", "ox", "dy", "dx")}
+    >>> columns = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id"}
+    >>> geodp.flows.choose_trips(pa.table({"id": names, **places}), **columns,
+    ...     grid=geodp.Grid.regular((8, 8)), largest=20, share="1/4", epsilon=5)
+    TripsChoice(trips=3)
+    """
+    part = rational(share, "share")
+    if not 0 < part < 1:
+        raise UsageError(
+            "share is the part of persons who may have more trips: above 0 and below 1.",
+            code="flows-choice-share",
+        )
+    reader = _make_reader(form, Grid.mesh(grid) if isinstance(grid, str) else grid, reading)
+    most, _ = require_bounds(largest, 1)
+    # Of the bound it is only required that there is one.
+    reader = replace(reader, trips=most)
+    request = Request(
+        terms=Terms.of(epsilon, None, None, neighbours, None, reader.require_units()),
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    selected = prepare_choice(count_units(reader, paths, most), 1 - part, request).release()
+    return TripsChoice(int(str(selected.chosen[0]["label"])), selected)
+
+
+def prepare_choice(table: CountTable, q: Fraction, request: Request) -> PreparedSelection:
+    """Do everything of :func:`choose_trips` that comes after reading and before the charge.
+
+    Parameters
+    ----------
+    table : CountTable
+        Of units by their numbers of trips.
+    q : Fraction
+        Part of the units with no more trips than are chosen.
+    request : Request
+    """
+    return prepare(table, QuantileOfTrips(q, AXIS), request)
+
+
+def list_candidates(largest: int) -> IntArray:
+    """List the numbers that may be chosen: int64[n], the last one being ``largest``.
+
+    Above 10 they are round, as many candidates that nobody needs would hide the others.
+
+    Examples
+    --------
+    >>> list_candidates(35).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 35]
+    """
+    scale = {int(Fraction(f"{digits}e{power}")) for digits in ROUND for power in range(1, 5)}
+    some = {one for one in {*range(1, 11)} | scale if one < largest}
+    return np.array([*sorted(some), largest], np.int64)
+
+
+def count_units(reader: RowReader, paths: TableSource, largest: int) -> CountTable:
+    """Count units by their number of trips, each at the first candidate that is not exceeded.
+
+    Each unit is counted once, from its own rows, so that one more changes one count by 1. The last
+    candidate, ``largest``, stands for more trips, too.
+    """
+    unit, survey = reader.require_units(), Survey()
+    candidates = list_candidates(largest)
+    number = np.zeros(candidates.size, np.int64)
+    of_pair = MOST_TRIPS if reader.per_pair is None else reader.per_pair
+    facts = reader.state_units()
+    for names, key in reader.list_units(paths, survey):
+        at = np.searchsorted(candidates, np.minimum(trips_of_units(names, key, of_pair), largest))
+        number += np.bincount(at, minlength=number.size)
+    once = ONCE_FACT.format(unit=unit, largest=largest)
+    return replace(
+        count_at(AXIS, [str(one) for one in candidates], number),
+        bound=ContributionBound(1, "geodp", unit=unit),
+        reading=survey.reading((once, *facts)),
+    )
+
+
+def _make_reader(form: Form, grid: Grid, reading: dict[str, Any]) -> RowReader:
+    """Make the reader of rows of a form."""
+    if form not in FORMS:
+        listed = ", ".join(FORMS)
+        raise UsageError(f"form must be one of {listed}.", code="flows-choice-form")
+    if "trips" in reading:
+        raise UsageError(CHOSEN)
+    kind = FORMS[form]
+    known = {one.name for one in fields(kind)}
+    given = {name: value for name, value in reading.items() if name in known and value is not None}
+    options = {name: value for name, value in reading.items() if name not in known}
+    return kind(grid=grid, options=options, **given)

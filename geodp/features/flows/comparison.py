@@ -1,0 +1,144 @@
+"""Differences of flows: of two pairs of regions in one release, or of the same in two releases.
+
+Errors of flows of one release have the correlation that its simulated releases show, and those of
+different releases are independent. What no simulation shows, such as the error of the law of
+distance, widens both intervals, and so that of the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from geodp.accuracy.difference import Difference, subtract
+from geodp.accuracy.interval import Estimate
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.card import FlowsGuarantee
+from geodp.features.flows.estimates import FlowEstimator, find_zones
+from geodp.table.released import ReleasedTable
+
+Group: TypeAlias = Sequence[tuple[Any, Any]]
+"""Pairs of regions of origins and of destinations, whose flows are summed."""
+
+OVERLAP = Rule(
+    "flows-compare-overlap",
+    "Both have common flows: compare flows between other regions, or with other labels.",
+)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How a difference is simulated.
+
+    Attributes
+    ----------
+    simulations, seed : int
+        See :meth:`Flows.estimate`.
+    """
+
+    simulations: int
+    seed: int = 0
+
+
+class Compared(NamedTuple):
+    """Two estimated flows, and the second less the first."""
+
+    first: Estimate
+    second: Estimate
+    difference: Difference
+
+
+class Side(NamedTuple):
+    """Flows on one side of a comparison, and their labels."""
+
+    group: Group
+    labels: Mapping[str, Any]
+
+
+def compare_within(estimator: FlowEstimator, one: Side, other: Side, how: Simulation) -> Compared:
+    """Compare two flows of one release; UsageError where they have common ones."""
+    require_apart(estimator, one, other)
+    groups, sets = [one.group, other.group], [one.labels, other.labels]
+    simulated = estimator.simulate_sets(groups, sets, how.simulations, how.seed)
+    errors = [found.errors[:, at] for at, found in enumerate(simulated)]
+    first, second = (found.estimate(estimator.repeated)[at] for at, found in enumerate(simulated))
+    return Compared(first, second, subtract(_ends(first), _ends(second), find_opposite(*errors)))
+
+
+def compare_between(
+    estimators: tuple[FlowEstimator, FlowEstimator],
+    sides: Sequence[tuple[Side, Side]],
+    how: Simulation,
+) -> list[Compared]:
+    """Compare flows of two releases, whose errors are independent.
+
+    ``sides``: flows in the first release, and in the second; all of one release with one set of
+    labels.
+    """
+    found = []
+    for at, estimator in enumerate(estimators):
+        groups = [pair[at].group for pair in sides]
+        labels = sides[0][at].labels
+        found.append(estimator.estimate_sums(groups, labels, how.simulations, how.seed))
+    return [
+        Compared(first, second, subtract(_ends(first), _ends(second)))
+        for first, second in zip(*found, strict=True)
+    ]
+
+
+def find_opposite(one: Any, other: Any) -> float:
+    """Return how far errors are opposite, from 0 to 1; ``one``, ``other``: float64[simulations].
+
+    Errors of which one never varies have no correlation, and the margins are added up.
+    """
+    if not (np.std(one) and np.std(other)):
+        return 1.0
+    return float(np.clip(-np.corrcoef(one, other)[0, 1], 0, 1))
+
+
+def require_apart(estimator: FlowEstimator, one: Side, other: Side) -> None:
+    """Raise UsageError where two flows of one release have common ones."""
+    attributes = estimator.plan.attributes
+    some = [estimator.choose(each.labels) for each in (one, other)]
+    if attributes and not (some[0] & some[1]).any():
+        return
+    zones = estimator.plan.zones
+    for first in one.group:
+        for second in other.group:
+            ends = zip(first, second, strict=True)
+            if all((find_zones(zones, a) & find_zones(zones, b)).any() for a, b in ends):
+                raise UsageError(OVERLAP)
+
+
+def require_comparable(
+    promises: tuple[FlowsGuarantee, FlowsGuarantee], flows: tuple[ReleasedTable, ReleasedTable]
+) -> None:
+    """Raise UsageError unless two releases differ, and are of units with as many trips.
+
+    ``promises``: their guarantees; ``flows``: their tables of pairs.
+    """
+    (one, other), (first, second) = promises, flows
+    if first is second or (
+        first.grid == second.grid
+        and first.key.size > 0
+        and np.array_equal(first.key, second.key)
+        and np.array_equal(first.count, second.count)
+    ):
+        raise UsageError(
+            "Both are the same release, which differs nowhere from itself.",
+            code="flows-compare-same",
+        )
+    if (one.unit, one.contribution) != (other.unit, other.contribution):
+        raise UsageError(
+            "Of the two releases other units are protected, or another number of trips of each is "
+            "counted: flows would differ by that alone.",
+            code="flows-compare-bounds",
+        )
+
+
+def _ends(one: Estimate) -> tuple[float, float, float]:
+    """Return a number with the ends of its interval."""
+    return one.count, one.low, one.high

@@ -1,0 +1,134 @@
+"""Differences of flows: by definition, by simulation, and what is refused."""
+
+import numpy as np
+import pytest
+
+from geodp.errors import UsageError
+from geodp.features.flows.comparison import Side, Simulation, find_opposite
+from geodp.privacy.key import NoiseKey
+from tests.features.flows.test_by_label import labelled
+from tests.features.flows.test_estimates import box, region
+from tests.features.flows.test_publish import GRID, publish, trips_on
+from tests.refusals import refuses
+
+NEAR, FAR = ((0, 0, 8, 8), (0, 0, 8, 8)), ((8, 8, 16, 16), (0, 0, 8, 8))
+TABLES = trips_on(number=60_000), trips_on(number=50_000, seed=4)
+
+
+def of(pair):
+    return tuple(map(region, pair))
+
+
+def key_of(number):
+    return NoiseKey(number.to_bytes(32, "little"))
+
+
+@pytest.fixture(scope="module")
+def later():
+    return publish(trips_on(number=30_000, seed=5))
+
+
+def count(table, start, end):
+    """True trips from one box to another."""
+    y, x, to_y, to_x = table.grid.decode(table.key)
+    inside = (y >= start[0]) & (y < start[2]) & (x >= start[1]) & (x < start[3])
+    inside &= (to_y >= end[0]) & (to_y < end[2]) & (to_x >= end[1]) & (to_x < end[3])
+    return int(table.count[inside].sum())
+
+
+def test_a_difference_is_that_of_the_estimates(release, later):
+    for second, other in ((None, FAR), (later, NEAR)):
+        found = release.compare(of(NEAR), of(other), release=second, simulations=20)
+        one = release.estimate(*of(NEAR), simulations=20)
+        two = (second or release).estimate(*of(other), simulations=20)
+        assert found.value == two.count - one.count
+        # The margins of either are a part of those of the difference, which are no more than both.
+        down = found.value - found.low
+        least, most = max(two.count - two.low, one.high - one.count), two.count - two.low
+        assert least <= down <= (most + one.high - one.count) * (1 + 1e-9)
+        assert found.high - found.value <= (two.high - two.count + one.count - one.low) * (1 + 1e-9)
+    assert release.compare(of(NEAR), of(FAR), simulations=20).is_certain
+
+
+def test_the_default_is_the_same_flow_in_both_releases(release, later):
+    one = release.compare(of(NEAR), release=later, simulations=20)
+    assert one == release.compare(of(NEAR), of(NEAR), release=later, simulations=20)
+    back = later.compare(of(NEAR), release=release, simulations=20)
+    assert (back.low, back.high) == (-one.high, -one.low)
+
+
+def test_many_are_compared_as_each_alone(release, later):
+    pairs = [NEAR, FAR]
+    sides = [(Side([of(pair)], {}),) * 2 for pair in pairs]
+    found = release.compare_all(later, sides, Simulation(20))
+    assert [one.difference for one in found] == [
+        release.compare(of(pair), release=later, simulations=20) for pair in pairs
+    ]
+
+
+def test_labels_of_one_flow_are_compared():
+    release = publish(labelled(grid=GRID))
+    labels = {"hour": "6"}, {"hour": ["7", "8", "9"]}
+    found = release.compare(of(NEAR), labels=labels, simulations=20)
+    assert found.value > 0
+    assert found.is_certain
+    with refuses(UsageError, "flows-compare-overlap"):
+        release.compare(of(NEAR), labels=({"hour": "6"}, {"day": "rest"}), simulations=20)
+
+
+def test_errors_that_are_opposite_widen_the_interval():
+    draw = np.random.default_rng(1).standard_normal(40)
+    assert find_opposite(draw, -draw) == pytest.approx(1)
+    assert find_opposite(draw, draw) == 0
+    assert find_opposite(draw, np.zeros(40)) == 1
+
+
+@pytest.fixture(scope="module")
+def held():
+    """Which intervals hold in releases of two tables, between and within them."""
+    draw, found = np.random.default_rng(7), {"between": [], "within": []}
+    for trial in range(4):
+        first, second = (
+            publish(table, key=key_of(2 * trial + at)) for at, table in enumerate(TABLES)
+        )
+        for side in (2, 4, 8):
+            boxes = [box(draw.integers(0, 17 - side, 2), side) for _ in range(4)]
+            pairs = tuple(boxes[:2]), tuple(boxes[2:])
+            one = first.compare(of(pairs[0]), release=second, simulations=20)
+            true = [count(table, *pairs[0]) for table in TABLES]
+            found["between"].append(one.low <= true[1] - true[0] <= one.high)
+            # Apart from each other: back, where that is another flow.
+            if set(boxes[0]) != set(boxes[1]) and not overlaps(boxes[0], boxes[1]):
+                back = first.compare(of(pairs[0]), of(pairs[0][::-1]), simulations=20)
+                apart = count(TABLES[0], *pairs[0][::-1]) - count(TABLES[0], *pairs[0])
+                found["within"].append(back.low <= apart <= back.high)
+    return found
+
+
+def overlaps(one, other):
+    return all(one[i] < other[i + 2] and other[i] < one[i + 2] for i in (0, 1))
+
+
+@pytest.mark.parametrize("which", ["between", "within"])
+def test_intervals_of_differences_hold(held, which):
+    assert len(held[which]) >= 5
+    assert np.mean(held[which]) >= 0.9
+
+
+def test_releases_that_are_not_alike_are_refused(release):
+    with refuses(UsageError, "flows-compare-same"):
+        release.compare(of(NEAR), release=release)
+    more = publish(trips_on(number=30_000, seed=5), contribution=4)
+    with refuses(UsageError, "flows-compare-bounds"):
+        release.compare(of(NEAR), release=more)
+    for other in (NEAR, ((4, 4, 9, 9), (0, 0, 1, 1))):
+        with refuses(UsageError, "flows-compare-overlap"):
+            release.compare(of(NEAR), of(other))
+    with refuses(UsageError, "flows-simulations-few"):
+        release.compare(of(NEAR), of(FAR), simulations=2)
+
+
+def test_the_same_trips_with_other_noise_do_not_differ():
+    one, two = (publish(TABLES[0], key=key_of(at)) for at in (1, 2))
+    for pair in (NEAR, FAR):
+        assert not one.compare(of(pair), release=two, simulations=20).is_certain

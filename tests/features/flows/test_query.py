@@ -1,0 +1,156 @@
+"""Trips bounded in a database: as many of each person as geodp keeps, by their own rows alone."""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.features.flows.query import FlowQuery, draw_secret
+from geodp.grid.codes.sql import ENGINES
+from tests.command import geodp as run
+from tests.refusals import refuses
+
+GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.3333333333"))
+WORDS = ("--grid", "jis:basic", "--bounds", "139", "35", "139.5", "35.3333333333")
+COLUMNS = ("from_lon", "from_lat"), ("to_lon", "to_lat")
+
+
+def trips_of(size=4000, persons=300, spread=0.02):
+    """Trips of persons, of whom many go between the same zones; some end outside."""
+    draw = np.random.default_rng(3)
+    home = draw.random((persons, 2)) * (0.5, 0.33) + (139, 35)
+    work = home[draw.permutation(persons)]
+    person = draw.integers(0, persons, size)
+    start, end = (
+        one[person] + draw.normal(0, spread * (draw.random(size) < 0.5)[:, None], (size, 2))
+        for one in (home, work)
+    )
+    return pa.table(
+        {
+            "id": [f"p{one}" for one in person],
+            "from_lon": start[:, 0],
+            "from_lat": start[:, 1],
+            "to_lon": end[:, 0],
+            "to_lat": end[:, 1],
+        }
+    )
+
+
+def query_of(trips, per_pair=None, secret="0a1b", **more):
+    place = GRID.places[0]
+    return FlowQuery(
+        system=place.system,
+        extent=(place.row0, place.col0, place.rows, place.cols),
+        table="trips",
+        **{"x": COLUMNS[0][0], "y": COLUMNS[0][1], "to": COLUMNS[1], "person": "id"} | more,
+        trips=trips,
+        per_pair=per_pair or trips,
+        secret=secret,
+    )
+
+
+def counted(table, query, engine="duckdb"):
+    """Counts of pairs, sorted."""
+    link = duckdb.connect()
+    link.register("trips", table)
+    rows = link.sql(query.write(engine)).to_arrow_table().to_pylist()
+    return sorted(tuple(row.values()) for row in rows)
+
+
+def read(table, trips, per_pair=None):
+    places = {"origin": ("from_lat", "from_lon"), "destination": ("to_lat", "to_lon")}
+    return geodp.flows.read_trips(
+        table, grid=GRID, **places, person="id", trips=trips, per_pair=per_pair, outside="drop"
+    )
+
+
+def number(rows):
+    return sum(row[2] for row in rows)
+
+
+def test_without_a_bound_pairs_are_those_that_geodp_counts():
+    table = trips_of()
+    found = counted(table, query_of(9999))
+    wanted = read(table, 9999)
+    index = wanted.grid.decode(wanted.key)
+    codes = [GRID.places[0].format(*index[at : at + 2]) for at in (0, 2)]
+    assert found == sorted(
+        zip(*(one.tolist() for one in codes), wanted.count.tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize(("trips", "per_pair"), [(1, 1), (5, 5), (5, 2), (9, 1)])
+def test_as_many_trips_are_kept_as_geodp_keeps(trips, per_pair):
+    table = trips_of()
+    found = counted(table, query_of(trips, per_pair))
+    assert number(found) == int(read(table, trips, per_pair).count.sum())
+    alone = trips_of(persons=1, size=300)
+    assert 0 < number(counted(alone, query_of(trips, per_pair))) <= trips
+    assert max(row[2] for row in counted(alone, query_of(trips, per_pair))) <= per_pair
+
+
+def test_neither_the_order_of_rows_nor_other_persons_matter():
+    table = trips_of(size=1500, persons=60)
+    query = query_of(3, 2)
+    whole = counted(table, query)
+    order = np.random.default_rng(5).permutation(table.num_rows)
+    assert counted(table.take(pa.array(order)), query) == whole
+    sums: dict[tuple[str, str], int] = {}
+    for name in set(table["id"].to_pylist()):
+        own = table.filter(pa.compute.equal(table["id"], name))
+        for origin, destination, n in counted(own, query):
+            sums[origin, destination] = sums.get((origin, destination), 0) + n
+    assert sorted((*pair, n) for pair, n in sums.items()) == whole
+
+
+def test_the_secret_decides_and_each_query_has_its_own():
+    table = trips_of()
+    one, again, other = (counted(table, query_of(2, secret=one)) for one in ("a", "a", "b"))
+    assert one == again != other
+    assert draw_secret() != draw_secret()
+    assert draw_secret().isalnum()
+
+
+def test_trips_without_a_person_are_left_out():
+    table = trips_of(size=400)
+    names = pa.array([None, "", "nan", *table["id"].to_pylist()[3:]])
+    without = table.set_column(0, "id", names)
+    assert counted(without, query_of(9999)) == counted(table.slice(3), query_of(9999))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_has_a_query(engine):
+    text = query_of(3).write(engine)
+    assert "geodp_records" in text
+    assert {"bigquery": "TO_HEX(SHA256(", "postgres": "encode(sha256("}.get(engine, "sha2") in text
+    assert "random" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"person": None}, "flows-sql-columns"),
+        ({"to": None}, "flows-sql-columns"),
+        ({"trips": 0}, "flows-bound-form"),
+        ({"trips": 10**6}, "flows-trips-too-many"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(more, code):
+    with refuses(UsageError, code):
+        query_of(**{"trips": 2, "per_pair": 1, **more})
+
+
+def test_the_printed_query_runs_and_its_result_is_published(tmp_path):
+    done = run("flows", "sql", *WORDS, "--engine", "duckdb", "--person", "id", "--trips", "4")
+    assert done.returncode == 0, done.stderr
+    link = duckdb.connect()
+    link.register("trips", trips_of())
+    link.sql(done.stdout).write_parquet(str(tmp_path / "flows.parquet"))
+    # The command of the comment, word by word.
+    words = done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", "").split()
+    words[2] = str(tmp_path / "flows.parquet")
+    done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert geodp.open(tmp_path / "out").index.guarantee.contribution == 4
