@@ -47,7 +47,7 @@ def divide_origins(
         margins = ends[0][zone], count[inside]
         if leaving is not None:
             balance(value, margins)
-            leaving.correct(value, number, (zone, block[inside]))
+            leaving.correct(value, int(number), (zone, block[inside]))
         row, column, trips = _divide_one(value, margins, state)
         place = block[inside][column] * zones.number + zone[row]
         parts.append((place.view(np.uint64), trips))
@@ -89,7 +89,7 @@ def divide_destinations(
         margins = count[inside], ends[1][target]
         if reaching is not None:
             balance(value, margins)
-            reaching.correct(value, number, (zone[inside], target))
+            reaching.correct(value, int(number), (zone[inside], target))
         row, column, trips = _divide_one(value, margins, state)
         place = zone[inside][row] * zones.number + target[column]
         parts.append((place.view(np.uint64), trips))

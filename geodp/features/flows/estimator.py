@@ -174,7 +174,7 @@ def estimate_flows(
     state = np.array([seed], np.int64)
     if not ends[0].any():
         none = np.empty(0, np.uint64), np.empty(0, np.int64)
-        known = None if prior is None else TrustedPrior(prior, 0.0, 1.0)
+        known = None if prior is None else TrustedPrior.of(prior, 0.0, 0)
         return EstimatedFlows(zones.number, *none, FLAT, known)
     progress.begin("Fitting flows")
     blocks = pairs[0].blocks
@@ -368,7 +368,7 @@ def choose_trust(
     expected, margins = law
     flows, mixed = prior.sums(pairs[0].blocks), np.empty(expected.shape)
     noisy = [one.noisy.astype(np.float64) for one in pairs]
-    trusted = TrustedPrior(prior, 0.0, prior.trips / int(margins[0].sum()))
+    trusted = TrustedPrior.of(prior, 0.0, int(margins[0].sum()))
     apart = [find_misfit(expected, pairs, noisy)]
     for weight in WEIGHTS[1:]:
         replace(trusted, weight=weight).mix(expected, flows, mixed)

@@ -108,6 +108,11 @@ class TrustedPrior:
     weight: float
     scale: float
 
+    @classmethod
+    def of(cls, flows: FlowsPrior, weight: float, total: int) -> Self:
+        """Trust a prior for a release of so many trips."""
+        return cls(flows, weight, flows.trips / max(total, 1))
+
     def mix(self, law: FloatArray, flows: FloatArray, out: FloatArray) -> None:
         """Mix expected flows by the law with those by the prior; ``flows``: the prior's."""
         balancing.mix(law, flows, self.weight, (self.scale, self.flows.law_trips), out)

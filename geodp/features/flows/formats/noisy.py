@@ -1,4 +1,4 @@
-"""Noisy pairs of blocks, and noisy trips by label, as Parquet: one file for each kind of cells."""
+"""Noisy pairs of blocks, noisy trips by label, and a prior, as Parquet: a file of each kind."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow.parquet
 
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.axes import Attribute
 from geodp.io.folder.manifest import sha256
@@ -23,6 +24,12 @@ from geodp.typing import IntArray
 
 COLUMNS = ("origin_row", "origin_col", "destination_row", "destination_col", "noisy")
 """Places of both blocks, counted in blocks, and the noisy trips between them."""
+
+PRIOR = "prior.parquet"
+"""Name of the file of the flows of a prior."""
+
+PRIOR_COLUMNS = (*COLUMNS[:4], "trips")
+"""Places of both zones, and the trips of the prior between them."""
 
 
 def name_file(side: int) -> str:
@@ -159,3 +166,37 @@ def read_labels(
         raise ValueError("The file lists other cells.")
     noisy = np.asarray(rows["noisy"].to_numpy(), np.int64).reshape(empty.noisy.shape)
     return replace(empty, noisy=noisy)
+
+
+def write_prior(prior: FlowsPrior | None, zones: Zones, folder: Path) -> tuple[File, ...]:
+    """Write the flows of a prior, if there is one; return the entry of its file in the index."""
+    if prior is None:
+        return ()
+    path = folder / PRIOR
+    ends = (prior.origin, prior.destination)
+    places = [axis[end].astype(np.int32) for end in ends for axis in (zones.row, zones.column)]
+    columns = [pa.array(one) for one in (*places, prior.count)]
+    pa.parquet.write_table(pa.table(columns, names=[*PRIOR_COLUMNS]), path, compression="zstd")
+    what = "trips between zones of the public prior that the flows were estimated with"
+    extras = {"columns": PRIOR_COLUMNS}
+    return (
+        File(name=path.name, media_type=MEDIA_TYPE, what=what, extras=extras, sha256=sha256(path)),
+    )
+
+
+def read_prior(path: Path, zones: Zones, source: str) -> FlowsPrior:
+    """Read the flows of a prior; ValueError if they are no flows between zones, in their order."""
+    rows = open_parquet(path).read()
+    kinds = [pa.int32()] * (len(PRIOR_COLUMNS) - 1) + [pa.int64()]
+    if rows.schema != pa.schema([*zip(PRIOR_COLUMNS, kinds, strict=True)]):
+        raise ValueError("The file has other columns.")
+    if any(rows[name].null_count for name in PRIOR_COLUMNS):
+        raise ValueError("The file has other columns.")
+    *places, count = (np.asarray(rows[name].to_numpy(), np.int64) for name in PRIOR_COLUMNS)
+    index, shape = np.stack(places).reshape(2, 2, -1), np.array(zones.grid.shape)[:, None]
+    if not count.size or not ((index >= 0) & (index < shape)).all() or count.min() < 1:
+        raise ValueError("The file lists other pairs.")
+    ends = [np.searchsorted(zones.key, zones.grid.encode(one)) for one in index]
+    if not (np.diff(ends[0] * zones.number + ends[1]) > 0).all():
+        raise ValueError("The file lists pairs in another order.")
+    return FlowsPrior(zones.number, ends[0], ends[1], count, source)
