@@ -19,11 +19,13 @@ from geodp.reprs import one_line
 from geodp.typing import FloatArray, IntArray
 
 MEANING = (
-    "flows between blocks are expected to be a mixture of the prior's and of the law of distance. "
-    "The weight of the prior, and how much it divides trips within blocks, are those that are the "
-    "closest to the noisy pairs, so that it costs no budget. Comparing this release with its prior "
-    "understates what has changed"
+    "flows are expected to be those of the law of distance, corrected by the prior where it has "
+    "more or fewer trips. The weight of the correction between blocks is the one that is the "
+    "closest to the noisy pairs, so that it costs no budget; with a weight of 0 the prior is not "
+    "used. Both ends and the noisy pairs do not depend on the prior. Comparing this release with "
+    "its prior understates what has changed"
 )
+"""What a prior means, for the index."""
 
 
 LAW_RECORDS = 10
