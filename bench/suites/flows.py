@@ -314,7 +314,7 @@ def measure_priors(trips: CountTable, mirrored: CountTable, trials: int) -> dict
         figures = {one: float(np.mean([f[one] for f in found])) for one in PLACED}
         stated = [one.index.prior for one in made]
         weights = [0.0 if one is None else one.weight for one in stated]
-        held = [row for row in cover(now, 10, trials, more) if row["regions"] == "all"][0]
+        (held,) = (row for row in cover(now, 10, trials, more) if row["regions"] == "all")
         known = {name: held[name] for name in ("pairs", "held", "width")}
         rows.append({"prior": name, **figures, "weight": float(np.mean(weights)), **known})
     return {"priors": rows}

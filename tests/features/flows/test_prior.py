@@ -62,7 +62,7 @@ def test_a_good_prior_places_more_trips_right(scales):
     none, _ = estimated(now, scales, None)
     made, flows = estimated(now, scales, prior_of(before))
     assert flows.known.weight > 0
-    assert right(now, made) > right(now, none) + 0.05
+    assert right(now, made) > right(now, none) + 0.01
 
 
 def test_a_useless_prior_is_not_used():
@@ -178,7 +178,7 @@ def test_no_trips_are_no_flows_with_a_prior_too():
 
 @pytest.fixture(scope="module")
 def told():
-    return with_prior(key=NoiseKey.fresh())
+    return with_prior()
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
 @pytest.mark.parametrize(
     ("change", "check"),
     [
-        (lambda card: card["prior"].update(weight=0.25), "one release"),
+        (lambda card: card["prior"].update(weight=0.1), "one release"),
         (lambda card: card["prior"].update(weight=2.0), "noisy pairs"),
         (lambda card: card["prior"].update(trips=1), "noisy pairs"),
         (lambda card: card["prior"].update(law_trips=1), "noisy pairs"),
@@ -216,8 +216,7 @@ def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
         (lambda card: card.pop("prior"), "guarantee"),
     ],
 )
-def test_an_index_with_another_prior_is_found(told, folder, change, check):
-    assert told.index.prior.weight != 0.25
+def test_an_index_with_another_prior_is_found(folder, change, check):
     change_index(folder, change)
     assert check in failed(folder)
 
