@@ -59,6 +59,7 @@ from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
 from geodp.release.preview import preview_release, warn_before_release
+from geodp.release.prior import choose_prior
 from geodp.release.publish import make_event
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
@@ -249,7 +250,12 @@ def publish(
             "rows.",
             code="flows-read-already",
         )
-    declared = declare_prior(table, prior, prior_source)
+    declared = None
+    if prior is None or prior is table:
+        choose_prior(table, prior, prior_source)
+    else:
+        zones = Zones.of(Grid(table.grid.places[:1]))
+        declared = declare_prior(zones, prior, prior_source)
     prepared = prepare_flows(table, request, levels, label_share, declared)
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.origins, between=1)

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from geodp.features.flows.reading.trips import Trips
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
-    from geodp.table.counts import CountTable
 
 ELSEWHERE = (
     "method",
@@ -712,19 +711,21 @@ def _publish(options: dict[str, Any]) -> str:
 
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
+    # A public file: what is wrong with it is told before trips are read.
+    prior = read_prior(options, grid)
     progress.begin("Reading")
     table = reader.read(_paths(options))
-    prior = read_prior(options, grid, table)
     prepared = prepare_flows(table, request, levels, options["label_share"], prior)
     for sentence in list_warnings(prepared.preview.origins):
         click.echo(f"Warning: {sentence}", err=True)
     return _write(options, reader, request, prepared)
 
 
-def read_prior(options: Mapping[str, Any], grid: Grid, table: CountTable) -> FlowsPrior | None:
-    """Read and declare the prior of the options, if any, of the release of a table."""
+def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
+    """Read and declare the prior of the options, if any, of a release on a grid of zones."""
     from geodp.features.flows.declaring import declare_prior
     from geodp.features.flows.reading.trips import Trips
+    from geodp.features.flows.zones import Zones
 
     path, source = options["prior"], options["prior_source"]
     if path is None:
@@ -734,8 +735,9 @@ def read_prior(options: Mapping[str, Any], grid: Grid, table: CountTable) -> Flo
             "The prior is one of the inputs; it must be public, and not be made from them.",
             code="flows-prior-is-input",
         )
+    zones = Zones.of(grid)
     if path.is_dir():
-        return declare_prior(table, _open(path), source)
+        return declare_prior(zones, _open(path), source)
     ends = [_place(options[name]) for name in ("origins", "destinations")]
     if None in ends:
         raise UsageError(
@@ -754,7 +756,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid, table: CountTable) -> Flo
         scratch=options["scratch"],
         options=opening_of_public(options, "prior"),
     )
-    return declare_prior(table, trips.read([path]), source)
+    return declare_prior(zones, trips.read([path]), source)
 
 
 def _paths(options: Mapping[str, Any]) -> list[Any]:
