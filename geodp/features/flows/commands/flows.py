@@ -729,6 +729,11 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
 
     path, source = options["prior"], options["prior_source"]
     if path is None:
+        if source is not None or options["prior_value"] is not None:
+            raise UsageError(
+                "--prior-source and --prior-value describe a prior: name it (--prior).",
+                code="flows-prior-missing",
+            )
         return None
     if is_input(path, options["inputs"]):
         raise UsageError(
