@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs.hours import HOURS, add_hours
+from bench.inputs.priors import halve, make_priors
 from bench.inputs.trips import MadeTrips, load_taxis, make_commuters, make_radiation
 from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
@@ -209,6 +210,7 @@ def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> d
     result |= {"screenlines": screenlines, "reach": reach}
     hourly = add_hours(right)
     result["hours"] = [row for most in (10, 1) for row in measure_hours(hourly, most, trials)]
+    result |= measure_priors(right, mirrored, trials)
     result["hourly"] = [{"most trips": 10, **row} for row in cover_hours(hourly, 10, trials)]
     return {**result, "large": [measure_large()]} if large else result
 
@@ -298,12 +300,43 @@ def mean_length(dense: Dense) -> float:
     return float((length * count).sum() / max(count.sum(), 1))
 
 
-def cover(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
-    """Yield how often intervals of flows between squares hold the truth, by their sides."""
+def measure_priors(trips: CountTable, mirrored: CountTable, trials: int) -> dict[str, Any]:
+    """Measure releases of one half of the trips with priors that are made of the other one."""
+    (before, now), (useless, _) = halve(trips), halve(mirrored)
+    true, rows = spread_out(now), []
+    for name, prior in make_priors(before, useless).items():
+        more = {} if prior is None else {"prior": prior, "prior_source": "made"}
+        keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
+        made = [
+            geodp.flows.publish(now, epsilon=1, contribution=10, key=key, **more) for key in keys
+        ]
+        found = [compare(true, spread_out(counts_of(one))) for one in made]
+        figures = {one: float(np.mean([f[one] for f in found])) for one in PLACED}
+        stated = [one.index.prior for one in made]
+        weights = [0.0 if one is None else one.weight for one in stated]
+        (held,) = (row for row in cover(now, 10, trials, more) if row["regions"] == "all")
+        known = {name: held[name] for name in ("pairs", "held", "width")}
+        rows.append({"prior": name, **figures, "weight": float(np.mean(weights)), **known})
+    return {"priors": rows}
+
+
+def counts_of(release: geodp.flows.Flows) -> CountTable:
+    """Return the released flows as counts."""
+    table = release.flows.table
+    return CountTable.from_keys(table.grid, table.key, table.count)
+
+
+def cover(
+    trips: CountTable, most: int, trials: int, more: dict[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of flows between squares hold the truth, by their sides.
+
+    ``more``: other arguments of the releases.
+    """
     held: dict[int, list[tuple[bool, float]]] = {side: [] for side in REGION_SIDES}
     for trial in range(trials):
         key = NoiseKey((1000 + trial).to_bytes(32, "little"))
-        release = geodp.flows.publish(trips, epsilon=1, contribution=most, key=key)
+        release = geodp.flows.publish(trips, epsilon=1, contribution=most, key=key, **(more or {}))
         regions, true, sides = draw_squares(trips, np.random.default_rng(trial), REGIONS)
         found = release.estimate_all(regions, simulations=20)
         for one, n, side in zip(found, true, sides, strict=False):
@@ -487,6 +520,9 @@ BY_HOUR: dict[str, tuple[Method, tuple[int, ...]]] = {
 }
 """Methods by name, and the most trips of a person that they are measured with."""
 
+PLACED = tuple(f"right {side}" for side in SIDES)
+"""Figures of releases with a prior."""
+
 HOUR_KEYS = 3000
 """First key of the releases by hour."""
 
@@ -533,7 +569,7 @@ def share_right(true: CountTable, released: CountTable, axes: list[int], side: i
     return 100 * float(np.minimum(count[at], made[here]).sum())
 
 
-PARTS = ("placed", "hours", "coverage", "hourly", "screenlines", "reach", "large")
+PARTS = (*("placed", "hours", "coverage", "hourly", "screenlines", "reach", "priors", "large"),)
 """Tables of the document, by their markers."""
 
 

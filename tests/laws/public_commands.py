@@ -395,6 +395,8 @@ CASES = {
         variants=SMALL,
     ),
     "flows": Case("flows publish", counted_trips, FLOWS, quick=True),
+    "flows with a prior": Case("flows publish", counted_trips, (*FLOWS, "--prior", "flows.csv",
+                               "--prior-source", "1990"), variants=SMALL),
     "flows of persons": Case("flows publish", trips, (*TRAVELLED, *CHARGED, "--key-file", "key",
                              "--json"), variants=SMALL),
     "flows of persons in a day": Case("flows publish", trips, (*TRAVELLED, "--unit", "person-day",
@@ -439,6 +441,8 @@ def prepare(folder: Path) -> None:
     (folder / "regions.csv").write_text(f"cell,side\n{regions}")
     (folder / "totals.csv").write_text("side,total\nwest,640\neast,640\n")
     (folder / "before.csv").write_text("x,y,n\n" + "".join(f"{x},{y},{x * y}\n" for x, y in SQUARE))
+    flows = "".join(f"{','.join(map(str, ends))},{9 + ends[0]}\n" for ends in TRIPS)
+    (folder / "flows.csv").write_text(f"oy,ox,dy,dx,n\n{flows}")
     (folder / "codes.csv").write_text("code,n\n" + "".join(f"{code},9\n" for code in CODES))
     rows = "".join(f"{code},{code[:5]}\n" for code in UNITS)
     (folder / "units.csv").write_text(f"tract,county\n{rows}")

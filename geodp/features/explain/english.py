@@ -191,6 +191,10 @@ SENTENCES: Mapping[str, str] = {
     "flows_labels": "Trips were also counted by {attributes}, from and to blocks of {side:n} by "
     "{side:n} zones and between blocks of {pair_side:n} by {pair_side:n}, and got noise: what "
     "this tells of one {unit} is limited by the same promise.",
+    "flows_prior": "Trips between smaller places were also estimated with a public prior, which "
+    "the office vouches for: {source}.",
+    "flows_prior_unused": "A public prior, which the office vouches for, did not fit what was "
+    "measured, and was not used: {source}.",
     "flows_enforced": "Of one {unit}, at most {contribution:n} trips count; geodp made sure of it.",
     "flows_vouched": "It holds if one {unit} has at most {contribution:n} of all trips; the office "
     "answers for that.",

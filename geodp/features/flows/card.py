@@ -130,6 +130,35 @@ class StatedDecay:
     unit: Literal["km", "cells"]
 
 
+@dataclass(frozen=True)
+class StatedFlowsPrior:
+    """A prior that flows were estimated with.
+
+    Attributes
+    ----------
+    source : str
+        Where it was published, in the words of the operator, who vouches that it is public; or
+        which charged release it is.
+    sha256 : str
+        Digest of its flows, which are in a file of the release.
+    trips : int
+        Of all its flows.
+    law_trips : int
+        Trips of the prior that the law of distance counts for, between any two places.
+    weight : float
+        Of the prior between blocks, with which flows were the closest to the noisy pairs: 0 to 1;
+        0: it was not used.
+    meaning : str
+    """
+
+    source: str
+    sha256: str
+    trips: Size
+    law_trips: Size
+    weight: Annotated[float, AtLeast(0)]
+    meaning: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class FlowsCard:
     """The contents of ``flows.json``.
@@ -142,6 +171,8 @@ class FlowsCard:
         Whether the key of the noise was secret.
     guarantee : FlowsGuarantee
     decay : StatedDecay
+    prior : StatedFlowsPrior or None
+        None: there was none.
     budget : StatedCharge or None
         Charge to a ledger, once for all tables.
     constraints : tuple of str
@@ -149,7 +180,7 @@ class FlowsCard:
     tables : tuple of TableInfo
         Flows, origins and destinations, each with a card of its own.
     files : tuple of File
-        Noisy pairs of blocks, and noisy trips by label.
+        Noisy pairs of blocks, noisy trips by label, and the flows of a prior.
     left_out : tuple of LeftOut
     """
 
@@ -163,6 +194,7 @@ class FlowsCard:
     tables: tuple[TableInfo, ...] = ()
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    prior: StatedFlowsPrior | None = None
 
     def __repr__(self) -> str:
         return f"FlowsCard({self.guarantee.unit} protected, {self.guarantee.spends})"

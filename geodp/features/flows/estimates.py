@@ -27,6 +27,7 @@ from geodp.features.flows.kernels import balancing
 from geodp.features.flows.label_estimates import LabelEstimator, LabelledFlows, choose_labels
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
+from geodp.features.flows.prior import TrustedPrior
 from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.region import Region
@@ -150,6 +151,7 @@ class FlowEstimator:
     noisy : sequence of NoisyPairs
     decay : float
     labels : sequence of NoisyLabels
+    prior : TrustedPrior or None
     """
 
     plan: Plan
@@ -159,6 +161,7 @@ class FlowEstimator:
     noisy: Sequence[NoisyPairs]
     decay: float
     labels: Sequence[NoisyLabels] = ()
+    prior: TrustedPrior | None = None
 
     def estimate_all(
         self,
@@ -264,7 +267,7 @@ class FlowEstimator:
         zones, blocks = self.plan.zones, self.noisy[0].blocks
         ends = [one.counts_at(zones.key) for one in (self.origins, self.destinations)]
         margins = blocks.sums(ends[0]), blocks.sums(ends[1])
-        return fit_pairs(zones, margins, self.noisy, self.decay)
+        return fit_pairs(zones, margins, self.noisy, self.decay, self.prior)
 
     def match(self, fitted: FittedPairs, origin: Any, destination: Any) -> RegionPair:
         """Find what two regions share with the finest blocks."""
@@ -430,7 +433,7 @@ class FlowEstimator:
         noisy = plan.draw_pairs(trips, key)
         key.forget()
         sums = [blocks.sums(one.counts_at(plan.zones.key)) for one in released]
-        return fit_pairs(plan.zones, (sums[0], sums[1]), noisy, decay).expected
+        return fit_pairs(plan.zones, (sums[0], sums[1]), noisy, decay, self.prior).expected
 
 
 LABELS = 1

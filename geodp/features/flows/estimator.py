@@ -1,7 +1,8 @@
 """Flows between zones from released ends and noisy pairs of blocks: pure post-processing.
 
 1. A law of distance, balanced to both ends, is what the ends alone say of the pairs of blocks; its
-   decay is the one that is closest to the noisy pairs.
+   decay is the one that is closest to the noisy pairs. The flows of a prior are mixed with it, by
+   the weight that is closest to them.
 2. From large blocks to small ones, the expected pairs are moved towards the noisy ones, by as much
    as pairs of their size turn out to differ from the law (empirical Bayes), and balanced again.
 3. Pairs of blocks are rounded to whole trips, then divided among their origins, then among their
@@ -12,16 +13,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from geodp import progress
+from geodp.features.flows.dividing import divide_destinations, divide_origins
 from geodp.features.flows.kernels import balancing
 from geodp.features.flows.merging import merge
+from geodp.features.flows.prior import FlowsPrior, TrustedPrior
 from geodp.features.flows.rounding import round_table
-from geodp.features.flows.zones import Attraction, Blocks, Zones
-from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
+from geodp.features.flows.zones import Blocks, Zones
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 DECAYS = 9
 """Number of decays that are tried, from a zone's width to a quarter of the map's diagonal."""
@@ -38,11 +41,11 @@ REPEATED = 4
 BALANCED = 6, 40
 """Rounds of balancing after each time, and at the end."""
 
-DIVIDED = 12
-"""Rounds of balancing of trips that are divided among zones."""
-
 LEAST_BLOCKS = 4
 """Number of blocks from which on larger ones are not looked at."""
+
+WEIGHTS = 0.0, 0.25, 0.5, 0.75, 1.0
+"""Weights of a prior beside the law that are tried; 0: it is not used."""
 
 FEW = 10
 """Pairs of a class below which its differences do not tell what the noise is of them."""
@@ -100,11 +103,14 @@ class FittedPairs:
         See :class:`EstimatedFlows`.
     levels : list of KnownLevel
         The largest blocks first.
+    known : TrustedPrior or None
+        The prior with how much it was trusted; None: there was none.
     """
 
     expected: FloatArray = field(repr=False)
     decay: float
     levels: list[KnownLevel] = field(repr=False)
+    known: TrustedPrior | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +126,15 @@ class EstimatedFlows:
         increasing order; every count is above 0.
     decay : float
         Chosen decay, in the unit of the zones; ``FLAT``: distance plays no role.
+    known : TrustedPrior or None
+        The prior with how much it was trusted; None: there was none.
     """
 
     zones: int
     place: KeyArray = field(repr=False)
     count: IntArray = field(repr=False)
     decay: float
+    known: TrustedPrior | None = field(default=None, repr=False)
 
     @property
     def origin(self) -> IntArray:
@@ -144,6 +153,7 @@ def estimate_flows(
     pairs: Sequence[NoisyPairs],
     seed: int,
     decay: float | None = None,
+    prior: FlowsPrior | None = None,
 ) -> EstimatedFlows:
     """Estimate the trips between all pairs of zones.
 
@@ -158,29 +168,34 @@ def estimate_flows(
         Of the random numbers that round, below 2**63.
     decay : float, optional
         Instead of the one that is closest to the noisy pairs; ``FLAT``: no law of distance.
+    prior : FlowsPrior, optional
+        Flows that are expected; the noisy pairs tell how much it is trusted.
     """
     state = np.array([seed], np.int64)
     if not ends[0].any():
-        return EstimatedFlows(zones.number, np.empty(0, np.uint64), np.empty(0, np.int64), FLAT)
+        none = np.empty(0, np.uint64), np.empty(0, np.int64)
+        known = None if prior is None else TrustedPrior.of(prior, 0.0, 0)
+        return EstimatedFlows(zones.number, *none, FLAT, known)
     progress.begin("Fitting flows")
     blocks = pairs[0].blocks
     margins = blocks.sums(ends[0]), blocks.sums(ends[1])
-    fitted = fit_pairs(zones, margins, pairs, decay)
-    decay = fitted.decay
+    fitted = fit_pairs(zones, margins, pairs, decay, prior)
+    decay, known = fitted.decay, fitted.known
     progress.begin("Rounding flows")
     coarse = round_table(fitted.expected, margins, state)
     del fitted
     if blocks.side == 1:
         row, column, count = coarse
         place = (row * zones.number + column).view(np.uint64)
-        return EstimatedFlows(zones.number, place, count, decay)
+        return EstimatedFlows(zones.number, place, count, decay, known)
     law = zones.attraction(decay)
-    between = divide_origins(zones, ends, blocks, coarse, law, state)
+    dividing = known if known is not None and known.weight > 0 else None
+    between = divide_origins(zones, ends, blocks, coarse, law, state, dividing)
     del coarse
-    parts = divide_destinations(zones, ends, blocks, between, law, state)
+    parts = divide_destinations(zones, ends, blocks, between, law, state, dividing)
     # Of many trips these are a third of the memory.
     del between
-    return EstimatedFlows(zones.number, *merge(parts), decay)
+    return EstimatedFlows(zones.number, *merge(parts), decay, known)
 
 
 def fit_pairs(
@@ -188,14 +203,24 @@ def fit_pairs(
     margins: tuple[IntArray, IntArray],
     pairs: Sequence[NoisyPairs],
     decay: float | None = None,
+    prior: FlowsPrior | TrustedPrior | None = None,
 ) -> FittedPairs:
-    """Estimate the real flows between the finest blocks; ``decay``: instead of the closest one."""
+    """Estimate the real flows between the finest blocks.
+
+    ``decay``: instead of the closest one; ``prior``: flows that are expected, or these with how
+    much they are trusted, instead of what is closest.
+    """
     finest = pairs[0].blocks
     levels = combine_levels(pairs)
     if decay is None:
         decay = choose_decay(zones, margins, pairs)
     expected = zones.law(decay, finest)
     balance_ends(expected, margins, FITTED)
+    if isinstance(prior, FlowsPrior):
+        prior = choose_trust((expected, margins), pairs, prior)
+    if prior is not None and prior.weight > 0:
+        prior.mix(expected, prior.flows.sums(finest), expected)
+        balance_ends(expected, margins, FITTED)
     known: list[KnownLevel] = []
     larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
     for number in range(REPEATED):
@@ -207,7 +232,7 @@ def fit_pairs(
         balance_ends(expected, margins, BALANCED[0])
     balance_ends(expected, margins, BALANCED[1])
     left = [widen(one, level, known[0]) for one, level in larger]
-    return FittedPairs(expected, decay, [*left, *known])
+    return FittedPairs(expected, decay, [*left, *known], prior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,25 +327,54 @@ def choose_decay(
     zones: Zones, margins: tuple[IntArray, IntArray], pairs: Sequence[NoisyPairs]
 ) -> float:
     """Choose the decay whose law, balanced to both ends, is closest to the noisy pairs."""
-    # Noise adds the same to the squares of every decay, on average.
     width, diagonal = zones.extent
     decays = [*np.geomspace(width, max(diagonal / 4, width), DECAYS), FLAT]
-    finest, apart = pairs[0].blocks, []
-    noisy = [one.noisy.astype(np.float64) for one in pairs]
-    parents = [one.blocks.of_zone[finest.first[:-1]] for one in pairs]
+    noisy, apart = [one.noisy.astype(np.float64) for one in pairs], []
     for decay in decays:
-        law = zones.law(decay, finest)
+        law = zones.law(decay, pairs[0].blocks)
         balancing.scale(law, *find_factors(law, margins, FITTED))
-        total = 0.0
-        for one, measured, parent in zip(pairs, noisy, parents, strict=True):
-            # Of few trips, pairs of larger blocks show what the noise of small ones hides.
-            summed, ones = law, np.ones(measured.shape[0])
-            if one.blocks.number < finest.number:
-                summed = np.empty(measured.shape)
-                balancing.add_up(law, parent, summed)
-            total += balancing.misfit(summed, ones, ones, measured) / one.variance
-        apart.append(total)
+        apart.append(find_misfit(law, pairs, noisy))
     return float(decays[int(np.argmin(apart))])
+
+
+def find_misfit(
+    expected: FloatArray, pairs: Sequence[NoisyPairs], noisy: Sequence[FloatArray]
+) -> float:
+    """Sum the squares of what noisy pairs of all sizes differ by from expected flows.
+
+    Each is divided by the variance of its noise, which adds the same to all expectations, on
+    average. ``noisy``: the pairs as real numbers.
+    """
+    finest, total = pairs[0].blocks, 0.0
+    for one, measured in zip(pairs, noisy, strict=True):
+        # Of few trips, pairs of larger blocks show what the noise of small ones hides.
+        summed, ones = expected, np.ones(measured.shape[0])
+        if one.blocks.number < finest.number:
+            summed = np.empty(measured.shape)
+            balancing.add_up(expected, one.blocks.of_zone[finest.first[:-1]], summed)
+        total += balancing.misfit(summed, ones, ones, measured) / one.variance
+    return total
+
+
+def choose_trust(
+    law: tuple[FloatArray, tuple[IntArray, IntArray]],
+    pairs: Sequence[NoisyPairs],
+    prior: FlowsPrior,
+) -> TrustedPrior:
+    """Choose the weight of a prior with which expected flows are closest to the noisy pairs.
+
+    ``law``: the expected flows between the finest blocks without a prior, and both margins.
+    """
+    expected, margins = law
+    flows, mixed = prior.sums(pairs[0].blocks), np.empty(expected.shape)
+    noisy = [one.noisy.astype(np.float64) for one in pairs]
+    trusted = TrustedPrior.of(prior, 0.0, int(margins[0].sum()))
+    apart = [find_misfit(expected, pairs, noisy)]
+    for weight in WEIGHTS[1:]:
+        replace(trusted, weight=weight).mix(expected, flows, mixed)
+        balance_ends(mixed, margins, FITTED)
+        apart.append(find_misfit(mixed, pairs, noisy))
+    return replace(trusted, weight=WEIGHTS[int(np.argmin(apart))])
 
 
 def find_factors(
@@ -425,77 +479,3 @@ def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
         balancing.spread(drawn, level.parent, factor)
         above = level.parent, flows
     return np.floor(drawn + random.random(drawn.shape)).astype(np.int64)
-
-
-def divide_origins(
-    zones: Zones,
-    ends: tuple[IntArray, IntArray],
-    blocks: Blocks,
-    coarse: tuple[IntArray, IntArray, IntArray],
-    law: Attraction,
-    state: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Divide trips between blocks among the origins of each.
-
-    ``coarse``: by row and column.
-
-    Returns
-    -------
-    block, zone, count : int64[m]
-        Trips from zones to blocks, by block and zone.
-    """
-    origin, block, count = coarse
-    starts = np.searchsorted(origin, np.arange(blocks.number + 1))
-    weight, parts = ends[1].astype(np.float64), []
-    for number in np.flatnonzero(np.diff(starts)):
-        inside = slice(starts[number], starts[number + 1])
-        zone = np.arange(blocks.first[number], blocks.first[number + 1])
-        zone = zone[ends[0][zone] > 0]
-        value = law.attract(zone, block[inside], blocks.first, weight)
-        row, column, trips = _divide_one(value, (ends[0][zone], count[inside]), state)
-        place = block[inside][column] * zones.number + zone[row]
-        parts.append((place.view(np.uint64), trips))
-    joined, trips = merge(parts)
-    return *np.divmod(joined.view(np.int64), zones.number), trips
-
-
-def divide_destinations(
-    zones: Zones,
-    ends: tuple[IntArray, IntArray],
-    blocks: Blocks,
-    between: tuple[IntArray, IntArray, IntArray],
-    law: Attraction,
-    state: IntArray,
-) -> list[KeyedCounts]:
-    """Divide trips from zones to blocks among the destinations of each.
-
-    ``between``: from :func:`divide_origins`.
-
-    Returns
-    -------
-    list of (uint64[m], int64[m])
-        Trips between zones, of each block of destinations: places and counts, as of
-        :class:`EstimatedFlows`.
-    """
-    block, zone, count = between
-    starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
-    singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
-    for number in np.flatnonzero(np.diff(starts)):
-        inside = slice(starts[number], starts[number + 1])
-        target = np.arange(blocks.first[number], blocks.first[number + 1])
-        target = target[ends[1][target] > 0]
-        value = law.attract(zone[inside], target, singles, ones)
-        value *= ends[1][target]
-        row, column, trips = _divide_one(value, (count[inside], ends[1][target]), state)
-        place = zone[inside][row] * zones.number + target[column]
-        parts.append((place.view(np.uint64), trips))
-    return parts
-
-
-def _divide_one(
-    value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Balance one full table of weights, and draw whole trips with exactly its margins."""
-    rows, columns = (np.ascontiguousarray(margin) for margin in margins)
-    balancing.balance(value, (rows, columns), DIVIDED, np.empty(columns.size))
-    return round_table(value, (rows, columns), state)

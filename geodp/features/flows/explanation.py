@@ -74,5 +74,8 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
         sides = {"side": labels.side, "pair_side": labels.pair_side}
         unit = page.unit(card.guarantee.unit)
         measured.append(page.write("flows_labels", attributes=named, unit=unit, **sides))
+    if card.prior is not None:
+        used = "flows_prior" if card.prior.weight > 0 else "flows_prior_unused"
+        measured.append(page.write(used, source=printable(card.prior.source)))
     sentences = (page.write("flows_agree"), *measured, page.write("together_once"))
     return Section(page.write("heading_together"), sentences)

@@ -12,6 +12,7 @@ from geodp.features.flows.card import FLOWS, INDEX, ORIGINS, FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.formats.noisy import write_measured
 from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.zones import Zones
 from geodp.io.folder.staged_tables import StagedTables
 from geodp.release.release import Release
@@ -23,8 +24,8 @@ follows from the trips, which no outcome may tell. Where a disk is too small for
 after its charge, and ``--resume`` completes it on a disk with space."""
 
 
-Measured: TypeAlias = tuple[Sequence[NoisyPairs], Sequence[NoisyLabels]]
-"""Noisy pairs, and noisy trips by label, which are none where flows have no labels."""
+Measured: TypeAlias = tuple[Sequence[NoisyPairs], Sequence[NoisyLabels], FlowsPrior | None]
+"""Noisy pairs, noisy trips by label, which are none where flows have no labels, and a prior."""
 
 
 class StagedFlows(StagedTables):
@@ -34,7 +35,7 @@ class StagedFlows(StagedTables):
         """Do everything that does not need the tables, and reserve space for them.
 
         ``empty``: the tables without cells, by name; ``measured``: of the right sizes. How much
-        space is required depends on the grid alone.
+        space is required depends on the grid and a public prior alone.
         """
         zones = {name: min(one.grid.size, PAIRS) for name, one in empty.items()}
         listed = self.try_tables(
@@ -51,7 +52,7 @@ class StagedFlows(StagedTables):
         index: FlowsCard,
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
-        """Write the tables, noisy pairs and trips by label, and the index; return their paths."""
+        """Write the tables, what was measured, the prior and the index; return their paths."""
         written = self.write_tables({name: one.view(name) for name, one in tables.items()})
         files = _write_measured(measured, tables, self.folder / "public")
         index = replace(index, tables=written, files=files)
@@ -61,6 +62,6 @@ class StagedFlows(StagedTables):
 def _write_measured(
     measured: Measured, tables: Mapping[str, Release], folder: Path
 ) -> tuple[File, ...]:
-    """Write noisy pairs and noisy trips by label; return the entries of their files."""
+    """Write noisy pairs, noisy trips by label and a prior; return the entries of their files."""
     zones, attributes = Zones.of(tables[ORIGINS].grid), tables[FLOWS].grid.attributes
     return write_measured(*measured, zones, attributes, folder)

@@ -24,6 +24,7 @@ from geodp.features.flows.card import (
     MeasuredLabels,
     MeasuredLevel,
     StatedDecay,
+    StatedFlowsPrior,
 )
 from geodp.features.flows.comparison import (
     Compared,
@@ -41,6 +42,7 @@ from geodp.features.flows.labels import NoisyLabels, divide_labels
 from geodp.features.flows.lines import draw_lines
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
+from geodp.features.flows.prior import MEANING, FlowsPrior, TrustedPrior
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels, share_terms
 from geodp.features.flows.zones import Zones, pairs_of
@@ -48,6 +50,7 @@ from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
 from geodp.mechanisms import find_method
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
@@ -70,6 +73,9 @@ CONSTRAINTS = (
 LABELLED = ("Origins and destinations are those of trips of all labels together.",)
 """What holds exactly, beside the others, where flows have labels."""
 
+PRIOR_PUBLIC = "The prior is public, or a release that was charged itself."
+"""The assumption on a prior, which geodp cannot check."""
+
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""
 
@@ -90,6 +96,8 @@ class Flows:
         Measured pairs of blocks, the finest first.
     labels : tuple of NoisyLabels
         Measured trips by label, of the largest cells first; empty: flows have no labels.
+    prior : FlowsPrior or None
+        Flows that were expected; ``index.prior`` states how much they were trusted.
     """
 
     __repr__ = one_line
@@ -100,6 +108,7 @@ class Flows:
     index: FlowsCard
     noisy: tuple[NoisyPairs, ...] = field(repr=False)
     labels: tuple[NoisyLabels, ...] = field(default=(), repr=False)
+    prior: FlowsPrior | None = field(default=None, repr=False)
 
     @property
     def tables(self) -> dict[str, Release]:
@@ -115,13 +124,18 @@ class Flows:
         tables: Sequence[ReleasedTable],
         noisy: Sequence[NoisyPairs],
         labels: Sequence[NoisyLabels],
-        decay: float,
+        learned: tuple[float, float],
         charge: Charge | None,
     ) -> Self:
-        """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
+        """Return the release of drawn tables in place of empty ones, in the order of ``tables``.
+
+        ``learned``: the decay, and the weight of the prior, which is not read without one.
+        """
         # Of what is released: whoever puts tables of two releases together is found out.
-        stated = state_decay(decay, self.index.decay.unit)
-        identity = describe_identity(tables, (*noisy, *labels), stated)
+        stated, prior = state_decay(learned[0], self.index.decay.unit), self.index.prior
+        if prior is not None:
+            prior = replace(prior, weight=learned[1])
+        identity = describe_identity(tables, (*noisy, *labels), stated, prior)
         made = [
             replace(
                 preview,
@@ -132,7 +146,7 @@ class Flows:
             )
             for preview, table in zip(self.tables.values(), tables, strict=True)
         ]
-        index = replace(self.index, decay=stated)
+        index = replace(self.index, decay=stated, prior=prior)
         return replace(
             self,
             flows=made[0],
@@ -414,7 +428,10 @@ class Flows:
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         grid, attributes = self.origins.grid, self.flows.grid.attributes
         plan = make_plan_of(whole, ends, read_design(self.index), grid, attributes)
-        decay = self.index.decay.length
+        decay, prior = self.index.decay.length, None
+        if self.prior is not None and self.index.prior is not None:
+            total = int(self.origins.table.count.sum())
+            prior = TrustedPrior.of(self.prior, self.index.prior.weight, total)
         return FlowEstimator(
             plan,
             self.flows.table,
@@ -423,6 +440,7 @@ class Flows:
             self.noisy,
             FLAT if decay is None else decay,
             self.labels,
+            prior,
         )
 
     def card(self) -> FlowsCard:
@@ -461,16 +479,18 @@ class Flows:
 
     def write_into(self, place: StagedFlows, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""
-        return place.write(self.tables, (self.noisy, self.labels), self.index, restricted)
+        measured = self.noisy, self.labels, self.prior
+        return place.write(self.tables, measured, self.index, restricted)
 
 
-def make_index(plan: Plan) -> FlowsCard:
+def make_index(plan: Plan, prior: FlowsPrior | None) -> FlowsCard:
     """Make the index of a release that is to be drawn."""
     return FlowsCard(
         schema=FLOWS_SCHEMA,
         software=Software("geodp", __version__),
         private=plan.whole.is_private,
-        guarantee=state_guarantee(plan),
+        guarantee=state_guarantee(plan, None if prior is None else prior.source),
+        prior=None if prior is None else state_prior(prior),
         decay=state_decay(FLAT, plan.zones.steps[2]),
         budget=None,
         constraints=list_constraints(plan),
@@ -497,8 +517,8 @@ def state_labels(plan: Plan) -> MeasuredLabels | None:
     )
 
 
-def state_guarantee(plan: Plan) -> FlowsGuarantee:
-    """State the guarantee of all tables together."""
+def state_guarantee(plan: Plan, prior: str | None) -> FlowsGuarantee:
+    """State the guarantee of all tables together; ``prior``: the source of one, if there is one."""
     event, design = plan.whole, plan.design
     described = event.describe()
     amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
@@ -507,6 +527,9 @@ def state_guarantee(plan: Plan) -> FlowsGuarantee:
         for side, share, law in zip(design.sides, design.shares, plan.laws, strict=True)
     ]
     statement = COUNTED.format(event.unit, event.contribution)
+    assumed = [replace(event.assumption, statement=statement)]
+    if prior is not None:
+        assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior))
     return FlowsGuarantee(
         in_words=event.statement.replace("any result", "any result of these tables together"),
         source=FLOWS_PROOF,
@@ -519,7 +542,14 @@ def state_guarantee(plan: Plan) -> FlowsGuarantee:
         neighbours=described["neighbours"],
         unit=event.unit,
         contribution=event.contribution,
-        assumptions=(replace(event.assumption, statement=statement),),
+        assumptions=tuple(assumed),
+    )
+
+
+def state_prior(prior: FlowsPrior, weight: float = 0.0) -> StatedFlowsPrior:
+    """State a prior; ``weight``: see :class:`StatedFlowsPrior`."""
+    return StatedFlowsPrior(
+        prior.source, prior.sha256, prior.trips, prior.law_trips, weight, MEANING
     )
 
 
@@ -546,14 +576,24 @@ def describe_release(unit: str, spends: str) -> str:
     )
 
 
+def describe_prior(source: str) -> str:
+    """Describe, for the card of one table, the prior of the release that it is a part of."""
+    return f"that flows of its release were estimated with a public prior: {source}"
+
+
 def describe_identity(
     tables: Sequence[ReleasedTable],
     noisy: Sequence[NoisyPairs | NoisyLabels],
     decay: StatedDecay,
+    prior: StatedFlowsPrior | None = None,
 ) -> str:
     """Describe, for the card of each table, everything that was released together."""
     arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
     arrays += [np.ascontiguousarray(one.noisy) for one in noisy]
+    if prior is not None:
+        learned = repr((decay.length, prior.sha256, prior.weight)).encode()
+        whole = digest(*arrays, learned).hex()
+        return f"that tables, noisy pairs, decay and prior of its release have the digest {whole}"
     whole = digest(*arrays, repr(decay.length).encode()).hex()
     return f"that tables, noisy pairs and decay of its release have the digest {whole}"
 

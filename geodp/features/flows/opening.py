@@ -10,12 +10,15 @@ from geodp.features.flows.card import FLOWS, ORIGINS, FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import Flows, make_plan_of, read_design
 from geodp.features.flows.formats.noisy import (
+    PRIOR,
     name_file,
     name_labels,
     read_labels,
     read_noisy,
+    read_prior,
 )
 from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.streams import MIN_VARIANCE, Plan
 from geodp.features.flows.zones import Zones
 from geodp.grid.grid import Grid
@@ -36,7 +39,13 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
         for one, law in zip(noisy, plan.laws, strict=True)
     )
     ends = tables["origins"], tables["destinations"]
-    return Flows(tables[FLOWS], *ends, card, noisy, read_label_counts(folder, plan))
+    labels, prior = read_label_counts(folder, plan), read_flows_prior(folder, card, plan.zones)
+    return Flows(tables[FLOWS], *ends, card, noisy, labels, prior)
+
+
+def read_flows_prior(folder: Path, card: FlowsCard, zones: Zones) -> FlowsPrior | None:
+    """Read the prior that an index states, if any; ValueError where a file is of no flows."""
+    return None if card.prior is None else read_prior(folder / PRIOR, zones, card.prior.source)
 
 
 def read_label_counts(folder: Path, plan: Plan) -> tuple[NoisyLabels, ...]:

@@ -14,9 +14,10 @@ from geodp.errors import VerificationError
 from geodp.features.flows.card import FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import Flows, make_plan_of, read_design
+from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.publish import DrawnFlows, preview_flows
 from geodp.features.flows.streams import MIN_VARIANCE, Plan
-from geodp.features.flows.zones import require_zones
+from geodp.features.flows.zones import Zones, require_zones
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.pending import PendingDraw, unreadable
@@ -33,12 +34,34 @@ def pack_drawn(drawn: DrawnFlows, preview: Flows) -> tuple[Mapping[str, Any], Ma
     """Convert a draw to plain values and arrays."""
     flows, *ends = drawn.tables
     extras: dict[str, Any] = {f"noisy_{one.blocks.side}": one.noisy for one in drawn.noisy}
-    extras |= {"decay": np.array([drawn.decay])}
+    extras |= {"decay": np.array([drawn.decay]), **_pack_prior(drawn, preview.prior)}
     extras |= {f"labels_{one.ends}": one.noisy for one in drawn.labels}
     extras |= {"flow_keys": flows.key, "flow_counts": np.asarray(flows.count)}
     facts, reading = preview.flows.public_facts, preview.flows.reading
     plain, arrays = pack_tables(ends, facts, extras, reading)
     return {**plain, "index": write_plain(preview.index), "spec": flows.event.mechanism}, arrays
+
+
+def _pack_prior(drawn: DrawnFlows, prior: FlowsPrior | None) -> dict[str, Any]:
+    """Pack a prior and its weight, if there is one."""
+    if prior is None:
+        return {}
+    names = ("origin", "destination", "count")
+    flows = {f"prior_{name}": getattr(prior, name) for name in names}
+    return flows | {"prior_weight": np.array([drawn.weight])}
+
+
+def _unpack_prior(
+    index: FlowsCard, extras: Mapping[str, Any], zones: Zones
+) -> tuple[FlowsPrior | None, float]:
+    """Restore a prior and its weight, if there was one."""
+    if index.prior is None:
+        return None, 0.0
+    origin, destination, count = (
+        extras[f"prior_{name}"] for name in ("origin", "destination", "count")
+    )
+    prior = FlowsPrior(zones.number, origin, destination, count, index.prior.source)
+    return prior, float(extras["prior_weight"][0])
 
 
 def restore_flows(
@@ -61,6 +84,7 @@ def restore_flows(
         noisy_arrays = [extras[f"noisy_{one.side}"] for one in index.guarantee.levels]
         plan = _make_plan(whole, cast(Measurement, ends[0].event), index, grid, attributes)
         labels = [replace(one, noisy=extras[f"labels_{one.ends}"]) for one in plan.empty_labels]
+        prior, weight = _unpack_prior(index, extras, plan.zones)
     except (LookupError, TypeError, ValueError, VerificationError):
         raise unreadable(folder) from None
     noisy = [
@@ -68,13 +92,13 @@ def restore_flows(
         for side, law, array in zip(plan.design.sides, plan.laws, noisy_arrays, strict=True)
     ]
     law = plan.label_law
-    preview = preview_flows(plan, request, facts, reading)
+    preview = preview_flows(plan, request, facts, reading, prior)
     labels = [
         replace(one, variance=max(0.0 if law is None else law.variance, MIN_VARIANCE))
         for one in labels
     ]
     tables = [ReleasedTable(plan.pairs, *cells, whole), *ends]
-    return preview.with_drawn(tables, noisy, labels, decay, charge)
+    return preview.with_drawn(tables, noisy, labels, (decay, weight), charge)
 
 
 def _make_plan(

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from geodp.advice import by_names
 from geodp.errors import UsageError
+from geodp.features.flows.declaring import declare_prior
 from geodp.features.flows.design import (
     Design,
     LabelDesign,
@@ -17,6 +18,7 @@ from geodp.features.flows.design import (
 from geodp.features.flows.estimator import EstimatedFlows, NoisyPairs, estimate_flows
 from geodp.features.flows.flows import (
     Flows,
+    describe_prior,
     describe_release,
     make_index,
     name_flows,
@@ -24,6 +26,7 @@ from geodp.features.flows.flows import (
 )
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
+from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.reading.labels import By, require_free
 from geodp.features.flows.reading.reader import Place
 from geodp.features.flows.reading.trips import read_trips
@@ -56,6 +59,7 @@ from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
 from geodp.release.preview import preview_release, warn_before_release
+from geodp.release.prior import choose_prior
 from geodp.release.publish import make_event
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
@@ -84,12 +88,15 @@ class DrawnFlows:
         Empty: flows have no labels.
     decay : float
         See :class:`EstimatedFlows`.
+    weight : float
+        Of the prior; 0 without one.
     """
 
     tables: list[ReleasedTable]
     noisy: tuple[NoisyPairs, ...]
     labels: tuple[NoisyLabels, ...]
     decay: float
+    weight: float = 0.0
 
 
 @by_names(eps="epsilon", privacy_budget="epsilon", id="person", seed="key", o="origin")
@@ -121,6 +128,8 @@ def publish(
     levels: Mapping[int, Budget] | None = None,
     label_share: Budget | None = None,
     method: str | None = None,
+    prior: Flows | CountTable | None = None,
+    prior_source: str | None = None,
     metadata: Mapping[str, str | int] | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
@@ -158,6 +167,14 @@ def publish(
         Default: 3/20.
     method : str, optional
         Of both maps of ends: ``pyramid``, the default, with settings after a colon.
+    prior : Flows or CountTable, optional
+        Flows that are expected, on the same zones: an earlier release, or a public table of
+        pairs, as :func:`geodp.flows.read_trips` reads it. The measurements are the same; from
+        them it is learned how far the prior can be trusted. Labels are added up. The release
+        contains the prior.
+    prior_source : str, optional
+        Where the prior was published, as text that the card quotes. With it you vouch that the
+        prior is public. A release that was charged to a ledger needs none.
     epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
         See :func:`geodp.publish`.
 
@@ -235,7 +252,13 @@ def publish(
             "rows.",
             code="flows-read-already",
         )
-    prepared = prepare_flows(table, request, levels, label_share)
+    declared = None
+    if prior is None or prior is table:
+        choose_prior(table, prior, prior_source)
+    else:
+        zones = Zones.of(Grid(table.grid.places[:1]))
+        declared = declare_prior(zones, prior, prior_source)
+    prepared = prepare_flows(table, request, levels, label_share, declared)
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.origins, between=1)
     return prepared.release()
@@ -270,7 +293,7 @@ class PreparedFlows:
     request : Request
     plan : Plan
     preview : Flows
-        The release of empty tables.
+        The release of empty tables, with the prior.
     """
 
     trips: TripStreams = field(repr=False)
@@ -300,7 +323,10 @@ class PreparedFlows:
         return self.complete(drawn, charge)
 
     def identify(self) -> bytes:
-        """Return the SHA-256 of everything that the release depends on except the key."""
+        """Return the SHA-256 of everything that is measured, except the key.
+
+        A prior is not: measurements are the same without it, and charged once.
+        """
         design, plan = self.plan.design, self.plan
         named: tuple[Plain, ...] = (
             ("version", (name_flows(design).version, EndsOfFlows.version)),
@@ -325,7 +351,8 @@ class PreparedFlows:
 
     def complete(self, drawn: DrawnFlows, charge: Charge | None) -> Flows:
         """Return the release of what was drawn."""
-        return self.preview.with_drawn(drawn.tables, drawn.noisy, drawn.labels, drawn.decay, charge)
+        learned = drawn.decay, drawn.weight
+        return self.preview.with_drawn(drawn.tables, drawn.noisy, drawn.labels, learned, charge)
 
     def _draw(self, key: NoiseKey) -> DrawnFlows:
         """Draw both ends and the pairs of blocks, and estimate the flows."""
@@ -335,22 +362,27 @@ class PreparedFlows:
         noisy = tuple(plan.draw_pairs(self.trips, key))
         labels = tuple(plan.draw_labels(self.trips, key))
         dividing = plan.draw_seed(key, DIVIDING) if labels else 0
-        flows = estimate_ends(zones, ends, noisy, seed)
+        flows = estimate_ends(zones, ends, noisy, seed, self.preview.prior)
+        weight = 0.0 if flows.known is None else flows.known.weight
         event = cast(Measurement, self.preview.flows.event)
         end_event = cast(Measurement, self.preview.origins.event)
         tables = [
             table_of_pairs(plan, flows, labels, dividing, event),
             *(replace(one, event=end_event) for one in ends),
         ]
-        return DrawnFlows(tables, noisy, labels, flows.decay)
+        return DrawnFlows(tables, noisy, labels, flows.decay, weight)
 
 
 def estimate_ends(
-    zones: Zones, ends: Sequence[ReleasedTable], noisy: Sequence[NoisyPairs], seed: int
+    zones: Zones,
+    ends: Sequence[ReleasedTable],
+    noisy: Sequence[NoisyPairs],
+    seed: int,
+    prior: FlowsPrior | None = None,
 ) -> EstimatedFlows:
     """Estimate flows from released tables of both ends and noisy pairs."""
     origins, destinations = (one.counts_at(zones.key) for one in ends)
-    return estimate_flows(zones, (origins, destinations), noisy, seed)
+    return estimate_flows(zones, (origins, destinations), noisy, seed, prior=prior)
 
 
 def prepare_flows(
@@ -358,8 +390,9 @@ def prepare_flows(
     request: Request,
     levels: Mapping[int, Budget] | None = None,
     label_share: Budget | None = None,
+    prior: FlowsPrior | None = None,
 ) -> PreparedFlows:
-    """Do everything of :func:`publish` that comes before the charge.
+    """Do everything of :func:`publish` that comes before the charge; ``prior``: a declared one.
 
     Raises
     ------
@@ -388,7 +421,9 @@ def prepare_flows(
     )
     public = None if table.reading is None else table.reading.public
     stated = (*facts, describe_release(plan.whole.unit, plan.whole.spends))
-    preview = preview_flows(plan, request, stated, public)
+    if prior is not None:
+        stated = (*stated, describe_prior(prior.source))
+    preview = preview_flows(plan, request, stated, public, prior)
     return PreparedFlows(TripStreams.of(table, zones), table, request, plan, preview)
 
 
@@ -469,7 +504,11 @@ def choose_pyramid(chosen: object) -> Pyramid:
 
 
 def preview_flows(
-    plan: Plan, request: Request, facts: tuple[str, ...], reading: StatedReading | None
+    plan: Plan,
+    request: Request,
+    facts: tuple[str, ...],
+    reading: StatedReading | None,
+    prior: FlowsPrior | None = None,
 ) -> Flows:
     """Make the release of empty tables, with cards and closed forms of the real one."""
     ends = EndsOfFlows.of(plan.method)
@@ -478,4 +517,4 @@ def preview_flows(
     pairs, grid, metadata = plan.pairs, plan.zones.grid, request.metadata
     of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)
     of_ends = preview_release(grid, ends, end_event, None, facts, reading, metadata)
-    return Flows(of_pairs, of_ends, of_ends, make_index(plan), ())
+    return Flows(of_pairs, of_ends, of_ends, make_index(plan, prior), (), prior=prior)

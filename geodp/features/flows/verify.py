@@ -26,11 +26,12 @@ from geodp.features.flows.flows import (
     name_flows,
     read_design,
     state_guarantee,
+    state_prior,
 )
 from geodp.features.flows.formats.noisy import write_measured
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
-from geodp.features.flows.opening import read_label_counts, read_levels
+from geodp.features.flows.opening import read_flows_prior, read_label_counts, read_levels
 from geodp.features.flows.streams import Plan
 from geodp.features.flows.zones import zones_of
 from geodp.io.folder.kinds import Check
@@ -95,7 +96,7 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
         Rule("flows-event-differs", "A table has another noise than the index implies."),
     )
     require(
-        promise == state_guarantee(plan)
+        promise == state_guarantee(plan, None if card.prior is None else card.prior.source)
         and card.private is plan.whole.is_private
         and card.constraints == list_constraints(plan),
         Rule("flows-guarantee-differs", "The index contradicts its tables."),
@@ -139,13 +140,19 @@ def _check_margins(folder: Path, card: FlowsCard) -> str:
 
 
 def _check_noisy(folder: Path, card: FlowsCard) -> str:
-    """Check that the files of noisy pairs are those that their numbers make, and nothing else."""
+    """Check that noisy pairs and a prior are those that their numbers make, and nothing else."""
     plan = _read_plan(folder, card)
     zones, attributes = plan.zones, plan.attributes
     noisy, labels = read_levels(folder, card, zones.grid), read_label_counts(folder, plan)
+    prior = read_flows_prior(folder, card, zones)
+    if prior is not None and card.prior is not None:
+        require(
+            card.prior == state_prior(prior, card.prior.weight) and card.prior.weight <= 1,
+            Rule("flows-prior-differs", "The index states another prior than its file holds."),
+        )
 
     def write(again: Path) -> Written:
-        return write_measured(noisy, labels, zones, attributes, again), ()
+        return write_measured(noisy, labels, prior, zones, attributes, again), ()
 
     check_rewritten(folder, (card.files, card.left_out), write, zones.grid)
     pairs = f"{sum(one.noisy.size for one in noisy):,} noisy pairs"
@@ -165,7 +172,7 @@ def _check_identity(folder: Path, card: FlowsCard) -> str:
         card.decay.unit == zones.steps[2],
         Rule("flows-decay-unit-differs", "The decay has another unit than the grid."),
     )
-    check_identity(folder, card.tables, describe_identity(tables, noisy, card.decay))
+    check_identity(folder, card.tables, describe_identity(tables, noisy, card.decay, card.prior))
     return "tables, noisy pairs and decay have the digest that every card states"
 
 

@@ -44,6 +44,7 @@ INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", 
 GUESSES = (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4")
 HOMES = (*CELLS, "--protect", "person", *TERMS)
 TRIPS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y", "--value", "n", *TERMS)
+JOURNEYS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "v,u", "--value", "n", *TERMS)
 ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
 
 READ = {
@@ -151,6 +152,7 @@ READ = {
     "flows publish": {
         "inputs": (PIPE, *TRIPS),
         "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),
+        "prior": ("in.csv", *JOURNEYS, "--prior", PIPE, "--prior-source", "s"),
         "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
     },

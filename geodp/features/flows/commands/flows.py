@@ -16,7 +16,14 @@ from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import Command, add_options, option
-from geodp.cli.inputs import grid_of, is_input, open_labels, read_attributes, sha256
+from geodp.cli.inputs import (
+    grid_of,
+    is_input,
+    open_labels,
+    opening_of_public,
+    read_attributes,
+    sha256,
+)
 from geodp.cli.options import (
     GridCommand,
     StrictCommand,
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
     from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
     from geodp.features.flows.plan import PlannedFlows
+    from geodp.features.flows.prior import FlowsPrior
     from geodp.features.flows.publish import DrawnFlows, PreparedFlows
     from geodp.features.flows.reading.trips import Trips
     from geodp.grid.grid import Grid
@@ -97,6 +105,32 @@ method_option = option(
     group="Privacy",
     help="Method of both maps of ends: pyramid, with settings after a colon.  [default: pyramid]",
 )
+_PRIOR = (
+    option(
+        "--prior",
+        group="Input",
+        type=click.Path(path_type=Path),
+        help="Flows that are expected: the folder of an earlier release of flows, or a public file "
+        "of trips with the columns of --from and --to, and with counts (--prior-value). The "
+        "measurements stay the same; estimates use it as far as the noisy pairs show that it "
+        "can be trusted. The release contains it.",
+    ),
+    option(
+        "--prior-source",
+        group="Input",
+        help="Where the prior was published, which the card quotes. By naming it you assert "
+        "that the prior is public. A release that was charged to a ledger needs none.",
+    ),
+    option(
+        "--prior-value",
+        group="Input",
+        metavar="COLUMN",
+        help="Column of counts in the file of the prior.  [default: --value; without it, a row is "
+        "one trip]",
+    ),
+)
+"""Options of a prior; those of other releases read another kind of file."""
+
 trips_option = option(
     "--trips",
     group="Privacy",
@@ -287,6 +321,11 @@ def reading_options(command: Command) -> Command:
     return add_options(command, _READING)
 
 
+def prior_options(command: Command) -> Command:
+    """Add the options of a prior to a command."""
+    return add_options(command, _PRIOR)
+
+
 @click.group()
 def flows() -> None:
     """Release trips between zones, protected by person, with both maps of their ends.
@@ -308,6 +347,7 @@ def flows() -> None:
 @level_option
 @label_share_option
 @method_option
+@prior_options
 @option(
     "--contribution",
     group="Privacy",
@@ -853,7 +893,8 @@ def _publish(options: dict[str, Any]) -> str:
     """Publish, and return the message for the operator."""
     complete_with_commit()
     (grid, labels), levels = split_grid(options), read_levels(options["level"])
-    request = read_request(options, grid, method=options["method"])
+    # The prior of a request is one of counts, and is read from another kind of file.
+    request = read_request(options, grid, method=options["method"], prior=None)
     reader = _make_reader(options, grid, request, labels)
     if options["resume"]:
         return _write(options, reader, request)
@@ -863,12 +904,57 @@ def _publish(options: dict[str, Any]) -> str:
 
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
+    # A public file: what is wrong with it is told before trips are read.
+    prior = read_prior(options, grid)
     progress.begin("Reading")
     table = reader.read(_paths(options))
-    prepared = prepare_flows(table, request, levels, options["label_share"])
+    prepared = prepare_flows(table, request, levels, options["label_share"], prior)
     for sentence in list_warnings(prepared.preview.origins):
         click.echo(f"Warning: {sentence}", err=True)
     return _write(options, reader, request, prepared)
+
+
+def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
+    """Read and declare the prior of the options, if any, of a release on a grid of zones."""
+    from geodp.features.flows.declaring import declare_prior
+    from geodp.features.flows.reading.trips import Trips
+    from geodp.features.flows.zones import Zones
+
+    path, source = options["prior"], options["prior_source"]
+    if path is None:
+        if source is not None or options["prior_value"] is not None:
+            raise UsageError(
+                "--prior-source and --prior-value describe a prior: name it (--prior).",
+                code="flows-prior-missing",
+            )
+        return None
+    if is_input(path, options["inputs"]):
+        raise UsageError(
+            "The prior is one of the inputs; it must be public, and not be made from them.",
+            code="flows-prior-is-input",
+        )
+    zones = Zones.of(grid)
+    if path.is_dir():
+        return declare_prior(zones, _open(path), source)
+    ends = [_place(options[name]) for name in ("origins", "destinations")]
+    if None in ends:
+        raise UsageError(
+            "A file of a prior has one row for each trip or flow: name the columns of both ends "
+            "(--from, --to), or give the folder of a release of flows.",
+            code="flows-prior-places",
+        )
+    trips = Trips(
+        grid=grid,
+        origin=ends[0],
+        destination=ends[1],
+        value=options["prior_value"] or options["value"],
+        crs=options["points_crs"],
+        outside=options["outside"],
+        memory=options["memory"],
+        scratch=options["scratch"],
+        options=opening_of_public(options, "prior"),
+    )
+    return declare_prior(zones, trips.read([path]), source)
 
 
 def _paths(options: Mapping[str, Any]) -> list[Any]:
@@ -1015,7 +1101,7 @@ def _release(
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(
         prepared.preview.tables,
-        (prepared.plan.empty_pairs, prepared.plan.empty_labels),
+        (prepared.plan.empty_pairs, prepared.plan.empty_labels, prepared.preview.prior),
     )
     call = describe_call(options)
     with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:

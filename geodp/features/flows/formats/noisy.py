@@ -1,4 +1,4 @@
-"""Noisy pairs of blocks, and noisy trips by label, as Parquet: one file for each kind of cells."""
+"""Noisy pairs of blocks, noisy trips by label, and a prior, as Parquet: a file of each kind."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet
 
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.pairs import ENDS
@@ -37,12 +40,17 @@ def name_columns(blocks: Blocks) -> list[str]:
 def write_measured(
     noisy: Sequence[NoisyPairs],
     labels: Sequence[NoisyLabels],
+    prior: FlowsPrior | None,
     zones: Zones,
     attributes: tuple[Attribute, ...],
     folder: Path,
 ) -> tuple[File, ...]:
-    """Write everything that was measured besides the ends; return the entries of the files."""
-    files = (*write_noisy(noisy, folder), *write_labels(labels, zones, attributes, folder))
+    """Write what was measured besides the ends, and a prior; return the entries of the files."""
+    files = (
+        *write_noisy(noisy, folder),
+        *write_labels(labels, zones, attributes, folder),
+        *write_prior(prior, zones, folder),
+    )
     if zones.grid.names.on_map:
         return files
     return (*files, write_blocks([one.blocks for one in noisy], zones, folder))
@@ -50,8 +58,7 @@ def write_measured(
 
 def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
     """Write the block of every areal unit, of each size; return the entry of the file."""
-    codes = zones.grid.names.format(0, np.stack([zones.row, zones.column]))
-    columns = {"code": pa.array(codes.tolist(), pa.string())}
+    columns = name_zones(zones)
     columns |= {f"block_{one.side}": pa.array(one.of_zone.astype(np.int32)) for one in blocks}
     path, table = folder / UNITS_FILE, pa.table(columns)
     pa.parquet.write_table(table, path, compression="zstd")
@@ -62,6 +69,13 @@ def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
         extras={"columns": tuple(table.column_names)},
         sha256=sha256(path),
     )
+
+
+PRIOR = "prior.parquet"
+"""Name of the file of the flows of a prior."""
+
+TRIPS = "trips"
+"""Column of the trips of a prior; before it are both zones."""
 
 
 def name_file(side: int) -> str:
@@ -205,3 +219,71 @@ def read_labels(
         raise ValueError("The file lists other cells.")
     noisy = np.asarray(rows["noisy"].to_numpy(), np.int64).reshape(empty.noisy.shape)
     return replace(empty, noisy=noisy)
+
+
+def name_zones(zones: Zones) -> dict[str, pa.Array]:
+    """Return the columns that name every zone: row and column, or the code of a unit."""
+    if zones.grid.names.on_map:
+        return {"row": _array_of(zones.row), "col": _array_of(zones.column)}
+    codes = zones.grid.names.format(0, np.stack([zones.row, zones.column]))
+    return {"code": pa.array(codes.tolist(), pa.string())}
+
+
+def _array_of(axis: IntArray) -> pa.Array:
+    return pa.array(axis.astype(np.int32))
+
+
+def write_prior(prior: FlowsPrior | None, zones: Zones, folder: Path) -> tuple[File, ...]:
+    """Write the flows of a prior, if there is one; return the entry of its file in the index."""
+    if prior is None:
+        return ()
+    path, table = folder / PRIOR, _table_of_prior(prior, zones)
+    pa.parquet.write_table(table, path, compression="zstd")
+    return (
+        File(
+            name=path.name,
+            media_type=MEDIA_TYPE,
+            what="trips between zones of the public prior that the flows were estimated with",
+            extras={"columns": tuple(table.column_names)},
+            sha256=sha256(path),
+        ),
+    )
+
+
+def _table_of_prior(prior: FlowsPrior, zones: Zones) -> pa.Table:
+    """Return the flows of a prior as columns."""
+    names, columns = name_zones(zones), dict[str, Any]()
+    for end, number in zip(ENDS, (prior.origin, prior.destination), strict=True):
+        columns |= {f"{end}_{name}": one.take(pa.array(number)) for name, one in names.items()}
+    return pa.table({**columns, TRIPS: pa.array(prior.count)})
+
+
+def read_prior(path: Path, zones: Zones, source: str) -> FlowsPrior:
+    """Read the flows of a prior; ValueError if they are no flows between zones, in their order."""
+    rows, names = open_parquet(path).read(), name_zones(zones)
+    kinds = [(f"{end}_{name}", one.type) for end in ENDS for name, one in names.items()]
+    if rows.schema != pa.schema([*kinds, (TRIPS, pa.int64())]):
+        raise ValueError("The file has other columns.")
+    if any(one.null_count for one in rows.columns):
+        raise ValueError("The file has other columns.")
+    count = np.asarray(rows[TRIPS].to_numpy(), np.int64)
+    if not count.size or count.min() < 1:
+        raise ValueError("The file lists other pairs.")
+    ends = [_find_zones([rows[f"{end}_{name}"] for name in names], zones) for end in ENDS]
+    if not (np.diff(ends[0] * zones.number + ends[1]) > 0).all():
+        raise ValueError("The file lists pairs in another order.")
+    return FlowsPrior(zones.number, ends[0], ends[1], count, source)
+
+
+def _find_zones(columns: Sequence[Any], zones: Zones) -> IntArray:
+    """Return the numbers of zones by the columns that name them; ValueError for another zone."""
+    if zones.grid.names.on_map:
+        index = np.stack([np.asarray(one.to_numpy(), np.int64) for one in columns])
+        if not ((index >= 0) & (index < np.array(zones.grid.shape)[:, None])).all():
+            raise ValueError("The file lists other pairs.")
+        return zones.find(zones.grid.encode(index))
+    (codes,) = name_zones(zones).values()
+    found = pa.compute.index_in(columns[0].combine_chunks(), value_set=codes)
+    if found.null_count:
+        raise ValueError("The file lists other pairs.")
+    return np.asarray(found.to_numpy(), np.int64)

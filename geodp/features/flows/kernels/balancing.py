@@ -199,3 +199,31 @@ def look_up_classes(expected: FloatArray, value: FloatArray, out: FloatArray) ->
     for i in range(expected.shape[0]):
         for j in range(expected.shape[1]):
             out[i, j] = value[class_of(expected[i, j])]
+
+
+@bare
+def mix(
+    law: FloatArray, prior: FloatArray, weight: float, amounts: tuple[float, float], out: FloatArray
+) -> None:
+    """Mix a law with what it becomes by a prior: float64[n, n].
+
+    Parameters
+    ----------
+    law : float64[n, n]
+        Expected trips.
+    prior : float64[n, n]
+        Trips of the prior.
+    weight : float
+        Of what the law becomes: 0 to 1.
+    amounts : float, float
+        Trips of the prior for each expected one, and those that the law counts for: with none, it
+        becomes the prior.
+    out : float64[n, n]
+        Overwritten; may be the law itself.
+    """
+    scale, counted = amounts
+    for i in range(law.shape[0]):
+        for j in range(law.shape[1]):
+            mean = law[i, j]
+            known = (counted + prior[i, j]) / (counted + scale * mean)
+            out[i, j] = mean * (1.0 + weight * (known - 1.0))

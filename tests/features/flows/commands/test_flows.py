@@ -180,7 +180,13 @@ def test_forms_that_do_not_go_together_are_refused(traced, tmp_path, more, said)
     assert not (tmp_path / "out").exists()
 
 
-def test_an_interrupted_run_is_completed_without_a_second_charge(call, tmp_path, monkeypatch):
+@pytest.mark.parametrize("prior", [False, True], ids=["alone", "with a prior"])
+def test_an_interrupted_run_is_completed_without_a_second_charge(
+    call, tmp_path, monkeypatch, prior
+):
+    if prior:
+        (tmp_path / "before.csv").write_text("oy,ox,dy,dx,n\n1,2,3,4,50\n0,0,1,1,9\n")
+        call += ["--prior", tmp_path / "before.csv", "--prior-value", "n", "--prior-source", "law"]
     ledger = Ledger.create(tmp_path / "l")
     ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
     words = [*call, "--ledger", tmp_path / "l", "--dataset", "trips"]
@@ -192,9 +198,29 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(call, tmp_path,
         patched.setattr(staged_tables, "write_index", broken)
         assert geodp(*words).returncode != 0
     assert len(ledger.charges("trips")) == 1
+    # What was read of it is stored with the draw.
+    (tmp_path / "before.csv").unlink(missing_ok=True)
     done(*words, "--resume")
     assert len(ledger.charges("trips")) == 1
     assert done("verify", tmp_path / "out").returncode == 0
+    assert (package.open(tmp_path / "out").prior is not None) is prior
+
+
+def test_a_prior_that_cannot_be_read_is_refused(call, tmp_path):
+    before = ("--prior", tmp_path / "before.csv", "--prior-source", "a census")
+    (tmp_path / "before.csv").write_text("oy,ox,dy,dx\n1,2,3,40\n")
+    assert geodp(*call, *before).returncode == 5
+    for more, said in (
+        (("--stays", "oy,ox"), "name the columns of both ends"),
+        (("--prior-value", "n"), "n"),
+    ):
+        words = [one for one in call if one not in ("--from", "oy,ox", "--to", "dy,dx")]
+        refused = geodp(*(words if "--stays" in more else call), *before, *more)
+        assert refused.returncode in (2, 5)
+        assert said in refused.stderr
+    refused = geodp(*call, "--prior-value", "n")
+    assert "--prior" in refused.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_hours_need_a_clock(call, tmp_path):

@@ -1,0 +1,106 @@
+"""Division of whole trips between blocks among their zones, with exactly the margins above."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geodp.features.flows.kernels import balancing
+from geodp.features.flows.merging import merge
+from geodp.features.flows.prior import TrustedPrior
+from geodp.features.flows.rounding import round_table
+from geodp.features.flows.zones import Attraction, Blocks, Zones
+from geodp.typing import FloatArray, IntArray, KeyedCounts
+
+DIVIDED = 12
+"""Rounds of balancing of trips that are divided among zones."""
+
+
+def divide_origins(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: Blocks,
+    coarse: tuple[IntArray, IntArray, IntArray],
+    law: Attraction,
+    state: IntArray,
+    known: TrustedPrior | None = None,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Divide trips between blocks among the origins of each.
+
+    ``coarse``: by row and column; ``known``: a prior, and how much it is trusted.
+
+    Returns
+    -------
+    block, zone, count : int64[m]
+        Trips from zones to blocks, by block and zone.
+    """
+    origin, block, count = coarse
+    starts = np.searchsorted(origin, np.arange(blocks.number + 1))
+    weight, parts = ends[1].astype(np.float64), []
+    leaving = None if known is None else known.leaving(blocks)
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        zone = np.arange(blocks.first[number], blocks.first[number + 1])
+        zone = zone[ends[0][zone] > 0]
+        value = law.attract(zone, block[inside], blocks.first, weight)
+        margins = ends[0][zone], count[inside]
+        if leaving is not None:
+            balance(value, margins)
+            leaving.correct(value, int(number), (zone, block[inside]))
+        row, column, trips = _divide_one(value, margins, state)
+        place = block[inside][column] * zones.number + zone[row]
+        parts.append((place.view(np.uint64), trips))
+    joined, trips = merge(parts)
+    return *np.divmod(joined.view(np.int64), zones.number), trips
+
+
+def divide_destinations(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: Blocks,
+    between: tuple[IntArray, IntArray, IntArray],
+    law: Attraction,
+    state: IntArray,
+    known: TrustedPrior | None = None,
+) -> list[KeyedCounts]:
+    """Divide trips from zones to blocks among the destinations of each.
+
+    ``between``: from :func:`divide_origins`; ``known``: as there.
+
+    Returns
+    -------
+    list of (uint64[m], int64[m])
+        Trips between zones, of each block of destinations: places and counts, as of
+        :class:`EstimatedFlows`.
+    """
+    block, zone, count = between
+    starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
+    singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
+    reaching = None if known is None else known.reaching(blocks)
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        target = np.arange(blocks.first[number], blocks.first[number + 1])
+        target = target[ends[1][target] > 0]
+        value = law.attract(zone[inside], target, singles, ones)
+        value *= ends[1][target]
+        margins = count[inside], ends[1][target]
+        if reaching is not None:
+            balance(value, margins)
+            reaching.correct(value, int(number), (zone[inside], target))
+        row, column, trips = _divide_one(value, margins, state)
+        place = zone[inside][row] * zones.number + target[column]
+        parts.append((place.view(np.uint64), trips))
+    return parts
+
+
+def _divide_one(
+    value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Balance one full table of weights, and draw whole trips with exactly its margins."""
+    balance(value, margins)
+    return round_table(value, margins, state)
+
+
+def balance(value: FloatArray, margins: tuple[IntArray, IntArray]) -> None:
+    """Scale rows and columns of a small table until they add up to both margins, nearly."""
+    rows, columns = (np.ascontiguousarray(margin) for margin in margins)
+    balancing.balance(value, (rows, columns), DIVIDED, np.empty(columns.size))

@@ -1,0 +1,174 @@
+"""Priors of flows: an earlier release of flows, or a public table of pairs of zones.
+
+A prior enters without noise, so that it is public by declaration of the operator, or a release that
+was charged itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from geodp.features.flows.kernels import balancing
+from geodp.features.flows.zones import Blocks, Zones
+from geodp.privacy.key import digest
+from geodp.reprs import one_line
+from geodp.typing import FloatArray, IntArray
+
+MEANING = (
+    "flows are expected to be those of the law of distance, corrected by the prior where it has "
+    "more or fewer trips. The weight of the correction between blocks is the one that is the "
+    "closest to the noisy pairs, so that it costs no budget; with a weight of 0 the prior is not "
+    "used. Both ends and the noisy pairs do not depend on the prior. Comparing this release with "
+    "its prior understates what has changed"
+)
+"""What a prior means, for the index."""
+
+
+LAW_RECORDS = 10
+"""Records of a prior that the law of distance counts for, between any two places
+(docs/measured/flows.md)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowsPrior:
+    """Flows between zones that are expected.
+
+    Attributes
+    ----------
+    zones : int
+        Number of zones.
+    origin, destination : int64[m], int64[m]
+        Numbers of zones, by origin and destination.
+    count : int64[m]
+        Above 0.
+    source : str
+        Where it was published, in the words of the operator, who vouches that it is public; or
+        which charged release it is.
+    """
+
+    __repr__ = one_line
+
+    zones: int
+    origin: IntArray = field(repr=False)
+    destination: IntArray = field(repr=False)
+    count: IntArray = field(repr=False)
+    source: str
+
+    @classmethod
+    def of(
+        cls, zones: Zones, ends: tuple[IntArray, IntArray], count: IntArray, source: str
+    ) -> Self:
+        """Make a prior from flows in any order, of which no pair of zones occurs twice."""
+        order = np.lexsort(ends[::-1])
+        return cls(zones.number, ends[0][order], ends[1][order], count[order], source)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of its flows."""
+        arrays = (self.origin, self.destination, self.count)
+        return digest(b"geodp flows prior 1", *(one.astype("<i8") for one in arrays)).hex()
+
+    @property
+    def trips(self) -> int:
+        """Trips of all its flows."""
+        return int(self.count.sum())
+
+    @cached_property
+    def law_trips(self) -> int:
+        """Trips of the prior that the law of distance counts for, between any two places."""
+        # A tenth of the flows are at most this one: of a survey that is expanded to all persons,
+        # about one record, whose noise is that much larger.
+        smallest = np.sort(self.count)[(self.count.size - 1) // 10]
+        return LAW_RECORDS * int(smallest)
+
+    def sums(self, blocks: Blocks) -> FloatArray:
+        """Sum its flows between all blocks: float64[n, n]."""
+        of_zone, summed = blocks.of_zone, np.zeros((blocks.number, blocks.number))
+        np.add.at(summed, (of_zone[self.origin], of_zone[self.destination]), self.count)
+        return summed
+
+
+@dataclass(frozen=True, eq=False)
+class TrustedPrior:
+    """A prior, and how much it is trusted.
+
+    Attributes
+    ----------
+    flows : FlowsPrior
+    weight : float
+        Of flows by the prior, beside those by the law of distance alone: 0 to 1; 0: the prior is
+        not used.
+    scale : float
+        Trips of the prior for each trip of the release.
+    """
+
+    flows: FlowsPrior
+    weight: float
+    scale: float
+
+    @classmethod
+    def of(cls, flows: FlowsPrior, weight: float, total: int) -> Self:
+        """Trust a prior for a release of so many trips."""
+        return cls(flows, weight, flows.trips / max(total, 1))
+
+    def mix(self, law: FloatArray, flows: FloatArray, out: FloatArray) -> None:
+        """Mix expected flows by the law with those by the prior; ``flows``: the prior's."""
+        balancing.mix(law, flows, self.weight, (self.scale, self.flows.law_trips), out)
+
+    def leaving(self, blocks: Blocks) -> GroupedFlows:
+        """Group the prior's flows by the block of their origin; from zones to blocks."""
+        prior = self.flows
+        first = np.searchsorted(prior.origin, blocks.first)
+        to_block = blocks.of_zone[prior.destination]
+        return GroupedFlows(self, first, prior.origin, to_block, prior.count)
+
+    def reaching(self, blocks: Blocks) -> GroupedFlows:
+        """Group the prior's flows by the block of their destination; from zones to zones."""
+        prior = self.flows
+        block = blocks.of_zone[prior.destination]
+        order = np.argsort(block, kind="stable")
+        first = np.searchsorted(block[order], np.arange(blocks.number + 1))
+        arrays = (one[order] for one in (prior.origin, prior.destination, prior.count))
+        return GroupedFlows(self, first, *arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedFlows:
+    """Flows of a prior by the block of one of their ends.
+
+    Attributes
+    ----------
+    prior : TrustedPrior
+    first : int64[blocks + 1]
+        Flows of block i are those from ``first[i]`` to ``first[i + 1]``.
+    row, column, count : int64[m]
+        From and to what, and trips.
+    """
+
+    prior: TrustedPrior
+    first: IntArray
+    row: IntArray
+    column: IntArray
+    count: IntArray
+
+    def correct(self, value: FloatArray, number: int, listed: tuple[IntArray, IntArray]) -> None:
+        """Turn a block's expected trips by the law into those by the prior: float64[a, b].
+
+        ``listed``: int64[a] and int64[b], what rows and columns are, each in increasing order.
+        Flows of others are left out.
+        """
+        some = slice(self.first[number], self.first[number + 1])
+        kept, places = np.ones(self.count[some].size, bool), []
+        for wanted, known in zip((self.row[some], self.column[some]), listed, strict=True):
+            place = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+            kept &= known[place] == wanted
+            places.append(place)
+        flows = np.zeros(value.shape)
+        np.add.at(flows, tuple(place[kept] for place in places), self.count[some][kept])
+        # Of the prior alone: what differs between blocks, which the weight tells, need not
+        # differ within them.
+        replace(self.prior, weight=1.0).mix(value, flows, value)

@@ -1,0 +1,299 @@
+"""Flows with a prior: trusted as far as noisy pairs show, and never a part of what is measured."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.features.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
+from geodp.features.flows.prior import LAW_RECORDS, FlowsPrior, TrustedPrior
+from geodp.features.flows.verify import verify_flows
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.release.simulated_cells import errors_of
+from tests.command import geodp as run
+from tests.features.flows.test_estimator import ZONES, noisy, right, truth
+from tests.features.flows.test_explanation import sentences
+from tests.features.flows.test_publish import GRID, MESH, ends_of, publish, trips_on
+from tests.features.flows.test_verify import change_index, failed
+from tests.keys import keep
+from tests.refusals import refuses
+
+SOURCE = "a census, table 3"
+KEY = NoiseKey(bytes(range(32)))
+
+
+def with_prior(table=None, prior=None, **more):
+    prior = trips_on(seed=4) if prior is None else prior
+    return publish(table, prior=prior, **({"prior_source": SOURCE} | more))
+
+
+def prior_of(dense):
+    ends = np.nonzero(dense)
+    return FlowsPrior.of(ZONES, ends, dense[ends], SOURCE)
+
+
+def estimated(dense, scales, prior):
+    ends = dense.sum(axis=1), dense.sum(axis=0)
+    flows = estimate_flows(ZONES, ends, [*noisy(dense, scales)], 7, prior=prior)
+    made = np.zeros_like(dense)
+    made[flows.origin, flows.destination] = flows.count
+    assert np.array_equal(made.sum(axis=1), ends[0])
+    assert np.array_equal(made.sum(axis=0), ends[1])
+    return made, flows
+
+
+def rearranged(dense):
+    """Flows that a law of distance does not explain, with a prior of the same habits."""
+    order = np.random.default_rng(3).permutation(ZONES.number)
+    return dense[:, order]
+
+
+@pytest.mark.parametrize("scales", [{1: 30}, {4: 10}, {2: 20, 8: 40}])
+def test_a_good_prior_places_more_trips_right(scales):
+    now, before = rearranged(truth(seed=1)), rearranged(truth(seed=5))
+    none, _ = estimated(now, scales, None)
+    made, flows = estimated(now, scales, prior_of(before))
+    assert flows.known.weight > 0
+    assert right(now, made) > right(now, none) + 0.01
+
+
+def test_a_useless_prior_is_not_used():
+    now, useless = truth(), prior_of(rearranged(truth(seed=5)))
+    none, _ = estimated(now, {4: 10}, None)
+    made, flows = estimated(now, {4: 10}, useless)
+    assert flows.known.weight == 0
+    assert np.array_equal(made, none)
+
+
+def test_a_survey_that_is_expanded_is_smoothed():
+    now, draw = truth(), np.random.default_rng(2)
+    few = draw.binomial(truth(seed=5), 0.05)
+    plain, expanded = prior_of(few), prior_of(few * 20)
+    assert (plain.law_trips, expanded.law_trips) == (LAW_RECORDS, 20 * LAW_RECORDS)
+    one, other = (estimated(now, {4: 10}, prior)[0] for prior in (plain, expanded))
+    # Twenty times as many of all of it is the same prior.
+    assert np.array_equal(one, other)
+    assert right(now, one) > right(now, estimated(now, {4: 10}, None)[0]) - 0.02
+
+
+def test_expected_flows_are_those_of_a_slow_twin():
+    now, before = truth(), prior_of(truth(seed=5))
+    pairs = [*noisy(now, {4: 10})]
+    margins = tuple(pairs[0].blocks.sums(now.sum(axis=axis)) for axis in (1, 0))
+    law = fit_pairs(ZONES, margins, [replace(pairs[0], variance=1e18)], 3.0).expected
+    trusted = TrustedPrior.of(before, 0.75, int(now.sum()))
+    out = np.empty_like(law)
+    trusted.mix(law, before.sums(pairs[0].blocks), out)
+    block = pairs[0].blocks.of_zone
+    for i, j in ((0, 0), (3, 7), (29, 2)):
+        some = (block[before.origin] == i) & (block[before.destination] == j)
+        trips = before.count[some].sum()
+        expected = law[i, j] * before.trips / now.sum()
+        ratio = (LAW_RECORDS + trips) / (LAW_RECORDS + expected)
+        assert out[i, j] == pytest.approx(law[i, j] * (1 + 0.75 * (ratio - 1)))
+    chosen = choose_trust((law, margins), pairs, before)
+    assert chosen.weight in WEIGHTS
+
+
+def test_measurements_are_those_without_a_prior():
+    none, one = publish(key=KEY), with_prior(key=KEY)
+    for a, b in zip(none.noisy, one.noisy, strict=True):
+        assert np.array_equal(a.noisy, b.noisy)
+    assert np.array_equal(none.origins.table.count, one.origins.table.count)
+    assert np.array_equal(none.destinations.table.count, one.destinations.table.count)
+    assert one.index.prior.weight > 0
+    assert one.flows.table.key.tolist() != none.flows.table.key.tolist()
+    for made, released in ends_of(one):
+        assert np.array_equal(made, released)
+    assert none.index.prior is None
+    assert "prior" not in none.index.to_json()
+    again = with_prior(key=KEY)
+    assert again.flows.table.count.tolist() == one.flows.table.count.tolist()
+
+
+def test_a_prior_costs_nothing(tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("trips", PureDP(Fraction(1)))
+    key = NoiseKey.from_file(keep(tmp_path / "key"))
+    charged = {"key": key, "ledger": ledger, "dataset": "trips"}
+    first = publish(**charged)
+    second = with_prior(**charged)
+    assert len(ledger.charges("trips")) == 1
+    assert second.index.budget == first.index.budget
+    # A release that was charged needs no source.
+    ledger.add_dataset("later", PureDP(Fraction(1)))
+    now = publish(trips_on(seed=6), prior=first, **{**charged, "dataset": "later"})
+    assert now.index.prior.source.startswith("an earlier release that was charged itself")
+
+
+def test_what_is_no_prior_is_refused():
+    table = trips_on()
+    with refuses(UsageError, "prior-is-table"):
+        with_prior(table, table)
+    with refuses(UsageError, "flows-prior-kind"):
+        with_prior(prior=[1])
+    with refuses(UsageError, "flows-prior-zones"):
+        with_prior(prior=trips_on(MESH))
+    with refuses(UsageError, "flows-prior-zones"):
+        with_prior(prior=geodp.CountTable.from_dense(np.ones((16, 16), int), GRID))
+    with refuses(UsageError, "prior-source-missing"):
+        with_prior(prior_source=None)
+    with refuses(UsageError, "source-without-prior"):
+        publish(prior_source=SOURCE)
+    with refuses(UsageError, "prior-not-private"):
+        with_prior(prior=publish(key=KEY))
+    with refuses(UsageError, "prior-empty"):
+        with_prior(prior=trips_on(number=0))
+
+
+def test_labels_of_a_prior_are_added_up():
+    before = trips_on(seed=4)
+    index = before.grid.decode(before.key)
+    modes = before.grid.with_attribute("mode", ("walk", "car"))
+    halves = [np.append(index, np.full((1, before.key.size), n), axis=0) for n in (0, 1)]
+    labelled = geodp.CountTable.from_index(
+        modes, np.concatenate(halves, axis=1), np.tile(before.count, 2)
+    )
+    twice = geodp.CountTable.from_keys(before.grid, before.key, 2 * before.count)
+    one, other = (with_prior(prior=prior, key=KEY) for prior in (labelled, twice))
+    assert one.index.prior == other.index.prior
+    assert one.flows.table.count.tolist() == other.flows.table.count.tolist()
+    release = publish(labelled)
+    assert with_prior(prior=release).index.prior.trips == int(release.flows.table.count.sum())
+
+
+def test_no_trips_are_no_flows_with_a_prior_too():
+    release = with_prior(trips_on(number=0), allow_empty=True)
+    total = int(release.origins.table.count.sum())
+    assert total == int(release.flows.table.count.sum())
+
+
+@pytest.fixture(scope="module")
+def told():
+    return with_prior()
+
+
+@pytest.fixture
+def folder(told, tmp_path):
+    told.write(tmp_path / "out")
+    return tmp_path / "out" / "public"
+
+
+def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
+    assert failed(folder) == {}
+    assert "prior.parquet" in [one.name for one in geodp.open(folder.parent).index.files]
+    opened = geodp.open(folder.parent)
+    assert opened.index.prior == told.index.prior
+    assert opened.prior.sha256 == told.prior.sha256 == told.index.prior.sha256
+    regions = (0, 0, 8, 8), (4, 4, 16, 16)
+    both = [one.estimate(*regions, simulations=20) for one in (opened, told)]
+    assert both[0] == both[1]
+    assert both[0].low <= both[0].count <= both[0].high
+    (assumed,) = (one for one in told.index.guarantee.assumptions if one.kind == "prior")
+    assert (assumed.stated_by, assumed.source) == ("operator", SOURCE)
+    facts = opened.origins.card().guarantee.not_protected
+    assert any(SOURCE in fact for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (lambda card: card["prior"].update(weight=0.1), "one release"),
+        (lambda card: card["prior"].update(weight=2.0), "noisy pairs"),
+        (lambda card: card["prior"].update(trips=1), "noisy pairs"),
+        (lambda card: card["prior"].update(law_trips=1), "noisy pairs"),
+        (lambda card: card["prior"].update(sha256="0" * 64), "noisy pairs"),
+        (lambda card: card["prior"].update(meaning="exact trips"), "noisy pairs"),
+        (lambda card: card["prior"].update(source="another"), "guarantee"),
+        (lambda card: card.pop("prior"), "guarantee"),
+    ],
+)
+def test_an_index_with_another_prior_is_found(folder, change, check):
+    change_index(folder, change)
+    assert check in failed(folder)
+
+
+def changed(rows, name, value):
+    return rows.set_column(rows.column_names.index(name), name, value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows.slice(1),
+        lambda rows: rows.slice(0, 0),
+        lambda rows: rows.take(np.arange(rows.num_rows)[::-1]),
+        lambda rows: rows.append_column("secret", rows["trips"]),
+        lambda rows: rows.replace_schema_metadata({"secret": "7"}),
+        lambda rows: changed(rows, "trips", pa.array(np.zeros(rows.num_rows, np.int64))),
+        lambda rows: changed(rows, "trips", pa.nulls(rows.num_rows, pa.int64())),
+        lambda rows: changed(rows, "origin_row", pa.array(np.full(rows.num_rows, 99, np.int32))),
+    ],
+)
+def test_another_file_of_a_prior_is_found(folder, change):
+    path = folder / "prior.parquet"
+    pq.write_table(change(pq.read_table(path)), path, compression="zstd")
+    change_index(folder, lambda card: None)
+    assert "noisy pairs" in failed(folder)
+
+
+def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
+    """With its digest stated: what every card states of the whole tells."""
+    other = with_prior(prior=trips_on(seed=9))
+    other.write(tmp_path / "other")
+    path = tmp_path / "other" / "public"
+    (folder / "prior.parquet").write_bytes((path / "prior.parquet").read_bytes())
+    stated = json.loads((path / "flows.json").read_text())["prior"]
+    change_index(folder, lambda card: card.update(prior=stated))
+    assert {c.name for c in verify_flows(folder, errors_of) if not c.ok} == {"one release"}
+
+
+def test_the_explanation_names_the_prior(told):
+    _, text = sentences(told.card())
+    assert f"a public prior, which the office vouches for: {SOURCE}" in text
+    _, translated = sentences(told.card(), "ja")
+    assert (
+        f"事前情報も使いました。公開済みであることは作成者が保証しています: {SOURCE}" in translated
+    )
+    unused = replace(told.card(), prior=replace(told.index.prior, weight=0.0))
+    _, text = sentences(unused)
+    assert f"was not used: {SOURCE}" in text
+
+
+def write_rows(path, seed):
+    table = trips_on(MESH, seed=seed, number=3000)
+    codes = geodp.flows.publish(table, epsilon=1, contribution=1).flows
+    frame = codes.to_pandas("count")[["origin", "destination", "count"]]
+    frame.to_csv(path, index=False)
+
+
+def test_the_command_takes_a_file_or_a_folder(tmp_path):
+    for name, seed in (("now.csv", 3), ("before.csv", 4)):
+        write_rows(tmp_path / name, seed)
+    public = (
+        *("flows", "publish", tmp_path / "now.csv", "--grid", "jis:basic"),
+        *("--bounds", "139", "35", "139.2", "35.1333333333", "--from", "origin"),
+        *("--to", "destination", "--value", "count", "--contribution", "1", "--epsilon", "1"),
+    )
+    before = ("--prior", tmp_path / "before.csv", "--prior-source", SOURCE)
+    done = run(*public, *before, "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    card = json.loads((tmp_path / "out" / "public" / "flows.json").read_text())
+    assert card["prior"]["source"] == SOURCE
+    assert run("verify", tmp_path / "out").returncode == 0
+    folder = ("--prior", tmp_path / "out", "--prior-source", SOURCE)
+    done = run(*public, *folder, "--output", tmp_path / "again")
+    assert done.returncode == 0, done.stderr
+    done = run(*public, "--prior", tmp_path / "now.csv", "--prior-source", "x", "--output", "x")
+    assert "The prior is one of the inputs" in done.stderr
+    done = run(*public, "--prior", tmp_path / "before.csv", "--output", tmp_path / "x")
+    assert "--prior-source" in done.stderr
+    assert not (tmp_path / "x").exists()
