@@ -27,7 +27,7 @@ def declare_prior(zones: Zones, prior: Flows | CountTable, source: str | None) -
         )
     cells: Cells = prior.flows.table if isinstance(prior, Flows) else prior
     pairs = pairs_of(zones.grid)
-    if len(cells.grid.places) != 2 or pairs_of(zones_of(cells.grid)) != pairs:
+    if len(cells.grid.places) != 2 or zones_of(cells.grid) != zones_of(pairs):
         raise UsageError(
             "The prior has other zones than this release: read its trips on the same grid.",
             code="flows-prior-zones",

@@ -256,7 +256,7 @@ def publish(
     if prior is None or prior is table:
         choose_prior(table, prior, prior_source)
     else:
-        zones = Zones.of(Grid(table.grid.places[:1]))
+        zones = Zones.of(zones_of(table.grid))
         declared = declare_prior(zones, prior, prior_source)
     prepared = prepare_flows(table, request, levels, label_share, declared)
     # Between: the frame of the decorator by_names.

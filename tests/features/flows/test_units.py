@@ -173,6 +173,27 @@ def test_a_written_release_is_verified_and_opened(release, tmp_path):
     assert any("blocks.parquet" in one for one in constraints)
 
 
+def test_a_prior_is_read_between_units(release, tmp_path):
+    told = geodp.flows.publish(
+        TABLE, contribution=3, epsilon=1, key=NoiseKey(bytes(32)), prior=release, prior_source="us"
+    )
+    told.write(tmp_path / "out")
+    assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+    again = geodp.open(tmp_path / "out")
+    table = release.flows.table
+    assert again.prior.trips == table.count.sum()
+    # By codes, as units have no rows and columns.
+    rows = pq.read_table(tmp_path / "out" / "public" / "prior.parquet")
+    assert rows.column_names == ["origin_code", "destination_code", "trips"]
+    listed = release.to_pandas().set_index(["origin", "destination"])["count"]
+    ends = [rows[name].to_pylist() for name in rows.column_names[:2]]
+    assert listed[[*zip(*ends, strict=True)]].to_list() == rows["trips"].to_pylist()
+    with refuses(UsageError, "flows-prior-zones"):
+        geodp.flows.publish(
+            unit_table(make_units(rows=5)[0]), contribution=3, epsilon=1, prior=release
+        )
+
+
 @pytest.mark.parametrize("name", ["blocks.parquet", "origins/origins.outlines.parquet"])
 def test_files_of_other_places_are_found(release, tmp_path, name):
     release.write(tmp_path / "out")
