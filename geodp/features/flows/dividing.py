@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from geodp.features.flows.kernels import balancing
-from geodp.features.flows.merging import merge
+from geodp.features.flows.merging import Collector, merge
 from geodp.features.flows.prior import TrustedPrior
 from geodp.features.flows.rounding import round_table
 from geodp.features.flows.zones import Attraction, Blocks, Zones
@@ -69,11 +69,10 @@ def divide_destinations(
     Returns
     -------
     list of (uint64[m], int64[m])
-        Trips between zones, of each block of destinations: places and counts, as of
-        :class:`EstimatedFlows`.
+        Trips between zones, in any order: places and counts, as of :class:`EstimatedFlows`.
     """
     block, zone, count = between
-    starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
+    starts, collected = np.searchsorted(block, np.arange(blocks.number + 1)), Collector()
     singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
     reaching = None if known is None else known.reaching(blocks)
     for number in np.flatnonzero(np.diff(starts)):
@@ -88,8 +87,8 @@ def divide_destinations(
             reaching.correct(value, int(number), (zone[inside], target))
         row, column, trips = _divide_one(value, margins, state)
         place = zone[inside][row] * zones.number + target[column]
-        parts.append((place.view(np.uint64), trips))
-    return parts
+        collected.add(place.view(np.uint64), trips)
+    return collected.parts()
 
 
 def _divide_one(

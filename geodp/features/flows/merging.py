@@ -7,13 +7,47 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from geodp.table.counts import coalesce
-from geodp.typing import KeyArray, KeyedCounts
+from geodp.typing import IntArray, KeyArray, KeyedCounts
 
 AT_ONCE = 1 << 20
 """Counts that are sorted at once, about."""
 
 SAMPLED = 64
 """One key of so many is looked at to divide all keys into ranges."""
+
+
+BLOCK = 1 << 23
+"""Counts that are collected in one array: freed, it is no longer the process's memory, while many
+small arrays leave gaps."""
+
+
+class Collector:
+    """Counts by key from many small arrays, in a few large ones."""
+
+    def __init__(self) -> None:
+        self._full: list[KeyedCounts] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._key, self._count = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
+        self._size = 0
+
+    def add(self, key: KeyArray, count: IntArray) -> None:
+        """Add counts: uint64[n], int64[n]."""
+        start = 0
+        while start < key.size:
+            if self._size == BLOCK:
+                self._full.append((self._key, self._count))
+                self._begin()
+            some = min(key.size - start, BLOCK - self._size)
+            place = slice(self._size, self._size + some)
+            self._key[place] = key[start : start + some]
+            self._count[place] = count[start : start + some]
+            self._size, start = place.stop, start + some
+
+    def parts(self) -> list[KeyedCounts]:
+        """Return everything that was added, in its order."""
+        return [*self._full, (self._key[: self._size], self._count[: self._size])]
 
 
 def merge(parts: Sequence[KeyedCounts]) -> KeyedCounts:
