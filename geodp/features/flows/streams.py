@@ -274,6 +274,9 @@ class Plan:
         return int(word >> np.uint64(1))
 
 
+ROOT_ERRORS = 4.0
+"""Standard errors by which a root of fewer trips is raised, where nodes below it are opened."""
+
 MIN_VARIANCE = 1e-12
 """Smallest variance of noisy pairs, where the budget leaves no noise."""
 
@@ -293,15 +296,13 @@ def release_with_one_total(
     """Release two tables of one grid by a pyramid each, with one total for both.
 
     Each total is improved by the counts below it, and their mean is the total of both, from which
-    the second pass then divides each table.
+    the second pass then divides each table. A root of few trips does not close what is
+    below it: that tells more of the total, of which a root's share is small.
     """
     descent = method.descent(tables[0].grid, event)
     root = np.zeros(1, np.uint64)
     runs = [Traversal.of(one, descent, key) for one, key in zip(tables, keys, strict=True)]
-    tops = [run.roots(root) for run in runs]
-    # Where one of them has no trips, there are none: both have one total.
-    if not all(front.prefix.size for front, _ in tops):
-        return [(np.empty(0, np.uint64), np.empty(0, np.int64)) for _ in tables]
+    tops = [run.roots(root, ROOT_ERRORS) for run in runs]
     fronts = [front for front, _ in tops]
     records = [run.measure(front, descent.last)[0] for run, front in zip(runs, fronts, strict=True)]
     weights = [1 / front.variance[0] for front in fronts]

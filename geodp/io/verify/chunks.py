@@ -190,7 +190,9 @@ def index_of(rows: Any, grid: Grid) -> IntArray:
 
     Codes are Python texts for a moment, of hundreds of bytes each, so rows are read by groups.
     """
-    groups = range(0, max(rows.num_rows, 1), tables.ROW_GROUP)
+    if not rows.num_rows:
+        return grid.decode(np.empty(0, np.uint64))
+    groups = range(0, rows.num_rows, tables.ROW_GROUP)
     parts = (rows.slice(start, tables.ROW_GROUP) for start in groups)
     return np.concatenate([np.stack(list(_axes(part, grid))) for part in parts], axis=1)
 

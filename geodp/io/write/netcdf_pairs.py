@@ -39,8 +39,8 @@ DENSE_BYTES = 1 << 28
 def why_no_pairs(view: View) -> str | None:
     """Return why a release of pairs has no NetCDF; None if it has."""
     grid = view.table.grid
-    if view.regions is not None or grid.outlines is not None:
-        return "NetCDF is written of origins and destinations that are cells"
+    if view.regions is not None:
+        return "NetCDF is written of origins and destinations that are cells or areal units"
     if prod(grid.shape[:2]) > MOST_ZONES:
         return f"NetCDF is written of up to {MOST_ZONES:,} zones"
     if not is_dense(view):
@@ -104,7 +104,7 @@ def _list_positions(view: View) -> Any:
 
 def _locate_names(grid: Grid) -> list[str]:
     """Return the names of coordinates that locate zones without codes."""
-    if grid.places[0].system is not None:
+    if grid.places[0].system is not None or not grid.names.on_map:
         return []
     return [f"{end}_{axis}" for end in ENDS for axis in ("row", "column")]
 
@@ -114,7 +114,7 @@ def _write_zones(file: Any, grid: Grid) -> list[str]:
     index = np.indices(grid.shape[:2]).reshape(2, -1)
     located = _locate_names(grid)
     if not located:
-        codes = [*map(str, grid.places[0].format(*index))]
+        codes = [*map(str, grid.names.format(0, index))]
         for end in ENDS:
             _write_names(file, end, codes, f"code of the {end}")
     for number, name in enumerate(located):

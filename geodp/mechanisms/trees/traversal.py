@@ -114,13 +114,19 @@ class Traversal:
         """Draws of all levels, as the key must have declared them."""
         return tuple(one.source for one in self.noise)
 
-    def roots(self, roots: KeyArray) -> tuple[OpenNodes, FloatArray]:
-        """Measure roots; return those above 0, and their uniform numbers in [0, 1)."""
+    def roots(self, roots: KeyArray, errors: float = 0) -> tuple[OpenNodes, FloatArray]:
+        """Measure roots; return those that are open, and their uniform numbers in [0, 1).
+
+        ``errors``: a count that is below so many standard errors of its noise is raised by them, as
+        nodes below it are opened by it. Roots with a count above 0 are open.
+        """
         noisy, uniform = self.noise[0].families(roots, 1)
         first, stop = self.spans(0, roots)
         noisy += self.cumulative[stop] - self.cumulative[first]
         z = noisy.astype(np.float64)
         count = np.maximum(z, 0).astype(np.int64)
+        margin = int(np.ceil(errors * self.descent.variances[0] ** 0.5))
+        count[count < margin] += margin
         some = count > 0
         variance = np.full(int(some.sum()), self.descent.variances[0])
         return OpenNodes(0, roots[some], count[some], z[some], variance), uniform[some]

@@ -95,7 +95,7 @@ def _list_zones(grid: Grid) -> dict[str, Any]:
     """
     rows, columns = grid.shape[:2]
     index = np.indices((rows, columns)).reshape(2, -1)
-    if grid.outlines is None and grid.places[0].system is None:
+    if grid.names.on_map and grid.places[0].system is None:
         return {"row": index[0], "column": index[1]}
     every = np.zeros((len(grid.shape), rows * columns), np.int64)
     every[:2] = index
