@@ -116,14 +116,15 @@ def require_apart(estimator: FlowEstimator, one: Side, other: Side) -> None:
 def require_comparable(
     promises: tuple[FlowsGuarantee, FlowsGuarantee], flows: tuple[ReleasedTable, ReleasedTable]
 ) -> None:
-    """Raise UsageError unless two releases differ, and are of units with as many trips.
+    """Raise UsageError unless two releases of one grid differ, and are of units with as many trips.
 
     ``promises``: their guarantees; ``flows``: their tables of pairs.
     """
     (one, other), (first, second) = promises, flows
+    if first.grid.places != second.grid.places or first.grid.order != second.grid.order:
+        raise UsageError("The two releases have different grids.", code="compare-grids")
     if first is second or (
-        first.grid == second.grid
-        and first.key.size > 0
+        first.key.size > 0
         and np.array_equal(first.key, second.key)
         and np.array_equal(first.count, second.count)
     ):

@@ -21,6 +21,7 @@ from geodp.features.flows.card import (
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import (
     describe_identity,
+    describe_prior,
     list_constraints,
     make_plan_of,
     name_flows,
@@ -83,7 +84,8 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
         and 2 * design.end_share + sum(design.shares, labels) == 1,
         Rule("flows-shares-differ", "The shares of the budget do not add up to 1."),
     )
-    events = {name: event_of(read_table_card(folder / name)) for name in TABLES}
+    cards = {name: read_table_card(folder / name) for name in TABLES}
+    events = {name: event_of(one) for name, one in cards.items()}
     plan = _read_plan(folder, card)
     require(
         bool(plan.attributes) is (promise.labels is not None),
@@ -100,6 +102,11 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
         and card.private is plan.whole.is_private
         and card.constraints == list_constraints(plan),
         Rule("flows-guarantee-differs", "The index contradicts its tables."),
+    )
+    prior = None if card.prior is None else describe_prior(card.prior.source)
+    require(
+        all(prior is None or prior in one.guarantee.not_protected for one in cards.values()),
+        Rule("flows-prior-unstated", "The index states another prior than its tables."),
     )
     return f"{promise.spends} for one {promise.unit}, once for all tables"
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.comparison import Side, Simulation, find_opposite
 from geodp.privacy.key import NoiseKey
@@ -121,6 +122,8 @@ def test_releases_that_are_not_alike_are_refused(release):
     more = publish(trips_on(number=30_000, seed=5), contribution=4)
     with refuses(UsageError, "flows-compare-bounds"):
         release.compare(of(NEAR), release=more)
+    with refuses(UsageError, "compare-grids"):
+        release.compare(of(NEAR), release=publish(trips_on(geodp.Grid.regular((32, 32)))))
     for other in (NEAR, ((4, 4, 9, 9), (0, 0, 1, 1))):
         with refuses(UsageError, "flows-compare-overlap"):
             release.compare(of(NEAR), of(other))

@@ -203,6 +203,13 @@ def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
     assert any(SOURCE in fact for fact in facts)
 
 
+def rename_source(card, source):
+    """Name another source of the prior wherever the index has it; the cards keep theirs."""
+    card["prior"]["source"] = source
+    (assumed,) = (one for one in card["guarantee"]["assumptions"] if one["kind"] == "prior")
+    assumed.update(source=source)
+
+
 @pytest.mark.parametrize(
     ("change", "check"),
     [
@@ -214,6 +221,7 @@ def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
         (lambda card: card["prior"].update(meaning="exact trips"), "noisy pairs"),
         (lambda card: card["prior"].update(source="another"), "guarantee"),
         (lambda card: card.pop("prior"), "guarantee"),
+        (lambda card: rename_source(card, "another"), "guarantee"),
     ],
 )
 def test_an_index_with_another_prior_is_found(folder, change, check):

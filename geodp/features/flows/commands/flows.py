@@ -690,8 +690,6 @@ def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tupl
     if len(releases) == 1:
         return [(" - ".join(names[::-1]), releases[0].compare_sides(sides[0], sides[1], how))]
     first, second = releases
-    if first.origins.grid != second.origins.grid:
-        raise UsageError("The two releases have different grids.", code="compare-grids")
     found = first.compare_all(second, [(one, one) for one in sides], how)
     return [*zip(names, found, strict=True)]
 
@@ -950,6 +948,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
         value=options["prior_value"] or options["value"],
         crs=options["points_crs"],
         outside=options["outside"],
+        other=options["other"],
         memory=options["memory"],
         scratch=options["scratch"],
         options=opening_of_public(options, "prior"),
