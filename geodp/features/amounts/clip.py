@@ -15,7 +15,7 @@ from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
-from geodp.features.select.question import Question
+from geodp.features.select.question import Answer, Question
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -137,12 +137,7 @@ def choose_clip(
     ...     highest=10_000, epsilon="0.1", **options)
     ClipChoice(upper='1500')
     """
-    part = exact(share, "share")
-    if not 0 < part < 1:
-        raise UsageError(
-            "share is the part of the records above the clip: above 0 and below 1.",
-            code="amounts-clip-share",
-        )
+    q = require_quantile(share)
     uppers = list_candidates(candidates, lowest, highest)
     table = read_records(
         data,
@@ -174,8 +169,24 @@ def choose_clip(
         dataset=dataset,
         records=records,
     )
-    selected = prepare_choice(table, uppers, 1 - part, request).release()
-    return ClipChoice(str(selected.chosen[0]["label"]), selected)
+    selected = prepare_choice(table, uppers, q, request).release()
+    return ClipChoice(find_upper(selected.chosen), selected)
+
+
+def require_quantile(share: Budget) -> Fraction:
+    """Return the part of records below the clip; UsageError unless a share is between 0 and 1."""
+    part = exact(share, "share")
+    if not 0 < part < 1:
+        raise UsageError(
+            "share is the part of the records above the clip: above 0 and below 1.",
+            code="amounts-clip-share",
+        )
+    return 1 - part
+
+
+def find_upper(chosen: Sequence[Answer]) -> str:
+    """Return the upper end of an answer, which has one candidate."""
+    return str(chosen[0]["label"])
 
 
 def prepare_choice(
@@ -223,11 +234,13 @@ def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> lis
     ['50', '60', '80', '100', '120', '150', '200', '250', '300']
     """
     given = [exact(one, "candidates") for one in candidates]
+    # Beside candidates a scale would do nothing.
+    both = bool(given) and (lowest is not None or highest is not None)
     if not given and lowest is not None and highest is not None:
         ends = exact(lowest, "lowest"), exact(highest, "highest")
         scale = [exact(f"{m}e{p}", "candidates") for p in range(-9, 19) for m in ROUND]
         given = [one for one in scale if ends[0] <= one <= ends[1]]
-    if len(given) < 2 or sorted({*given}) != given:
+    if both or len(given) < 2 or sorted({*given}) != given:
         raise UsageError(
             "Give public candidates for the upper end in increasing order, or the lowest and the "
             "highest of a logarithmic scale of them.",
