@@ -27,9 +27,6 @@ costs, and whoever begins a release what it will be like; a selection is explain
 are, and chooses the clip of amounts. Only their commands know of the shell, and what is nothing but
 a command."""
 
-CHOICE = "features/select/running features/select/card"
-"""What commands need that choose a setting of their release."""
-
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
     "advice": "",
@@ -87,13 +84,13 @@ FLOORS = {
     **{f"features/{one}": CORE for one in FEATURES},
     **{f"features/{one}/commands": f"features/{one} cli {CORE}" for one in FEATURES},
     "features/amounts": f"features/amounts features/explain features/select {CORE}",
-    "features/amounts/commands": f"features/amounts {CHOICE} cli {CORE}",
+    "features/amounts/commands": f"features/amounts features/select/running cli {CORE}",
     "features/amounts/kernels": "kernels",
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
     "features/flows": f"features/flows features/explain features/select {CORE}",
-    "features/flows/commands": f"features/flows {CHOICE} cli {CORE}",
+    "features/flows/commands": f"features/flows features/select/running cli {CORE}",
     "features/flows/kernels": "kernels",
     "features/households": f"features/households features/explain {CORE}",
     "features/households/kernels": "kernels",

@@ -415,11 +415,10 @@ CASES = {
     ),
     "flows": Case("flows publish", counted_trips, FLOWS, quick=True),
     "trips": Case("flows choose-trips", trips, CHOSEN_TRIPS, quick=True),
-    "charged trips of persons in a day": Case(
-        "flows choose-trips", trips, (*CHOSEN_TRIPS, "--unit", "person-day", "--time", "day",
-                                      *CHARGED, "--key-file", "key", "--json"),
-        variants=SMALL,
-    ),
+    "charged trips": Case("flows choose-trips", trips, (*CHOSEN_TRIPS, *CHARGED, "--key-file",
+                                                        "key", "--json"), variants=SMALL),
+    "trips of persons in a day": Case("flows choose-trips", trips, (*CHOSEN_TRIPS, "--unit",
+                                      "person-day", "--time", "day"), variants=SMALL),
     "trips of pings": Case(
         "flows choose-trips", pings,
         ("in.csv", *VISITED[1:12], "--largest", "20", "--epsilon", "1", *OUT, "--pings",

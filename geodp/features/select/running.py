@@ -31,6 +31,9 @@ FIELDS = (
 )
 """Fields of a request that a selection takes."""
 
+Card: TypeAlias = "SelectionCard"
+"""The public card of an answer."""
+
 Ready: TypeAlias = "tuple[PreparedSelection, Mapping[str, Any]]"
 """What is ready to be charged, and facts for the operator alone."""
 
@@ -81,7 +84,7 @@ def run_selection(
     options: dict[str, Any],
     question: str,
     prepare: Callable[[], Ready],
-    tell: Callable[[SelectionCard], Told],
+    tell: Callable[[Card], Told],
 ) -> None:
     """Choose, write, and print what was chosen.
 

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from geodp.features.amounts.publish import PreparedAmounts
     from geodp.features.amounts.records import AmountRecords
     from geodp.features.amounts.streams import AmountTable
-    from geodp.features.select.card import SelectionCard
-    from geodp.features.select.running import Ready
+    from geodp.features.select.running import Card, Ready
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
 
@@ -823,7 +822,7 @@ def _facts(table: AmountTable) -> dict[str, Any]:
     return {"records": number, "records_beyond_clip": dict(table.beyond)}
 
 
-def _tell_clip(options: dict[str, Any], card: SelectionCard) -> Told:
+def _tell_clip(options: dict[str, Any], card: Card) -> Told:
     """Say which option of a release was chosen."""
     from geodp.features.amounts.clip import find_upper
     from geodp.features.amounts.scale import exact, show_number
@@ -833,7 +832,7 @@ def _tell_clip(options: dict[str, Any], card: SelectionCard) -> Told:
     return Told([translate_message(use)], {"clip": (lower, upper)})
 
 
-def _tell_edges(card: SelectionCard) -> Told:
+def _tell_edges(card: Card) -> Told:
     """Say which option of a release was chosen."""
     from geodp.features.amounts.edges import list_edges
 

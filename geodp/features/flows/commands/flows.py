@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from geodp.features.flows.plan import PlannedFlows
     from geodp.features.flows.publish import DrawnFlows, PreparedFlows
     from geodp.features.flows.reading.trips import Trips
-    from geodp.features.select.card import SelectionCard
-    from geodp.features.select.running import Ready
+    from geodp.features.select.running import Card, Ready
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
 
@@ -974,7 +973,7 @@ def _prepare_choice(options: dict[str, Any]) -> Ready:
     return prepare_choice(table, q, request), facts
 
 
-def _tell_choice(card: SelectionCard) -> Told:
+def _tell_choice(card: Card) -> Told:
     """Say which option of a release was chosen."""
     from geodp.features.flows.choice import find_trips
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from geodp import progress
-from geodp.cli.help import option
+from geodp.cli.help import add_options, option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import grid_options, inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
@@ -17,9 +17,8 @@ from geodp.cli.translation import translate_message
 from geodp.features.select.running import FIELDS, Told, output_options, run_selection
 
 if TYPE_CHECKING:
-    from geodp.features.select.card import SelectionCard
     from geodp.features.select.question import Question
-    from geodp.features.select.running import Ready
+    from geodp.features.select.running import Card, Ready
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -38,8 +37,8 @@ _mechanism_option = option(
 
 def _with_shared_options(command: Command) -> Command:
     """Add the options for inputs, grid, budget and output to a command."""
-    shared = request_options(*FIELDS)(_mechanism_option(output_options(command)))
-    return inputs(grid_options(shared))
+    command = add_options(output_options(command), [_mechanism_option])
+    return inputs(grid_options(request_options(*FIELDS)(command)))
 
 
 @click.group()
@@ -135,7 +134,7 @@ def _prepare(options: dict[str, Any], question: Question) -> Ready:
     return prepare(table, question, request, options["mechanism"]), facts
 
 
-def _tell(card: SelectionCard) -> Told:
+def _tell(card: Card) -> Told:
     """Say which candidates were chosen."""
     below = None if card.false_hot_spots is None else card.false_hot_spots.count
     lines = [" ".join(map(str, candidate.values())) for candidate in card.chosen]
