@@ -24,8 +24,8 @@ FEATURES = (
 """They stand above the core, which imports none of them, and beside each other but for these: a
 cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
 costs, and whoever begins a release what it will be like; a selection is explained as other releases
-are, and chooses the clip of amounts. Only their commands know of the shell, and what is nothing but
-a command."""
+are, and chooses settings of amounts and flows, whose commands run it. Only their commands know of
+the shell, and what is nothing but a command."""
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.

@@ -98,9 +98,8 @@ def choose_clip(
 ) -> ClipChoice:
     """Choose the upper end of the clip so that about a share of the records lies above it.
 
-    One of public candidates is drawn by the exponential mechanism of
-    :func:`geodp.select.quantile`, which spends a budget of its own: a hundredth of that of the
-    release, usually. Without a guess of the amounts it replaces
+    One of public candidates is drawn as by :func:`geodp.select.quantile`, which spends a budget of
+    its own: a hundredth of that of the release, usually. Without a guess of the amounts it replaces
     :func:`geodp.amounts.plan`, which spends nothing.
 
     Parameters

@@ -98,8 +98,8 @@ def choose_trips(
 ) -> TripsChoice:
     """Choose the most trips that are kept of a unit, so that about a share of units has more.
 
-    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn by the
-    exponential mechanism of :func:`geodp.select.quantile`. Each unit that is protected counts once,
+    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn as by
+    :func:`geodp.select.quantile`. Each unit that is protected counts once,
     however many trips it has. The choice spends a budget of its own, which adds to that of the
     release: a hundredth of it, usually. With a public guess of the trips of a person
     :func:`geodp.flows.plan`, which spends nothing, takes its place.

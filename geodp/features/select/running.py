@@ -38,7 +38,7 @@ Ready: TypeAlias = "tuple[PreparedSelection, Mapping[str, Any]]"
 """What is ready to be charged, and facts for the operator alone."""
 
 
-class Told(NamedTuple):
+class Shown(NamedTuple):
     """What a command says of the answer.
 
     Attributes
@@ -84,7 +84,7 @@ def run_selection(
     options: dict[str, Any],
     question: str,
     prepare: Callable[[], Ready],
-    tell: Callable[[Card], Told],
+    show: Callable[[Card], Shown],
 ) -> None:
     """Choose, write, and print what was chosen.
 
@@ -96,7 +96,7 @@ def run_selection(
         Name of the question with its settings, the same in a run that resumes this one.
     prepare : callable
         Reads the inputs, and does everything that comes before the charge; not called to resume.
-    tell : callable
+    show : callable
         Says what was chosen, by the public card alone.
 
     Raises
@@ -111,7 +111,7 @@ def run_selection(
             card, written = _resume(options, call)
         else:
             card, written = _choose(options, call, prepare)
-    click.echo(_format_answer(options, card, written, tell(card)))
+    click.echo(_format_answer(options, card, written, show(card)))
 
 
 def _resume(
@@ -169,7 +169,7 @@ def _choose(
 
 
 def _format_answer(
-    options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]], told: Told
+    options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]], shown: Shown
 ) -> str:
     """Format the answer of a run for the terminal."""
     if options["as_json"]:
@@ -180,7 +180,7 @@ def _format_answer(
             "epsilon": card.guarantee.epsilon,
             "mechanism": card.guarantee.mechanism,
             "private": card.private,
-            **told.fields,
+            **shown.fields,
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
@@ -188,4 +188,4 @@ def _format_answer(
         f"Published in {public}; for the operator only: {restricted}",
         card.guarantee.in_words,
     )
-    return "\n".join([*told.lines, *map(translate_message, lines)])
+    return "\n".join([*shown.lines, *map(translate_message, lines)])

@@ -32,7 +32,7 @@ from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.features.select.running import FIELDS, Told, output_options, run_selection
+from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -251,8 +251,8 @@ def choose_clip(**options: Any) -> None:
     spends a budget of its own.
     """
     _check_reading(click.get_current_context(), options)
-    tell = partial(_tell_clip, options)
-    run_selection(options, "choose-clip", lambda: _prepare_clip(options), tell)
+    show = partial(_show_clip, options)
+    run_selection(options, "choose-clip", lambda: _prepare_clip(options), show)
 
 
 @amounts.command("choose-edges", cls=ReadingCommand, no_args_is_help=True)
@@ -296,7 +296,7 @@ def choose_edges(**options: Any) -> None:
     which spends a budget of its own.
     """
     _check_reading(click.get_current_context(), options)
-    run_selection(options, "choose-edges", lambda: _prepare_edges(options), _tell_edges)
+    run_selection(options, "choose-edges", lambda: _prepare_edges(options), _show_edges)
 
 
 PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
@@ -822,24 +822,24 @@ def _facts(table: AmountTable) -> dict[str, Any]:
     return {"records": number, "records_beyond_clip": dict(table.beyond)}
 
 
-def _tell_clip(options: dict[str, Any], card: Card) -> Told:
+def _show_clip(options: dict[str, Any], card: Card) -> Shown:
     """Say which option of a release was chosen."""
     from geodp.features.amounts.clip import find_upper
     from geodp.features.amounts.scale import exact, show_number
 
     lower, upper = show_number(exact(options["lower"], "lower")), find_upper(card.chosen)
     use = f"Use --clip {lower} {upper} with geodp amounts publish."
-    return Told([translate_message(use)], {"clip": (lower, upper)})
+    return Shown([translate_message(use)], {"clip": (lower, upper)})
 
 
-def _tell_edges(card: Card) -> Told:
+def _show_edges(card: Card) -> Shown:
     """Say which option of a release was chosen."""
     from geodp.features.amounts.edges import list_edges
 
     edges = list_edges(card.chosen)
     listed = ",".join(edges)
     use = f"Use --classes {listed} with geodp amounts publish."
-    return Told([translate_message(use)], {"classes": edges})
+    return Shown([translate_message(use)], {"classes": edges})
 
 
 def _scale(options: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:

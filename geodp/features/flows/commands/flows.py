@@ -38,7 +38,7 @@ from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.features.select.running import FIELDS, Told, output_options, run_selection
+from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -427,7 +427,7 @@ def choose_trips(**options: Any) -> None:
     OUTPUT/public and OUTPUT/restricted, and prints the option of geodp flows publish, which spends
     a budget of its own.
     """
-    run_selection(options, "choose-trips", lambda: _prepare_choice(options), _tell_choice)
+    run_selection(options, "choose-trips", lambda: _prepare_choice(options), _show_choice)
 
 
 PLANNED = ("epsilon", "rho", "delta", "neighbours")
@@ -973,13 +973,13 @@ def _prepare_choice(options: dict[str, Any]) -> Ready:
     return prepare_choice(table, q, request), facts
 
 
-def _tell_choice(card: Card) -> Told:
+def _show_choice(card: Card) -> Shown:
     """Say which option of a release was chosen."""
     from geodp.features.flows.choice import find_trips
 
     trips = find_trips(card.chosen)
     use = f"Use --trips {trips} with geodp flows publish."
-    return Told([translate_message(use)], {"trips": trips})
+    return Shown([translate_message(use)], {"trips": trips})
 
 
 def _paths(options: Mapping[str, Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from geodp.cli.options import grid_options, inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.translation import translate_message
-from geodp.features.select.running import FIELDS, Told, output_options, run_selection
+from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
 
 if TYPE_CHECKING:
     from geodp.features.select.question import Question
@@ -117,7 +117,7 @@ COMMAND = select
 def _run(options: dict[str, Any], question: Question) -> None:
     """Choose, write, and print what was chosen."""
     check_applicable(click.get_current_context())
-    run_selection(options, repr(question), lambda: _prepare(options, question), _tell)
+    run_selection(options, repr(question), lambda: _prepare(options, question), _show)
 
 
 def _prepare(options: dict[str, Any], question: Question) -> Ready:
@@ -134,11 +134,11 @@ def _prepare(options: dict[str, Any], question: Question) -> Ready:
     return prepare(table, question, request, options["mechanism"]), facts
 
 
-def _tell(card: Card) -> Told:
+def _show(card: Card) -> Shown:
     """Say which candidates were chosen."""
     below = None if card.false_hot_spots is None else card.false_hot_spots.count
     lines = [" ".join(map(str, candidate.values())) for candidate in card.chosen]
     if below is not None:
         false = f"Below {below:,.0f} people false hot spots are to be expected."
         lines.append(translate_message(false))
-    return Told(lines, {"false_hot_spots_below": below})
+    return Shown(lines, {"false_hot_spots_below": below})
