@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, show_number
@@ -31,6 +31,12 @@ from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
 AXIS = "amount"
+
+BELOW_ZERO = Rule(
+    "amounts-choice-below-0",
+    "Neither an upper end nor an edge is chosen among amounts below 0: let the candidates, or the "
+    "clip of edges, begin at 0 or above.",
+)
 
 
 @dataclass(frozen=True)
@@ -225,7 +231,7 @@ def prepare_question(
 
 
 def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:
-    """List the candidates in order, exactly; UsageError unless there are two.
+    """List the candidates in order, exactly; UsageError unless there are two, from 0 on.
 
     Examples
     --------
@@ -245,4 +251,7 @@ def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> lis
             "highest of a logarithmic scale of them.",
             code="amounts-clip-candidates",
         )
+    # Their labels would begin with a minus sign, as formulas of spreadsheets do.
+    if given[0] < 0:
+        raise UsageError(BELOW_ZERO)
     return [show_number(one) for one in given]

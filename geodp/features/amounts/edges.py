@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.features.amounts.clip import AXIS, prepare_question
+from geodp.features.amounts.clip import AXIS, BELOW_ZERO, prepare_question
 from geodp.features.amounts.records import AmountRecords, require_records
 from geodp.features.amounts.scale import MOST_CLASSES, Scale, exact, show_number
 from geodp.features.amounts.streams import AmountTable
@@ -177,8 +177,11 @@ def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
     Raises
     ------
     UsageError
-        No whole number of steps of amounts in one of edges, and too many parts or classes.
+        A clip from below 0, no whole number of steps of amounts in one of edges, and too many parts
+        or classes.
     """
+    if coarse.lower < 0:
+        raise UsageError(BELOW_ZERO)
     if (coarse.step / scale.step).denominator != 1:
         raise UsageError(
             "edge_step must be a multiple of the step of the amounts.", code="amounts-edge-step"

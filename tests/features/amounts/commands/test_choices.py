@@ -137,6 +137,7 @@ def test_an_interrupted_choice_is_completed_without_another_charge(office, comma
     ("command", "more", "said"),
     [
         ("choose-clip", ("--candidates", "100,200"), "or the lowest and the highest"),
+        ("choose-edges", ("--clip", "-100", "1000"), "begin at 0 or above"),
         ("choose-clip", ("--share", "0"), "above 0 and below 1"),
         ("choose-clip", ("--duplicates", "sum"), "--duplicates"),
         ("choose-edges", ("--edge-step", "1/2"), "must be a multiple of the step"),
@@ -149,7 +150,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, command, 
     asked = [*COMMANDS[command]]
     if more[0] in asked:
         at = asked.index(more[0])
-        del asked[at : at + 2]
+        del asked[at : at + len(more)]
     call = ("in.csv", *READ, *asked, *more, "--epsilon", "1", *into, "--output", "out")
     done = geodp("amounts", command, *call, cwd=folder)
     assert done.returncode == 2
