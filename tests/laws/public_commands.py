@@ -283,6 +283,9 @@ CODED_HOMES = (
 
 AMOUNT = ("--amount", "income", "--clip", "0", "1000", "--unit-of-amount", "EUR")
 INCOMES = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *AMOUNT, *TERMS)
+PRICED = (*AMOUNT[:2], *AMOUNT[-2:])
+CHOSEN_CLIP = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *PRICED, "--lowest", "100",
+               "--highest", "1000", *TERMS)  # fmt: skip
 EARNERS = ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", "36", "--x", "lon",
            "--y", "lat", *AMOUNT, *TERMS)  # fmt: skip
 ENDS = ("in.csv", "--grid", "regular:8x8", "--from", "oy,ox", "--to", "dy,dx")
@@ -290,6 +293,7 @@ FLOWS = (*ENDS, "--value", "n", *TERMS)
 VISITED = ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", "35.6666666667",
            "--time", "t", "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)  # fmt: skip
 TRAVELLED = (*ENDS, "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)
+CHOSEN_TRIPS = (*ENDS, "--person", "id", "--largest", "20", "--epsilon", "1", *OUT)
 CODED_FLOWS = ("in.csv", *MESH_GRID, "--from", "from", "--to", "to", "--value", "n",
                "--level", "8=1/2", *TERMS)  # fmt: skip
 
@@ -394,9 +398,35 @@ CASES = {
         "amounts publish", earners, (*EARNERS, "--weight", "w", "--max-weight", "5"),
         variants=SMALL,
     ),
+    "clip": Case("amounts choose-clip", incomes, CHOSEN_CLIP, quick=True),
+    "charged clip of weights": Case(
+        "amounts choose-clip", earners,
+        ("in.csv", *EARNERS[1:12], *PRICED, "--candidates", "100,200,400", "--weight", "w",
+         "--max-weight", "5", *TERMS, *CHARGED, "--key-file", "key", "--json"),
+        variants=SMALL,
+    ),
+    "edges": Case("amounts choose-edges", incomes, (*INCOMES, "--classes", "4", "--edge-step",
+                                                    "50"), quick=True),
+    "charged edges of persons": Case(
+        "amounts choose-edges", earners,
+        (*EARNERS, "--person", "who", "--classes", "3", "--edge-step", "100", *CHARGED,
+         "--key-file", "key", "--json"),
+        variants=SMALL,
+    ),
     "flows": Case("flows publish", counted_trips, FLOWS, quick=True),
     "flows with a prior": Case("flows publish", counted_trips, (*FLOWS, "--prior", "flows.csv",
                                "--prior-source", "1990"), variants=SMALL),
+    "trips": Case("flows choose-trips", trips, CHOSEN_TRIPS, quick=True),
+    "charged trips": Case("flows choose-trips", trips, (*CHOSEN_TRIPS, *CHARGED, "--key-file",
+                                                        "key", "--json"), variants=SMALL),
+    "trips of persons in a day": Case("flows choose-trips", trips, (*CHOSEN_TRIPS, "--unit",
+                                      "person-day", "--time", "day"), variants=SMALL),
+    "trips of pings": Case(
+        "flows choose-trips", pings,
+        ("in.csv", *VISITED[1:12], "--largest", "20", "--epsilon", "1", *OUT, "--pings",
+         "lat,lon", "--outside", "drop"),
+        variants=SMALL,
+    ),
     "flows of persons": Case("flows publish", trips, (*TRAVELLED, *CHARGED, "--key-file", "key",
                              "--json"), variants=SMALL),
     "flows of persons in a day": Case("flows publish", trips, (*TRAVELLED, "--unit", "person-day",

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
-from geodp.features.select.question import Question
+from geodp.features.select.question import Answer, Question
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -31,6 +31,12 @@ from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
 AXIS = "amount"
+
+BELOW_ZERO = Rule(
+    "amounts-choice-below-0",
+    "Neither an upper end nor an edge is chosen among amounts below 0: let the candidates, or the "
+    "clip of edges, begin at 0 or above.",
+)
 
 
 @dataclass(frozen=True)
@@ -98,9 +104,8 @@ def choose_clip(
 ) -> ClipChoice:
     """Choose the upper end of the clip so that about a share of the records lies above it.
 
-    One of public candidates is drawn by the exponential mechanism of
-    :func:`geodp.select.quantile`, which spends a budget of its own: a hundredth of that of the
-    release, usually. Without a guess of the amounts it replaces
+    One of public candidates is drawn as by :func:`geodp.select.quantile`, which spends a budget of
+    its own: a hundredth of that of the release, usually. Without a guess of the amounts it replaces
     :func:`geodp.amounts.plan`, which spends nothing.
 
     Parameters
@@ -137,12 +142,7 @@ def choose_clip(
     ...     highest=10_000, epsilon="0.1", **options)
     ClipChoice(upper='1500')
     """
-    part = exact(share, "share")
-    if not 0 < part < 1:
-        raise UsageError(
-            "share is the part of the records above the clip: above 0 and below 1.",
-            code="amounts-clip-share",
-        )
+    q = require_quantile(share)
     uppers = list_candidates(candidates, lowest, highest)
     table = read_records(
         data,
@@ -174,8 +174,24 @@ def choose_clip(
         dataset=dataset,
         records=records,
     )
-    selected = prepare_choice(table, uppers, 1 - part, request).release()
-    return ClipChoice(str(selected.chosen[0]["label"]), selected)
+    selected = prepare_choice(table, uppers, q, request).release()
+    return ClipChoice(find_upper(selected.chosen), selected)
+
+
+def require_quantile(share: Budget) -> Fraction:
+    """Return the part of records below the clip; UsageError unless a share is between 0 and 1."""
+    part = exact(share, "share")
+    if not 0 < part < 1:
+        raise UsageError(
+            "share is the part of the records above the clip: above 0 and below 1.",
+            code="amounts-clip-share",
+        )
+    return 1 - part
+
+
+def find_upper(chosen: Sequence[Answer]) -> str:
+    """Return the upper end of an answer, which has one candidate."""
+    return str(chosen[0]["label"])
 
 
 def prepare_choice(
@@ -215,7 +231,7 @@ def prepare_question(
 
 
 def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:
-    """List the candidates in order, exactly; UsageError unless there are two.
+    """List the candidates in order, exactly; UsageError unless there are two, from 0 on.
 
     Examples
     --------
@@ -223,14 +239,19 @@ def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> lis
     ['50', '60', '80', '100', '120', '150', '200', '250', '300']
     """
     given = [exact(one, "candidates") for one in candidates]
+    # Beside candidates a scale would do nothing.
+    both = bool(given) and (lowest is not None or highest is not None)
     if not given and lowest is not None and highest is not None:
         ends = exact(lowest, "lowest"), exact(highest, "highest")
         scale = [exact(f"{m}e{p}", "candidates") for p in range(-9, 19) for m in ROUND]
         given = [one for one in scale if ends[0] <= one <= ends[1]]
-    if len(given) < 2 or sorted({*given}) != given:
+    if both or len(given) < 2 or sorted({*given}) != given:
         raise UsageError(
             "Give public candidates for the upper end in increasing order, or the lowest and the "
             "highest of a logarithmic scale of them.",
             code="amounts-clip-candidates",
         )
+    # Their labels would begin with a minus sign, as formulas of spreadsheets do.
+    if given[0] < 0:
+        raise UsageError(BELOW_ZERO)
     return [show_number(one) for one in given]

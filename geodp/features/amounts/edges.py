@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.features.amounts.clip import AXIS, prepare_question
+from geodp.features.amounts.clip import AXIS, BELOW_ZERO, prepare_question
 from geodp.features.amounts.records import AmountRecords, require_records
 from geodp.features.amounts.scale import MOST_CLASSES, Scale, exact, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.parts import EqualParts
+from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -155,8 +156,13 @@ def choose_edges(
         records=records,
     )
     selected = prepare_edges(table, classes, request).release()
-    edges = sorted((str(one["label"]) for one in selected.chosen), key=lambda e: exact(e, "edges"))
-    return EdgeChoice(tuple(edges), selected)
+    return EdgeChoice(list_edges(selected.chosen), selected)
+
+
+def list_edges(chosen: Sequence[Answer]) -> tuple[str, ...]:
+    """List the edges of an answer in increasing order; they were drawn in another one."""
+    edges = (str(one["label"]) for one in chosen)
+    return tuple(sorted(edges, key=lambda edge: exact(edge, "edges")))
 
 
 def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
@@ -171,8 +177,11 @@ def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
     Raises
     ------
     UsageError
-        No whole number of steps of amounts in one of edges, and too many parts or classes.
+        A clip from below 0, no whole number of steps of amounts in one of edges, and too many parts
+        or classes.
     """
+    if coarse.lower < 0:
+        raise UsageError(BELOW_ZERO)
     if (coarse.step / scale.step).denominator != 1:
         raise UsageError(
             "edge_step must be a multiple of the step of the amounts.", code="amounts-edge-step"

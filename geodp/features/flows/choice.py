@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -15,6 +16,7 @@ from geodp.features.flows.reading.reader import RowReader
 from geodp.features.flows.reading.stays import Stays
 from geodp.features.flows.reading.trips import Trips
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
+from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -96,8 +98,8 @@ def choose_trips(
 ) -> TripsChoice:
     """Choose the most trips that are kept of a unit, so that about a share of units has more.
 
-    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn by the
-    exponential mechanism of :func:`geodp.select.quantile`. Each unit that is protected counts once,
+    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn as by
+    :func:`geodp.select.quantile`. Each unit that is protected counts once,
     however many trips it has. The choice spends a budget of its own, which adds to that of the
     release: a hundredth of it, usually. With a public guess of the trips of a person
     :func:`geodp.flows.plan`, which spends nothing, takes its place.
@@ -136,12 +138,7 @@ def choose_trips(
     ...     grid=geodp.Grid.regular((8, 8)), largest=20, share="1/4", epsilon=5)
     TripsChoice(trips=3)
     """
-    part = rational(share, "share")
-    if not 0 < part < 1:
-        raise UsageError(
-            "share is the part of persons who may have more trips: above 0 and below 1.",
-            code="flows-choice-share",
-        )
+    q = require_quantile(share)
     reader = _make_reader(form, Grid.mesh(grid) if isinstance(grid, str) else grid, reading)
     most, _ = require_bounds(largest, 1)
     # Of the bound it is only required that there is one.
@@ -154,8 +151,24 @@ def choose_trips(
         dataset=dataset,
         records=records,
     )
-    selected = prepare_choice(count_units(reader, paths, most), 1 - part, request).release()
-    return TripsChoice(int(str(selected.chosen[0]["label"])), selected)
+    selected = prepare_choice(count_units(reader, paths, most), q, request).release()
+    return TripsChoice(find_trips(selected.chosen), selected)
+
+
+def require_quantile(share: Budget) -> Fraction:
+    """Return the part of units with no more trips; UsageError unless a share is between 0 and 1."""
+    part = rational(share, "share")
+    if not 0 < part < 1:
+        raise UsageError(
+            "share is the part of persons who may have more trips: above 0 and below 1.",
+            code="flows-choice-share",
+        )
+    return 1 - part
+
+
+def find_trips(chosen: Sequence[Answer]) -> int:
+    """Return the number of trips of an answer, which has one candidate."""
+    return int(str(chosen[0]["label"]))
 
 
 def prepare_choice(table: CountTable, q: Fraction, request: Request) -> PreparedSelection:

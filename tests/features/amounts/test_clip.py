@@ -21,6 +21,9 @@ READING = {"grid": GRID, "x": "x", "y": "y", "amount": "income", "unit_of_amount
 GIVEN = {**READING, "contribution": 1, "epsilon": 1, "lowest": 100, "highest": 10_000}
 
 
+NO_SCALE = {"lowest": None, "highest": None}
+
+
 @pytest.mark.parametrize("share", ["0.2", "0.1", "0.01"])
 def test_about_a_share_lies_above_the_chosen_end(share):
     _, _, income = incomes()
@@ -121,8 +124,10 @@ def test_no_number_of_records_is_refused(n, seed):
         ({"share": 0}, "amounts-clip-share"),
         ({"share": 1}, "amounts-clip-share"),
         ({"lowest": None}, "amounts-clip-candidates"),
-        ({"candidates": [5, 4]}, "amounts-clip-candidates"),
-        ({"candidates": [5]}, "amounts-clip-candidates"),
+        ({"candidates": [5, 40]}, "amounts-clip-candidates"),
+        ({"candidates": [5, 4], **NO_SCALE}, "amounts-clip-candidates"),
+        ({"candidates": [5], **NO_SCALE}, "amounts-clip-candidates"),
+        ({"candidates": [-5, 40], "lower": -9, **NO_SCALE}, "amounts-choice-below-0"),
         ({"contribution": None}, "contribution-unstated"),
     ],
 )

@@ -41,10 +41,14 @@ SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "al
 MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
 SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
 INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR", *TERMS)
+CLIP = (*INCOMES[:8], *INCOMES[11:], "--candidates", "3,9")
+EDGES = (*INCOMES, "--classes", "2")
 GUESSES = (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4")
 HOMES = (*CELLS, "--protect", "person", *TERMS)
-TRIPS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y", "--value", "n", *TERMS)
+ENDS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y")
+TRIPS = (*ENDS, "--value", "n", *TERMS)
 JOURNEYS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "v,u", "--value", "n", *TERMS)
+MOST_TRIPS = (*ENDS, "--person", "n", "--largest", "5", *TERMS[:2], *TERMS[-2:])
 ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
 
 READ = {
@@ -142,6 +146,14 @@ READ = {
         "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
         "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
     },
+    **{
+        f"amounts {command}": {
+            "inputs": (PIPE, *words),
+            "mask": ("in.csv", *words, "--mask", PIPE, "--mask-source", "s"),
+            "regions": ("in.csv", *words, "--regions", PIPE, "--regions-source", "s"),
+        }
+        for command, words in (("choose-clip", CLIP), ("choose-edges", EDGES))
+    },
     "amounts plan": {
         "mask": (*GUESSES, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*GUESSES, "--regions", PIPE, "--regions-source", "s"),
@@ -155,6 +167,11 @@ READ = {
         "prior": ("in.csv", *JOURNEYS, "--prior", PIPE, "--prior-source", "s"),
         "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
+    },
+    "flows choose-trips": {
+        "inputs": (PIPE, *MOST_TRIPS),
+        "mask": ("in.csv", *MOST_TRIPS, "--mask", PIPE, "--mask-source", "s"),
+        "regions": ("in.csv", *MOST_TRIPS, "--regions", PIPE, "--regions-source", "s"),
     },
     "flows estimate": {
         "polygons": ("flows", "--polygons", PIPE),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
+from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from geodp.features.amounts.files import StagedAmounts
     from geodp.features.amounts.publish import PreparedAmounts
     from geodp.features.amounts.records import AmountRecords
+    from geodp.features.amounts.streams import AmountTable
+    from geodp.features.select.running import Card, Ready
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
 
@@ -105,6 +108,20 @@ clip_option = option(
     help="Smallest and largest amount, public and chosen without the data (see geodp amounts "
     "plan): smaller and larger ones count as these.",
 )
+weight_option = option(
+    "--weight",
+    group="Input",
+    metavar="COLUMN",
+    help="Column of weights of a survey: a record counts as so many. The guarantee takes a weight "
+    "as it is given.",
+)
+max_weight_option = option(
+    "--max-weight",
+    group="Privacy",
+    type=click.IntRange(2),
+    help="With --weight: the largest weight, public and chosen without the data; larger ones count "
+    "as this.",
+)
 
 
 @click.group()
@@ -115,6 +132,8 @@ def amounts() -> None:
     geodp amounts publish FILE --grid jis:half --code mesh --amount income --clip 0 1000
         --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --output out
     geodp amounts plan --grid jis:half ... --median 250 --upper-tenth 600 --people 1e7 --epsilon 1
+    geodp amounts choose-clip FILE ... --lowest 100 --highest 10000 --epsilon 0.02 --output clip
+    geodp amounts choose-edges FILE ... --clip 0 1000 --classes 8 --epsilon 0.02 --output edges
     geodp amounts estimate out --area 5339
     geodp amounts compare out --area 5339 --area 5340
     """
@@ -135,20 +154,8 @@ def amounts() -> None:
     help="Public edges of classes, for medians and other quantiles; the ends of the clip are "
     "added.",
 )
-@option(
-    "--weight",
-    group="Input",
-    metavar="COLUMN",
-    help="Column of weights of a survey: a record counts as so many. The guarantee takes a weight "
-    "as it is given.",
-)
-@option(
-    "--max-weight",
-    group="Privacy",
-    type=click.IntRange(2),
-    help="With --weight: the largest weight, public and chosen without the data; larger ones count "
-    "as this.",
-)
+@weight_option
+@max_weight_option
 @option(
     "--raked-to",
     group="Input",
@@ -188,6 +195,108 @@ def publish(**options: Any) -> None:
     with report_progress(), report_stored_draw(options["output"]):
         message = _publish(options)
     click.echo(message)
+
+
+@amounts.command("choose-clip", cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@partial(grid_options, required=True)
+@amount_option
+@unit_of_amount_option
+@option(
+    "--candidates",
+    group="Privacy",
+    everyday=True,
+    metavar="UPPER,UPPER...",
+    help="Public upper ends among which one is chosen, in increasing order.",
+)
+@option(
+    "--lowest",
+    group="Privacy",
+    everyday=True,
+    metavar="UPPER",
+    help="In place of --candidates, with --highest: the lowest upper end of a logarithmic scale of "
+    "round ones.",
+)
+@option(
+    "--highest",
+    group="Privacy",
+    everyday=True,
+    metavar="UPPER",
+    help="With --lowest: the highest upper end that may be chosen.",
+)
+@option("--lower", group="Privacy", default="0", show_default=True, help="Lower end of the clip.")
+@option(
+    "--share",
+    group="Privacy",
+    everyday=True,
+    default="0.01",
+    show_default=True,
+    help="Share of the records that may lie above the chosen end.",
+)
+@step_option
+@weight_option
+@max_weight_option
+@contribution_option
+@request_options(*FIELDS, without=("contribution",))
+@output_options
+def choose_clip(**options: Any) -> None:
+    """Choose the upper end of the clip by the records in INPUTS, with a charge of its own.
+
+    \b
+    geodp amounts choose-clip FILE --grid jis:half --code mesh --amount income --lowest 100
+        --highest 10000 --unit-of-amount "10,000 yen" --contribution 1 --epsilon 0.02 --output clip
+
+    One of public candidates is drawn, so that about a share of the records lies above it. Writes
+    OUTPUT/public and OUTPUT/restricted, and prints the option of geodp amounts publish, which
+    spends a budget of its own.
+    """
+    _check_reading(click.get_current_context(), options)
+    show = partial(_show_clip, options)
+    run_selection(options, "choose-clip", lambda: _prepare_clip(options), show)
+
+
+@amounts.command("choose-edges", cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@partial(grid_options, required=True)
+@amount_option
+@unit_of_amount_option
+@clip_option
+@option(
+    "--classes",
+    group="Privacy",
+    everyday=True,
+    required=True,
+    type=int,
+    metavar="NUMBER",
+    help="Number of classes, which have about as many records each.",
+)
+@option(
+    "--edge-step",
+    group="Privacy",
+    everyday=True,
+    metavar="AMOUNT",
+    help="Edges are multiples of it, and it is one of --step.  [default: --step]",
+)
+@step_option
+@weight_option
+@max_weight_option
+@contribution_option
+@request_options(*FIELDS, without=("contribution",))
+@output_options
+def choose_edges(**options: Any) -> None:
+    """Choose the edges of classes by the records in INPUTS, with a charge of its own.
+
+    \b
+    geodp amounts choose-edges FILE --grid jis:half --code mesh --amount income --clip 0 1000
+        --classes 8 --edge-step 10 --unit-of-amount "10,000 yen" --contribution 1 --epsilon 0.02
+        --output edges
+
+    Edges are drawn inside the clip, so that each class has about as many records as any other.
+    Writes OUTPUT/public and OUTPUT/restricted, and prints the option of geodp amounts publish,
+    which spends a budget of its own.
+    """
+    _check_reading(click.get_current_context(), options)
+    run_selection(options, "choose-edges", lambda: _prepare_edges(options), _show_edges)
 
 
 PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
@@ -673,13 +782,77 @@ def _reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountReco
     )
 
 
+def _prepare_clip(options: dict[str, Any]) -> Ready:
+    """Read the inputs, and prepare the choice of the upper end of the clip."""
+    from geodp.features.amounts.clip import list_candidates, prepare_choice, require_quantile
+
+    q = require_quantile(options["share"])
+    candidates = _split_amounts(options["candidates"])
+    uppers = list_candidates(candidates, options["lowest"], options["highest"])
+    # Records are counted between candidates, of which the last one ends the clip.
+    counted = {"clip": (options["lower"], uppers[-1]), "classes": ",".join(uppers[:-1])}
+    grid = grid_of(options)
+    request = read_request(options, grid)
+    reader = _reader({**options, **counted, "raked_to": None}, grid, request)
+    progress.begin("Reading")
+    table = reader.read_amounts(options["inputs"])
+    return prepare_choice(table, uppers, q, request), _facts(table)
+
+
+def _prepare_edges(options: dict[str, Any]) -> Ready:
+    """Read the inputs, and prepare the choice of edges."""
+    from geodp.features.amounts.edges import divide_clip, prepare_edges
+
+    number = options["classes"]
+    uncounted = {**options, "classes": None, "raked_to": None}
+    scale, _ = _scale(uncounted)
+    coarse, _ = _scale({**uncounted, "step": options["edge_step"] or options["step"]})
+    parts = divide_clip(number, scale, coarse)
+    grid = grid_of(options)
+    request = read_request(options, grid)
+    reader = replace(_reader(uncounted, grid, request), by_amount=parts)
+    progress.begin("Reading")
+    table = reader.read_amounts(options["inputs"])
+    return prepare_edges(table, number, request), _facts(table)
+
+
+def _facts(table: AmountTable) -> dict[str, Any]:
+    """Return what the operator may know of the records of a choice."""
+    number = int(table.records.count.sum())
+    return {"records": number, "records_beyond_clip": dict(table.beyond)}
+
+
+def _show_clip(options: dict[str, Any], card: Card) -> Shown:
+    """Say which option of a release was chosen."""
+    from geodp.features.amounts.clip import find_upper
+    from geodp.features.amounts.scale import exact, show_number
+
+    lower, upper = show_number(exact(options["lower"], "lower")), find_upper(card.chosen)
+    use = f"Use --clip {lower} {upper} with geodp amounts publish."
+    return Shown([translate_message(use)], {"clip": (lower, upper)})
+
+
+def _show_edges(card: Card) -> Shown:
+    """Say which option of a release was chosen."""
+    from geodp.features.amounts.edges import list_edges
+
+    edges = list_edges(card.chosen)
+    listed = ",".join(edges)
+    use = f"Use --classes {listed} with geodp amounts publish."
+    return Shown([translate_message(use)], {"classes": edges})
+
+
 def _scale(options: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
     """Return the scale of the amounts, and the edges of classes."""
     from geodp.features.amounts.scale import Scale
 
     scale = Scale.of(options["clip"], options["step"], options["unit_of_amount"], options["amount"])
-    listed = [one for one in (options["classes"] or "").split(",") if one.strip()]
-    return scale, scale.read_edges(listed)
+    return scale, scale.read_edges(_split_amounts(options["classes"]))
+
+
+def _split_amounts(text: str | None) -> list[str]:
+    """Return the amounts that commas separate; empty without any."""
+    return [one for one in (text or "").split(",") if one.strip()]
 
 
 def _write(

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,7 @@ from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
+from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from geodp.features.flows.prior import FlowsPrior
     from geodp.features.flows.publish import DrawnFlows, PreparedFlows
     from geodp.features.flows.reading.trips import Trips
+    from geodp.features.select.running import Card, Ready
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
 
@@ -194,7 +197,7 @@ simulations_option = option(
     help="Releases that are simulated from this one; more give steadier intervals.",
 )
 
-_READING = (
+_PLACES = (
     option(
         "--from",
         "origins",
@@ -226,21 +229,10 @@ _READING = (
         help="In place of --from and --to: the place of a stay, as for --from. A trip leads from a "
         "stay to the next one; with --person and --time.",
     ),
-    option(
-        "--person",
-        group="Input",
-        everyday=True,
-        metavar="COLUMN",
-        help="Column of person ids; rows without an id are refused. Without it, state the "
-        "--contribution.",
-    ),
-    trips_option,
-    option(
-        "--per-pair",
-        group="Privacy",
-        type=click.IntRange(1),
-        help="Most trips that are kept of a person between two zones.  [default: --trips]",
-    ),
+)
+"""Options of the columns of places."""
+
+_TIMES = (
     option(
         "--unit",
         group="Privacy",
@@ -268,15 +260,10 @@ _READING = (
         group="Input",
         help="IANA name of the zone of days, such as Asia/Tokyo, if times count from UTC.",
     ),
-    by_option,
-    option(
-        "--value",
-        group="Input",
-        everyday=True,
-        metavar="COLUMN",
-        help="Column of counts, if a row is several trips; state the --contribution then.",
-    ),
-    *_RULES,
+)
+"""Options of the protected unit, and of times."""
+
+_ROWS = (
     option("--points-crs", group="Input", help="CRS of coordinates, if it is not the grid's."),
     option(
         "--where",
@@ -314,6 +301,77 @@ _READING = (
         "the system's]",
     ),
 )
+"""Options on which rows are read, and how."""
+
+_READING = (
+    *_PLACES,
+    option(
+        "--person",
+        group="Input",
+        everyday=True,
+        metavar="COLUMN",
+        help="Column of person ids; rows without an id are refused. Without it, state the "
+        "--contribution.",
+    ),
+    trips_option,
+    option(
+        "--per-pair",
+        group="Privacy",
+        type=click.IntRange(1),
+        help="Most trips that are kept of a person between two zones.  [default: --trips]",
+    ),
+    *_TIMES,
+    by_option,
+    option(
+        "--value",
+        group="Input",
+        everyday=True,
+        metavar="COLUMN",
+        help="Column of counts, if a row is several trips; state the --contribution then.",
+    ),
+    *_RULES,
+    *_ROWS,
+)
+"""Options that describe trips that are published."""
+
+_CHOOSING = (
+    *_PLACES,
+    option(
+        "--person",
+        group="Input",
+        everyday=True,
+        required=True,
+        metavar="COLUMN",
+        help="Column of person ids; rows without an id are refused.",
+    ),
+    option(
+        "--largest",
+        group="Privacy",
+        everyday=True,
+        required=True,
+        type=click.IntRange(1),
+        metavar="TRIPS",
+        help="Largest number that may be chosen, public and chosen without the data.",
+    ),
+    option(
+        "--share",
+        group="Privacy",
+        everyday=True,
+        default="0.1",
+        show_default=True,
+        help="Share of the persons with trips who may have more than the chosen number.",
+    ),
+    option(
+        "--per-pair",
+        group="Privacy",
+        type=click.IntRange(1),
+        help="Most trips that count of a person between two zones.  [default: all]",
+    ),
+    *_TIMES,
+    *_RULES,
+    *_ROWS,
+)
+"""Options that describe trips that are only counted by person."""
 
 
 def reading_options(command: Command) -> Command:
@@ -334,6 +392,7 @@ def flows() -> None:
     geodp flows publish trips.csv --grid jis:basic --bounds tokyo --from o --to d
         --person id --trips 10 --epsilon 1 --output out
     geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
+    geodp flows choose-trips trips.csv ... --person id --largest 100 --epsilon 0.01 --output trips
     geodp flows estimate out --from 5339 --to 5340
     geodp flows compare out-2019 out-2023 --from 5339 --to 5340
     geodp flows report out --output out.html
@@ -388,6 +447,27 @@ def publish(**options: Any) -> None:
     with report_progress(), report_stored_draw(options["output"]):
         message = _publish(options)
     click.echo(message)
+
+
+@flows.command("choose-trips", cls=GridCommand, no_args_is_help=True)
+@inputs
+@grid_options
+@partial(add_options, options=_CHOOSING)
+@request_options(*FIELDS, without=("contribution", "unit"))
+@output_options
+def choose_trips(**options: Any) -> None:
+    """Choose the most trips of a person by the trips in INPUTS, with a charge of its own.
+
+    \b
+    geodp flows choose-trips trips.csv --grid jis:basic --bounds tokyo --from o --to d
+        --person id --largest 100 --epsilon 0.01 --output trips
+
+    One of the numbers up to --largest is drawn, so that about a share of the persons has more
+    trips. Each person counts once, or each person in a day, a week or a month (--unit). Writes
+    OUTPUT/public and OUTPUT/restricted, and prints the option of geodp flows publish, which spends
+    a budget of its own.
+    """
+    run_selection(options, "choose-trips", lambda: _prepare_choice(options), _show_choice)
 
 
 PLANNED = ("epsilon", "rho", "delta", "neighbours")
@@ -954,6 +1034,37 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
         options=opening_of_public(options, "prior"),
     )
     return declare_prior(zones, trips.read([path]), source)
+
+
+def _prepare_choice(options: dict[str, Any]) -> Ready:
+    """Read the inputs, and prepare the choice of the most trips of a unit."""
+    from geodp.features.flows.choice import count_units, prepare_choice, require_quantile
+    from geodp.features.flows.reading.bounding import require_bounds
+
+    q, (largest, _) = require_quantile(options["share"]), require_bounds(options["largest"], 1)
+    grid, labels = split_grid(options)
+    if labels:
+        raise UsageError(
+            "Trips of a person are counted whatever their labels: leave --labels out.",
+            code="flows-choice-labels",
+        )
+    request = read_request(options, grid)
+    # Of the bound it is only required that there is one.
+    given = {**options, "trips": largest, "value": None, "attributes": None}
+    reader = _make_reader(given, grid, request, {})
+    progress.begin("Reading")
+    table = count_units(reader, _paths(options), largest)
+    facts = {"units": int(table.count.sum())}
+    return prepare_choice(table, q, request), facts
+
+
+def _show_choice(card: Card) -> Shown:
+    """Say which option of a release was chosen."""
+    from geodp.features.flows.choice import find_trips
+
+    trips = find_trips(card.chosen)
+    use = f"Use --trips {trips} with geodp flows publish."
+    return Shown([translate_message(use)], {"trips": trips})
 
 
 def _paths(options: Mapping[str, Any]) -> list[Any]:

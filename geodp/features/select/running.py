@@ -1,0 +1,191 @@
+"""Run a selection as a command: prepared, charged once, written whole, answered, and resumed.
+
+Commands of other features that choose a setting of their release, such as a clip, run here, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import click
+
+from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.help import Command, add_options, option
+from geodp.cli.inputs import sha256
+from geodp.cli.options import output_folder
+from geodp.cli.request_options import open_ledger
+from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.translation import translate_message
+from geodp.errors import UsageError, VerificationError
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.features.select.card import SelectionCard
+    from geodp.features.select.selected import PreparedSelection, Selected
+
+FIELDS = (
+    *("epsilon", "neighbours", "contribution", "unit"),
+    *("key", "ledger", "dataset", "records", "allow_empty"),
+)
+"""Fields of a request that a selection takes."""
+
+Card: TypeAlias = "SelectionCard"
+"""The public card of an answer."""
+
+Ready: TypeAlias = "tuple[PreparedSelection, Mapping[str, Any]]"
+"""What is ready to be charged, and facts for the operator alone."""
+
+
+class Shown(NamedTuple):
+    """What a command says of the answer.
+
+    Attributes
+    ----------
+    lines : list of str
+        In the language of the operator.
+    fields : mapping
+        Fields of the JSON document beside those of every selection.
+    """
+
+    lines: list[str]
+    fields: Mapping[str, Any]
+
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    output_folder,
+    option(
+        "--overwrite",
+        group="Output",
+        everyday=True,
+        is_flag=True,
+        help="Replace an earlier release.",
+    ),
+    option(
+        "--resume",
+        group="Run",
+        is_flag=True,
+        help="Complete an interrupted run of the same command from what it was charged for; "
+        "nothing is read, drawn or charged.",
+    ),
+    option(
+        "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+    ),
+)
+
+
+def output_options(command: Command) -> Command:
+    """Add the options of a selection's output to a command."""
+    return add_options(command, _OPTIONS)
+
+
+def run_selection(
+    options: dict[str, Any],
+    question: str,
+    prepare: Callable[[], Ready],
+    show: Callable[[Card], Shown],
+) -> None:
+    """Choose, write, and print what was chosen.
+
+    Parameters
+    ----------
+    options : dict
+        Options of the command.
+    question : str
+        Name of the question with its settings, the same in a run that resumes this one.
+    prepare : callable
+        Reads the inputs, and does everything that comes before the charge; not called to resume.
+    show : callable
+        Says what was chosen, by the public card alone.
+
+    Raises
+    ------
+    GeodpError
+        As for ``prepare``, and for the budget and the folder; nothing was charged then.
+    """
+    complete_with_commit()
+    call = {"question": question, **describe_call(options)}
+    with report_progress(), report_stored_draw(options["output"]):
+        if options["resume"]:
+            card, written = _resume(options, call)
+        else:
+            card, written = _choose(options, call, prepare)
+    click.echo(_format_answer(options, card, written, show(card)))
+
+
+def _resume(
+    options: dict[str, Any], call: Mapping[str, str]
+) -> tuple[SelectionCard, dict[str, list[str]]]:
+    """Complete an interrupted run; nothing is read, drawn or charged."""
+    from geodp.features.select.card import SelectionCard
+    from geodp.features.select.files import stage_selection
+    from geodp.io.folder.pending import read_pending_draw, unreadable
+    from geodp.release.charging import find_charge
+    from geodp.table.charged import StatedCharge
+
+    options_of_stage = {"overwrite": options["overwrite"], "resume": True}
+    ledger = open_ledger(options)
+    with stage_selection(None, options["output"], **options_of_stage) as staged:
+        pending = read_pending_draw(staged.folder, call)
+        try:
+            card = SelectionCard.from_json(pending.card)
+        except VerificationError:
+            raise unreadable(staged.folder) from None
+        # The card on disk is from before the charge, which only the ledger records.
+        charge = find_charge(ledger, pending.dataset, pending.fingerprint)
+        card = card.with_budget(StatedCharge.of(charge))
+        return card, staged.write(card, dict(pending.run))
+
+
+def _choose(
+    options: dict[str, Any], call: Mapping[str, str], prepare: Callable[[], Ready]
+) -> tuple[SelectionCard, dict[str, list[str]]]:
+    """Read, charge, draw and write; whatever can be refused is refused before the charge."""
+    from geodp.features.select.files import stage_selection
+    from geodp.io.folder.staging import require_free, require_uninterrupted
+
+    output, overwrite = options["output"], options["overwrite"]
+    # Not required by Click, as --resume takes no budget.
+    if options["epsilon"] is None:
+        raise UsageError(
+            "Add --epsilon, the budget, such as --epsilon 0.1.", code="epsilon-missing"
+        )
+    # Before reading: a folder that is taken must not wait for a large file.
+    require_free(output, overwrite=overwrite)
+    require_uninterrupted(output)
+    prepared, facts = prepare()
+    run = {"inputs": {str(path): sha256(path) for path in options["inputs"]}, **facts}
+    preview = prepared.preview.card()
+
+    def pack(drawn: Selected) -> Packed:
+        return drawn.card().to_json(), {}
+
+    # Staged before the charge, so that a full disk or a bad path costs no budget.
+    with stage_selection(preview, output, overwrite=overwrite) as place:
+        with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
+            card = prepared.release(keep).card()
+        return card, place.write(card, run)
+
+
+def _format_answer(
+    options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]], shown: Shown
+) -> str:
+    """Format the answer of a run for the terminal."""
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "chosen": [dict(candidate) for candidate in card.chosen],
+            "epsilon": card.guarantee.epsilon,
+            "mechanism": card.guarantee.mechanism,
+            "private": card.private,
+            **shown.fields,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    lines = (
+        f"Published in {public}; for the operator only: {restricted}",
+        card.guarantee.in_words,
+    )
+    return "\n".join([*shown.lines, *map(translate_message, lines)])
