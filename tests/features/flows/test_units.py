@@ -291,6 +291,66 @@ def test_lines_connect_points_within_units(release, tmp_path):
         geodp.flows.publish(table, contribution=1, epsilon=1).to_geopandas()
 
 
+FIJI = [(174, 176), (176, 178), (178, 180), (-180, -178), (-178, -176)]
+"""West and east of units across 180 degrees."""
+
+
+def across(*edges):
+    """A grid of units in a row, by their west and east edges, whose codes are 1, 2 and so on."""
+    shapes = np.array([shapely.box(west, -20, east, -15) for west, east in edges], object)
+    codes = [str(one + 1) for one in range(len(edges))]
+    return grid_of_units({"unit": codes}, "made up", Outlines.of(shapes, "EPSG:4326"))
+
+
+def fiji_flows(grid):
+    rows = pa.table({"o": ["1"] * 1000 + ["5"] * 500, "d": ["4"] * 1000 + ["2"] * 500})
+    table = geodp.flows.read_trips(rows, grid=grid, origin="o", destination="d")
+    return geodp.flows.publish(table, contribution=1, epsilon=50, key=NoiseKey(bytes(32)))
+
+
+def upright(x):
+    return [(x, -21), (x, -14)]
+
+
+@pytest.mark.parametrize("edges", [FIJI, [*FIJI[:3], (180, 182), (182, 184)]])
+def test_lines_across_180_degrees(edges):
+    made = fiji_flows(across(*edges))
+    for points in (
+        upright(178), upright(-182), upright(180), upright(-180),
+        [(179, -21), (179, -18), (-179, -18), (-179, -14)],
+        [(178, -21), (178, -17), (-160, -17), (-160, -14)],
+    ):  # fmt: skip
+        found = made.estimate_across(shapely.LineString(points))
+        # The left, as seen northwards, is the west.
+        assert found.there.count == pytest.approx(1000, abs=5)
+        assert found.back.count == pytest.approx(500, abs=5)
+    lines = made.to_geopandas()
+    assert (np.ptp(lines.bounds[["minx", "maxx"]], axis=1) < 10).all()
+    with refuses(UsageError, "flows-line-divides"):
+        made.estimate_across(shapely.LineString([(178, -21), (178, -18), (-179, -18)]))
+
+
+def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
+    from geodp.features.flows.reading.land import find_land
+
+    for shift in (0, -360):
+        edges = [(west + shift, east + shift) for west, east in [*FIJI[:3], (180, 182), (182, 184)]]
+        land = find_land(across(*edges), drops=True)
+        x = np.array([175, 179, -179, -177, 181, -185, 170])
+        assert land.locate(x, np.full(7, -17))[1].tolist() == [0, 2, 3, 4, 3, 0, -1]
+
+
+def test_all_points_may_lie_beyond_all_units():
+    from geodp.features.flows.reading.land import find_land
+
+    row, column = find_land(UNITS, drops=True).locate([10.0, 0.0], [50.0, 0.0])
+    assert row.tolist() == column.tolist() == [-1, -1]
+    rows = unit_trips(UNITS, 20)
+    rows["ox"] = np.full(20, 10.0)
+    left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
+    assert left.count.sum() == 0
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_page_draws_flows_between_units(release, language, tmp_path):
     release.write(tmp_path / "out")

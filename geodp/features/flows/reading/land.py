@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 from geodp.errors import CodeError
 from geodp.grid.cells.points import CellMap
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
+from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.outlines import Outlines
-from geodp.typing import IntArray
+from geodp.typing import FloatArray, IntArray
+
+TURN = 360.0
+"""A turn around the Earth, in degrees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +40,9 @@ class UnitMap(Lattice):
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Return row and column (int64[n] each) of points; -1 in no unit.
 
-        A point on a border is in the unit that is the first of the grid. CodeError for a
-        coordinate that is no finite number.
+        A point on a border is in the unit that is the first of the grid; outlines may go on across
+        180 degrees. CodeError for a coordinate that is no finite number.
         """
-        import shapely
-
         east, north = np.asarray(x, np.float64), np.asarray(y, np.float64)
         bad = ~(np.isfinite(east) & np.isfinite(north))
         if bad.any():
@@ -50,18 +51,32 @@ class UnitMap(Lattice):
                 "A coordinate must be a finite number.",
                 code="coordinate-not-finite",
             )
+        column = self._find(east, north)
+        west, _, far, _ = self.bounds
+        for turn, beyond in ((-TURN, west < -TURN / 2), (TURN, far > TURN / 2)):
+            outside = np.flatnonzero(column < 0)
+            if beyond and outside.size and longitude_period(self.outlines.crs) == TURN:
+                column[outside] = self._find(east[outside] + turn, north[outside])
+        return np.where(column < 0, -1, 0), column
+
+    def _find(self, east: FloatArray, north: FloatArray) -> IntArray:
+        """Return the columns of points where their coordinates say; -1 in no unit."""
+        import shapely
+
         point, unit = _tree(self.outlines).query(shapely.points(east, north))
         order = np.argsort(unit, kind="stable")
         point, unit = point[order], unit[order]
-        first = np.flatnonzero(np.append(True, unit[1:] != unit[:-1])[: unit.size])
         column = np.full(east.size, -1)
+        if not unit.size:
+            return column
+        first = np.flatnonzero(np.append(True, unit[1:] != unit[:-1]))
         # Each unit with all points in its box at once: a prepared polygon indexes its edges. The
         # last ones first, so that those of lower numbers stay.
         for start, stop in zip(first[::-1], np.append(first[1:], unit.size)[::-1], strict=True):
             some, shape = point[start:stop], self.outlines.shapes[unit[start]]
             inside = some[shapely.intersects_xy(shape, east[some], north[some])]
             column[inside] = unit[start]
-        return np.where(column < 0, -1, 0), column
+        return column
 
 
 @lru_cache(maxsize=4)
