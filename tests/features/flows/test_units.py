@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import shapely
 
 import geodp
 from geodp.errors import InputError, UsageError
+from geodp.features.flows import units
 from geodp.features.flows.design import Design
 from geodp.features.flows.page import write_page
 from geodp.features.flows.publish import prepare_flows
@@ -26,6 +28,7 @@ from geodp.features.flows.units import (
 )
 from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import Zones, pairs_of, zones_of
+from geodp.grid.cells import system
 from geodp.grid.cells.grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
@@ -488,6 +491,35 @@ class TestCells:
             assert np.isfinite(law).all()
             assert np.allclose(law[-1], law[-1, -1])
         assert isinstance(zones.attraction(3.0), UnitLaw)
+
+    @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
+    def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):
+        pytest.importorskip({"h3:7": "h3", "s2:12": "s2geometry"}[spec])
+        # Across the equator, where centres have latitudes near 0.
+        grid = grid_of_cells(spec, (44.8, -0.2, 45.2, 0.2))
+        column = Zones.of(grid).column
+
+        def degrees(points, draw=np.random.default_rng(0)):
+            exact = system.degrees(points)
+            return tuple(np.nextafter(x, x + draw.choice([-1, 1], x.shape)) for x in exact)
+
+        monkeypatch.setattr(units, "degrees", degrees)
+        for _ in range(3):
+            units._trace_table.cache_clear()
+            units._find_places.cache_clear()
+            assert np.array_equal(Zones.of(grid).column, column)
+        units._trace_table.cache_clear()
+        units._find_places.cache_clear()
+
+    @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
+    def test_blocks_of_cells_lie_together(self, spec):
+        pytest.importorskip({"h3:7": "h3", "s2:12": "s2geometry"}[spec])
+        zones = Zones.of(grid_of_cells(spec, (139, 35, 139.6, 35.5)))
+        first, point = zones.places.starts(4), zones.places.point
+        across = [np.ptp(point[a:b], axis=0).max() for a, b in pairwise(first)]
+        # Of 16 cells or fewer; across all it is 50 km.
+        assert np.mean(across) < 4 * 4 * zones.places.extent[0]
+        assert np.median(across) < 2 * 4 * zones.places.extent[0]
 
     def test_another_zone_needs_a_choice(self):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
