@@ -521,6 +521,64 @@ class TestCells:
         assert np.mean(across) < 4 * 4 * zones.places.extent[0]
         assert np.median(across) < 2 * 4 * zones.places.extent[0]
 
+    @pytest.mark.parametrize("reader", ["trips", "stays"])
+    @pytest.mark.parametrize(
+        ("code", "rule"),
+        [
+            ("foo", "code-no-cell"),
+            ("0", "code-no-cell"),
+            ("ffffffffffffffff", "code-no-cell"),
+            ("8.52e+17", "code-no-cell"),
+            ("872f5aadbffffff", "code-finer-than-grid"),
+            ("", "code-missing"),
+        ],
+    )
+    def test_codes_that_are_no_cells_are_not_places_outside(self, reader, code, rule):
+        grid = grid_of_cells("h3:6", self.BOUNDS, other="elsewhere")
+        there = grid.names.format(0, np.array([[0], [0]]))[0]
+        # A cell of New York, and the zone itself, lie outside.
+        codes = [there, "862a1072fffffff", "elsewhere", there]
+        rows = {"id": ["p"] * 4, "o": codes, "d": codes[::-1]}
+        rows["t"] = [f"2024-05-01T{hour:02d}:00" for hour in range(4)]
+
+        def read():
+            if reader == "trips":
+                return geodp.flows.read_trips(
+                    pa.table(rows), grid=grid, other="elsewhere", **BY_CODE
+                )
+            return geodp.flows.read_stays(
+                pa.table(rows), grid=grid, other="elsewhere", place="o", time="t", person="id",
+                trips=4,
+            )  # fmt: skip
+
+        assert read().count.sum() == (4 if reader == "trips" else 3)
+        rows["o"] = [*codes[:3], code]
+        with refuses(InputError, rule):
+            read()
+
+    def test_stays_outside_are_in_one_zone(self):
+        grid = grid_of_cells("h3:6", self.BOUNDS, other="elsewhere")
+        rows = {
+            "id": ["p"] * 3,
+            "y": [10.0, 20.0, 30.0],
+            "x": [10.0, 10.0, 10.0],
+            "t": [f"2024-05-01T{hour:02d}:00" for hour in (0, 1, 3)],
+            "e": [f"2024-05-01T{hour:02d}:00" for hour in (1, 2, 4)],
+        }
+        # The first two meet, and are one.
+        found = geodp.flows.read_stays(
+            pa.table(rows), grid=grid, other="elsewhere", place=("y", "x"), time="t", end="e",
+            person="id", trips=4,
+        )  # fmt: skip
+        assert found.count.tolist() == [1]
+
+    def test_a_cell_is_no_zone_of_all_other_places(self):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        for at in (0, 5):
+            cell = str(grid.names.format(0, np.array([[0], [at]]))[0])
+            with refuses(UsageError, "flows-other-is-cell"):
+                geodp.flows.read_trips(self.rows(), grid=grid, other=cell, **PLACES)
+
     def test_another_zone_needs_a_choice(self):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
         with refuses(UsageError, "flows-other-with-outside"):

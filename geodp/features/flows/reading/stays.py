@@ -114,12 +114,9 @@ class Stays(Traces):
     @cached_property
     def _locators(self) -> list[Locator]:
         """The locators of places."""
-        drops = self.outside == "drop"
         if isinstance(self.place, str):
             code = self.place
-            return cell_locators(
-                self.grid, code, (None, None), "centre", {}, drops=drops, other=self.other
-            )
+            return cell_locators(self.grid, code, (None, None), "centre", {}, drops=self.drops)
         assert self.place is not None
         lattice, (y, x) = self.land, self.place
         if not self.lies_on_earth:
@@ -227,7 +224,8 @@ def read_stays(
         Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
     crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
-        outside.
+        outside. All places outside are one zone where they are counted (``other``): stays there
+        that meet are one, also in different places.
 
     Returns
     -------
