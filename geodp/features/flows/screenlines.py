@@ -164,7 +164,7 @@ def _repeat(line: Any, bounds: tuple[float, float, float, float]) -> list[Any]:
     """
     import shapely
 
-    if -TURN / 2 <= bounds[0] and bounds[2] <= TURN / 2:
+    if bounds[0] >= -TURN / 2 and bounds[2] <= TURN / 2:
         return [line]
     x, y = shapely.get_coordinates(line).T
     x = np.unwrap(x, period=TURN)

@@ -32,11 +32,14 @@ from geodp.grid.cells import system
 from geodp.grid.cells.grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
+from geodp.io.read.public.places import Circle
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
+from tests.features.flows.commands.test_flows import done
 from tests.features.flows.test_publish import ends_of
-from tests.features.flows.units import make_units, unit_table, unit_trips
+from tests.features.flows.test_screenlines import write
+from tests.features.flows.units import STEP, make_units, unit_table, unit_trips
 from tests.refusals import refuses
 
 UNITS, CODES = make_units()
@@ -217,6 +220,8 @@ def test_estimates_between_units_hold_what_was_counted(release):
     polygon = shapely.box(*boxes[:, :2].min(axis=0), *boxes[:, 2:].max(axis=0))
     assert release.estimate(polygon, east) == one
     border = float(boxes[:, 2].max())
+    with refuses(UsageError, "flows-polygon-cuts-unit"):
+        release.estimate(polygon.buffer(0.5 * STEP), east)
     line = shapely.LineString([(border, 34), (border, 37)])
     # The left, as seen northwards, is the west.
     assert release.estimate_across(line).there == one
@@ -458,6 +463,43 @@ class TestCells:
         with refuses(InputError, "point-outside-area"):
             geodp.flows.read_trips(self.rows(), grid=grid, **PLACES)
 
+    def test_cells_are_in_a_polygon_where_their_centre_is(self, tmp_path):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        made = geodp.flows.publish(self.rows(), grid=grid, other="elsewhere", epsilon=20, **PLACES)
+        outlines, column = units.find_outlines(grid.hierarchy)
+        x = outlines.inner_points[:, 0]
+        west, east = shapely.box(138, 34, 139.1, 36), shapely.box(139.1, 34, 140, 36)
+        codes = [
+            grid.names.format(0, np.stack([0 * column[some], column[some]])).tolist()
+            for some in (x < 139.1, x > 139.1)
+        ]
+        one = made.estimate(*codes)
+        assert made.estimate(west, east) == one
+        around = shapely.transform(west, lambda at: at + np.array([360, 0]))
+        assert made.estimate(around, east) == one
+        line = shapely.LineString([(139.1, 34), (139.1, 36)])
+        assert made.estimate_across(line).there == one
+        with refuses(UsageError, "flows-polygon-without-zone"):
+            made.estimate(shapely.box(0, 0, 1, 1), east)
+        with refuses(UsageError, "region-form"):
+            made.estimate(line, east)
+        made.write(tmp_path / "out")
+        again = geodp.open(tmp_path / "out")
+        assert again.estimate(west, east) == one
+        shapes = {"West": west, "East": east, "Nowhere": shapely.box(0, 0, 1, 1)}
+        page = write_page(again, places={**shapes, "One": codes[0][:1]}, simulations=20)
+        assert page.count("<summary") == 3
+        circle = Circle(shapely.Point(139.05, 35.05).buffer(0.05), 5.0)
+        page = write_page(again, places={"West": west, "Near": circle}, simulations=20)
+        assert "Near" in page
+        path = write(tmp_path / "areas.geojson", west, east, names=["west", "east"])
+        rows = json.loads(
+            done("flows", "estimate", tmp_path / "out", "--polygons", path, "--json").stdout
+        )
+        (found,) = [row for row in rows if (row["from"], row["to"]) == ("west", "east")]
+        assert found["count"] == one.count
+        done("flows", "report", tmp_path / "out", "--places", path, "--output", tmp_path / "a.html")
+
     def test_places_outside_are_counted_in_another_zone(self, tmp_path):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
         every = geodp.flows.read_trips(self.rows(), grid=grid, other="elsewhere", **PLACES)
@@ -497,9 +539,9 @@ class TestCells:
         pytest.importorskip({"h3:7": "h3", "s2:12": "s2geometry"}[spec])
         # Across the equator, where centres have latitudes near 0.
         grid = grid_of_cells(spec, (44.8, -0.2, 45.2, 0.2))
-        column = Zones.of(grid).column
+        column, draw = Zones.of(grid).column, np.random.default_rng(0)
 
-        def degrees(points, draw=np.random.default_rng(0)):
+        def degrees(points):
             exact = system.degrees(points)
             return tuple(np.nextafter(x, x + draw.choice([-1, 1], x.shape)) for x in exact)
 
