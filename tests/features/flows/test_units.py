@@ -246,8 +246,12 @@ def test_points_of_another_crs_and_beyond_all_units():
     )
     assert moved.count.sum() == 50
     rows["ox"] = np.where(np.arange(50) < 7, 10.0, rows["ox"])
-    with refuses(InputError, "cell-outside-domain"):
+    with refuses(InputError, "flows-point-outside-units") as refused:
         geodp.flows.read_trips(pa.table(rows), grid=UNITS, **PLACES)
+    assert refused.value.row == 1
+    rows["o"] = ["999", *rows["o"][1:]]
+    with refuses(InputError, "flows-unit-unknown"):
+        geodp.flows.read_trips(pa.table(rows), grid=UNITS, **BY_CODE)
     left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
     assert left.count.sum() == 43
 
@@ -276,6 +280,11 @@ def test_pings_and_stays_in_units():
     found = geodp.flows.read_pings(pa.table(rows), place=("y", "x"), **where)
     index = found.grid.decode(found.key)
     assert {*zip(index[1].tolist(), index[3].tolist(), strict=True)} == {(0, 5), (5, 9)}
+    beyond = {**rows, "x": np.append(rows["x"][:5], 10.0)}
+    for read in (geodp.flows.read_pings, geodp.flows.read_stays):
+        with refuses(InputError, "flows-point-outside-units"):
+            read(pa.table(beyond), place=("y", "x"), **where)
+        assert read(pa.table(beyond), place=("y", "x"), outside="drop", **where).count.sum() > 0
     rows["place"] = UNITS.names.format(0, np.stack([[0] * 6, [0, 0, 5, 5, 9, 9]]))
     stays = geodp.flows.read_stays(pa.table(rows), place="place", **where)
     also = geodp.flows.read_stays(pa.table(rows), place=("y", "x"), **where)
@@ -460,7 +469,7 @@ class TestCells:
         assert "data:image/png;base64," in write_page(again, simulations=20)
         line = shapely.LineString([(139.1, 34), (139.1, 36)])
         assert again.estimate_across(line).both.count > 0
-        with refuses(InputError, "point-outside-area"):
+        with refuses(InputError, "flows-point-outside-cells"):
             geodp.flows.read_trips(self.rows(), grid=grid, **PLACES)
 
     def test_cells_are_in_a_polygon_where_their_centre_is(self, tmp_path):

@@ -891,6 +891,10 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
                 "The labels are read from the trips; a list of labels must be public.",
                 code="flows-labels-are-input",
             )
+    if options.get("other") is not None and str(options["spec"]).startswith("units:"):
+        from geodp.features.flows.reading.reader import OTHER_WITHOUT_CELLS
+
+        raise UsageError(OTHER_WITHOUT_CELLS)
     labels = {one.name: one.labels for one in read_attributes(options)}
     return grid_of({**options, "labels": ()}), labels
 

@@ -89,7 +89,8 @@ class RowReader:
     @cached_property
     def land(self) -> Lattice:
         """The map on which coordinates are located."""
-        return find_land(self.grid, drops=self.drops)
+        crops = self.outside == "crop" and self.grid.outlines is not None
+        return find_land(self.grid, drops=self.drops or crops)
 
     @property
     def drops(self) -> bool:

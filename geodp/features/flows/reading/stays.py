@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import CRS_UNUSED, Place
@@ -130,7 +131,7 @@ class Stays(Traces):
         """Yield rows, one for each period of a stay, their cells, persons and times."""
         size = 1 if isinstance(self.place, str) else 2
         time, *end, names = arrays[size:]
-        index = locate(self.grid, rows, self._locators, arrays[:size])
+        index = locate(self.grid, rows, advise(self._locators), arrays[:size])
         begins = ends = self.read_times(rows, self.time, time, zone)
         if self.end is not None:
             ends = self.read_times(rows, self.end, end[0], zone)

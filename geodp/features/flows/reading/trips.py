@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import By, LabelColumns, TimeLabels
+from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import (
@@ -327,7 +328,7 @@ class Trips(RowReader):
         """Yield rows in the domain, their keys, the units of all rows, and those inside."""
         import numpy as np
 
-        locators = self._locators()
+        locators = advise(self._locators())
         places = [name for locator in locators for name in locator.columns]
         units = [] if self.person is None else [self.person]
         # Times of labels alone are no part of a unit.
