@@ -29,7 +29,7 @@ from geodp.typing import FloatArray, IntArray, KeyArray
 
 NEEDS_OUTLINES = Rule(
     "flows-units-need-outlines",
-    "Flows between areal units need to know where these are: give a table with outlines on the "
+    "Flows between areal units need the outlines of these: give a table with outlines on the "
     "Earth, such as a GeoPackage, or cells of H3 or S2.",
 )
 

@@ -524,7 +524,7 @@ class TestCells:
         made.write(tmp_path / "out")
         assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
         card = json.loads((tmp_path / "out/public/flows/release.json").read_text())
-        assert "counted as those of the zone elsewhere" in json.dumps(card)
+        assert "places outside were counted as the zone elsewhere" in json.dumps(card)
         page = write_page(geodp.open(tmp_path / "out"), simulations=20)
         assert "elsewhere" in page
         assert not re.search('[" ]nan[" ]', page)
@@ -542,6 +542,14 @@ class TestCells:
             assert np.isfinite(law).all()
             assert np.allclose(law[-1], law[-1, -1])
         assert isinstance(zones.attraction(3.0), UnitLaw)
+
+    def test_a_plan_counts_the_block_of_all_other_places(self):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        planned = geodp.flows.plan(grid, trips=4, epsilon=1, levels={2: "1/2"})
+        made = geodp.flows.publish(
+            self.rows(), grid=grid, other="elsewhere", epsilon=1, levels={2: "1/2"}, **PLACES
+        )
+        assert planned.pairs == {2: made.noisy[0].noisy.size}
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):

@@ -50,7 +50,7 @@ OTHER_WITH_OUTSIDE = Rule(
     "outside=): choose one.",
 )
 
-OTHER_FACT = "that trips from or to places outside were counted as those of the zone {other}"
+OTHER_FACT = "that places outside were counted as the zone {other}"
 """Statement on places outside, where these are counted in a zone of their own."""
 
 SEPARATOR = "\x1f"
