@@ -23,8 +23,8 @@ FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
 TABLES = (FLOWS, ORIGINS, DESTINATIONS)
 
 GROUPED = (
-    "A block of areal units has at most as many of them as the square of its side; they lie "
-    "together, and are listed in blocks.parquet.",
+    "A block of areal units holds at most side x side units that lie together; blocks.parquet "
+    "lists them.",
 )
 """What holds exactly in a release between areal units."""
 

@@ -8,7 +8,8 @@ PAGE: Mapping[str, str] = {
     "title": "Trips between zones",
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from them. "
-    "At most {contribution} trips of one {unit} are counted, so that more may have been made. "
+    "The number of trips of one {unit} that are counted is {contribution} at most, so that more "
+    "may have been made. "
     "Each number has an interval in brackets, which holds the number of counted trips in 19 of 20 "
     "cases.",
     "total": "In all, {count} trips are counted ({low} to {high}).",

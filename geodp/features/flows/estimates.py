@@ -28,9 +28,9 @@ from geodp.features.flows.label_estimates import LabelEstimator, LabelledFlows, 
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.prior import TrustedPrior
+from geodp.features.flows.regions import find_region
 from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Blocks, Zones
-from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -452,7 +452,7 @@ def _split(pairs: Sequence[RegionPair], ends: Sequence[int]) -> list[Sequence[Re
 
 def find_zones(zones: Zones, region: Any) -> BoolArray:
     """Return which zones lie in a region: bool[n]."""
-    return np.isin(zones.key, Region.of(zones.grid, region).key)
+    return np.isin(zones.key, find_region(zones.grid, region).key)
 
 
 def hidden_variance(level: KnownLevel, expected: FloatArray, repeated: int) -> FloatArray:

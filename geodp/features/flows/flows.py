@@ -208,7 +208,8 @@ class Flows:
         Parameters
         ----------
         origin, destination
-            Regions of the map of zones, each as for :meth:`geodp.Release.estimate`.
+            Regions of the map of zones, each as for :meth:`geodp.Release.estimate`; polygons also
+            on cells of H3 and S2, in degrees, which are those with their centre inside.
         simulations : int
             Releases that are simulated from this one, at least 20; more give steadier intervals.
         seed : int
@@ -375,7 +376,9 @@ class Flows:
         line : shapely LineString
             In the grid's CRS, or in columns and rows on a grid that lies nowhere, where (0, 0) is
             a corner of the first zone, at the top left as it is drawn. It divides the map in two:
-            it reaches from edge to edge, or is closed. A zone lies where its centre does.
+            it reaches from edge to edge, or is closed. A zone lies where its centre does. On units
+            across 180 degrees it may go on (178 to 182), and takes the shorter way between points
+            that are more than 180 degrees apart.
         simulations, seed : int
             See :meth:`estimate`.
         labels : mapping, optional

@@ -9,6 +9,7 @@ import numpy as np
 from geodp.errors import UsageError
 from geodp.features.flows.units import find_outlines
 from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.lattice import longitude_period
 from geodp.release.release import Release
 from geodp.typing import IntArray
 
@@ -46,7 +47,7 @@ def draw_lines(flows: Release, rows: Any) -> Any:
 def connect_units(
     table: Hierarchy, origin: IntArray, destination: IntArray
 ) -> tuple[Any, str, Any]:
-    """Connect points within units by lines.
+    """Connect points within units by lines, which go on across 180 degrees where that is shorter.
 
     Parameters
     ----------
@@ -65,8 +66,12 @@ def connect_units(
 
     outlines, column = find_outlines(table)
     point = np.full((table.cells, 2), np.nan)
-    point[column] = outlines.inner_points
+    point[column] = outlines.drawn.inner_points
     ends = np.stack([point[origin], point[destination]], axis=1)
+    turn = longitude_period(outlines.crs)
+    if turn is not None:
+        across = ends[:, 1, 0] - ends[:, 0, 0]
+        ends[:, 1, 0] -= np.where(np.abs(across) > turn / 2, np.copysign(turn, across), 0)
     located = np.isfinite(ends).all(axis=(1, 2))
     lines = np.full(located.size, None, object)
     lines[located] = shapely.linestrings(ends[located])

@@ -26,8 +26,10 @@ from geodp.features.flows.english import PAGE
 from geodp.features.flows.estimates import SIMULATIONS
 from geodp.features.flows.explanation import explain_flows
 from geodp.features.flows.flows import Flows
+from geodp.features.flows.regions import find_columns, find_region, has_cells
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
+from geodp.io.read.public.places import Circle
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html.frame import swatch
@@ -249,7 +251,11 @@ def find_places(
     if public_list is None and not grid.names.on_map:
         listed = choose_units(release)
     else:
-        listed = list_regions(grid, public_list, side=choose_side(grid))
+        side = choose_side(grid)
+        if public_list is None:
+            listed = list_regions(grid, side=side)
+        else:
+            listed = list_places(grid, public_list, side)
     if len(listed) > MOST_PLACES:
         raise UsageError(
             f"A page shows flows between at most {MOST_PLACES} places; give a shorter list "
@@ -278,6 +284,20 @@ def find_places(
             shown = [(shown[0][0], WAYS)]
     out, into = ([*one.estimate_all(regions)] for one in ends)
     return Places(names, regions, out, into, sum_between(release, regions), len(busy), shown)
+
+
+def list_places(grid: Grid, places: Mapping[str, Any], side: int) -> list[NamedRegion]:
+    """List the places of a public list that have a zone; see :func:`list_regions`."""
+    if not has_cells(grid):
+        return list_regions(grid, places, side=side)
+    listed = []
+    for name, one in places.items():
+        shape = one.shape if isinstance(one, Circle) else one
+        if hasattr(shape, "geom_type") and not find_columns(grid, shape).size:
+            continue
+        region = find_region(grid, shape)
+        listed.append(NamedRegion(name, region, km=getattr(one, "km", None)))
+    return listed
 
 
 def choose_units(release: Flows) -> list[NamedRegion]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from geodp.errors import UsageError
-from geodp.features.flows.design import count_pairs
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.publish import make_plan
 from geodp.features.flows.reading.bounding import require_bounds
@@ -111,7 +110,8 @@ def plan(
         None if errors is None else errors[-1].largest,
         None if errors is None else errors[0].largest,
         {side: law.variance**0.5 for side, law in zip(sides, made.laws, strict=True)},
-        {side: count_pairs(zones.grid, side) for side in sides},
+        # Also of blocks of a unit that lies nowhere.
+        {side: zones.blocks(side).number ** 2 for side in sides},
         None if mean_trips is None else retained_share(trips, mean_trips),
         None if made.label_law is None else made.label_law.variance**0.5,
         () if made.design.labels is None else made.design.labels.both_sides,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from geodp.accuracy.interval import Estimate
 from geodp.errors import InputError, Rule, UsageError
 from geodp.features.flows.units import find_outlines
 from geodp.grid.grid import Grid
+from geodp.grid.lattice import longitude_period
 from geodp.grid.region import Region, middles_of
 from geodp.io.read.public.polygons import LINES, NAMES, NO_EARTH, read_shapes_in
 from geodp.io.read.rows.input_files import FilePath
@@ -29,6 +31,9 @@ DIVIDES = Rule(
 
 NEAR = 1e-12
 """Distance from the edge of the map, relative to its length, at which a line ends there."""
+
+TURN = 360.0
+"""A turn around the Earth, in degrees."""
 
 ASIDE = 1e-6
 """Distance from a line at which its sides are told apart, relative to the step of the line."""
@@ -113,7 +118,7 @@ def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
     mirrored = grid.names.on_map and grid.places[0].transform is None
     bounds, x, y, index = _find_centres(grid)
     box = shapely.box(*bounds)
-    piece = _find_piece(line, box)
+    piece = _find_piece(_repeat(line, bounds) if _turns(grid) else [line], box)
     parts = [*split(box, piece).geoms]
     if len(parts) != 2:
         raise UsageError(DIVIDES)
@@ -131,7 +136,8 @@ def _find_centres(
 ) -> tuple[tuple[float, float, float, float], FloatArray, FloatArray, IntArray]:
     """Return the bounds of all zones, their centres, and their rows and columns: int64[2, n].
 
-    Units lie where a point within their outline does; one that lies nowhere is on no side.
+    Units lie where a point within their outline does; one that lies nowhere is on no side. Across
+    180 degrees the map goes on, as it is drawn.
     """
     if grid.names.on_map or grid.hierarchy is None:
         place = grid.places[0]
@@ -139,24 +145,46 @@ def _find_centres(
         index = np.indices(grid.shape).reshape(2, -1)
         return place.bounds, x[index[1]], y[index[0]], index
     outlines, column = find_outlines(grid.hierarchy)
-    x, y = outlines.inner_points.T
-    return outlines.bounds, x, y, np.stack([np.zeros_like(column), column])
+    x, y = outlines.drawn.inner_points.T
+    return outlines.drawn.bounds, x, y, np.stack([np.zeros_like(column), column])
 
 
-def _find_piece(line: Any, box: Any) -> Any:
-    """Find the piece of a line within the map, from edge to edge or closed.
+def _turns(grid: Grid) -> bool:
+    """Test whether zones are units with longitudes in degrees."""
+    if grid.names.on_map or grid.hierarchy is None:
+        return False
+    return longitude_period(find_outlines(grid.hierarchy)[0].crs) == TURN
+
+
+def _repeat(line: Any, bounds: tuple[float, float, float, float]) -> list[Any]:
+    """Repeat a line at every turn around the Earth that may lie on a map across 180 degrees.
+
+    Between points more than 180 degrees apart it takes the shorter way, across 180 degrees. On
+    other maps it is unchanged.
+    """
+    import shapely
+
+    if bounds[0] >= -TURN / 2 and bounds[2] <= TURN / 2:
+        return [line]
+    x, y = shapely.get_coordinates(line).T
+    x = np.unwrap(x, period=TURN)
+    return [shapely.LineString(np.stack([x + way, y], axis=1)) for way in (-TURN, 0, TURN)]
+
+
+def _find_piece(lines: Sequence[Any], box: Any) -> Any:
+    """Find the piece of a line, or of its copies, within the map, from edge to edge or closed.
 
     UsageError unless there is exactly one: of several, or where one ends within the map, nobody
     could say which side of the line a zone is on.
     """
     import shapely
 
-    inside = shapely.difference(shapely.intersection(line, box), box.boundary)
-    pieces = shapely.get_parts(shapely.line_merge(inside))
-    lines = [one for one in pieces if isinstance(one, shapely.LineString) and one.length > 0]
-    if len(lines) != 1:
+    inside = shapely.difference(shapely.intersection(lines, box), box.boundary)
+    pieces = [one for each in inside for one in shapely.get_parts(shapely.line_merge(each))]
+    pieces = [one for one in pieces if isinstance(one, shapely.LineString) and one.length > 0]
+    if len(pieces) != 1:
         raise UsageError(DIVIDES)
-    (piece,) = lines
+    (piece,) = pieces
     ends = shapely.get_coordinates(piece)[[0, -1]]
     edge = shapely.distance(shapely.points(ends), box.boundary)
     if not piece.is_ring and (edge > NEAR * box.length).any():

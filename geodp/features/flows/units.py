@@ -1,7 +1,8 @@
 """Where areal units lie: their centres, areas and public order, and laws of distance between them.
 
-Units are those of a table with outlines, or cells of H3 or S2. They are ordered by halving: all
-units are divided in two equal parts across their longest extent, then each part, and so on. So
+Units are those of a table with outlines, or cells of H3 or S2. Units with outlines are ordered by
+halving: all are divided in two equal parts across their longest extent, then each part, and so on.
+Cells are in the order of their ids, which those of one coarser cell share at their beginning. So
 blocks of any size are parts that lie together and have equally many units, and follow from the
 public table alone.
 """
@@ -20,15 +21,15 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.positions import locate_in_space
 from geodp.grid.cells.choose import cells_of
-from geodp.grid.cells.system import degrees
+from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import longitude_period
 from geodp.grid.outlines import Outlines
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 NEEDS_OUTLINES = Rule(
     "flows-units-need-outlines",
-    "Flows between areal units need to know where these are: give a table with outlines on the "
+    "Flows between areal units need the outlines of these: give a table with outlines on the "
     "Earth, such as a GeoPackage, or cells of H3 or S2.",
 )
 
@@ -344,12 +345,23 @@ def _find_places(table: Hierarchy, outlines: Outlines) -> UnitPlaces:
     _, known = find_outlines(table)
     unknown = np.setdiff1d(np.arange(table.cells), known)
     # Of units in the order of columns, which decides between equal places.
-    order = np.concatenate([known[order_units(step_centres(outlines))], unknown])
+    order = np.concatenate([known[_order_known(table, outlines)], unknown])
     centre = shapely.get_coordinates(shapely.centroid(outlines.drawn.shapes))
     at = np.stack(locate_in_space(outlines.crs)(*centre.T), axis=1)
     point, area = np.full((table.cells, 3), np.nan), np.full(table.cells, np.nan)
     point[known], area[known] = at / CENTIMETRES, outlines.areas
     return UnitPlaces(order, point[order], area[order])
+
+
+def _order_known(table: Hierarchy, outlines: Outlines) -> IntArray:
+    """Order the units that lie somewhere: int64[n].
+
+    Cells in whole numbers alone: where they lie is computed by functions such as the arctangent,
+    of which libraries differ in the last bit, and with it the noise of blocks would.
+    """
+    if table.outlines is not None:
+        return order_units(step_centres(outlines))
+    return np.argsort(_read_cells(table)[1])
 
 
 def find_outlines(table: Hierarchy) -> tuple[Outlines, IntArray]:
@@ -366,15 +378,21 @@ def find_outlines(table: Hierarchy) -> tuple[Outlines, IntArray]:
 @lru_cache(maxsize=4)
 def _trace_table(table: Hierarchy) -> tuple[Outlines, IntArray]:
     """Trace the cells of a table of H3 or S2."""
+    system, cells, column = _read_cells(table)
+    system.require_library()
+    return trace_cells(*system.outline(cells)), column
+
+
+def _read_cells(table: Hierarchy) -> tuple[CellSystem, KeyArray, IntArray]:
+    """Return the system of a table of H3 or S2, its cells uint64[n] and their columns int64[n]."""
     known = cells_of(table)
     if known is None:
         raise UsageError(NEEDS_OUTLINES)
     system, _ = known
-    system.require_library()
     codes = np.empty(table.cells, object)
     codes[table.cell[1]] = table.codes[-1]
     cells, good = system.read(codes.astype(np.str_))
-    return trace_cells(*system.outline(cells[good])), np.flatnonzero(good)
+    return system, cells[good], np.flatnonzero(good)
 
 
 def trace_cells(centre: FloatArray, corners: FloatArray) -> Outlines:

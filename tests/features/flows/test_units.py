@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import shapely
 
 import geodp
 from geodp.errors import InputError, UsageError
+from geodp.features.flows import units
 from geodp.features.flows.design import Design
 from geodp.features.flows.page import write_page
 from geodp.features.flows.publish import prepare_flows
@@ -26,14 +28,18 @@ from geodp.features.flows.units import (
 )
 from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import Zones, pairs_of, zones_of
+from geodp.grid.cells import system
 from geodp.grid.cells.grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
+from geodp.io.read.public.places import Circle
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
+from tests.features.flows.commands.test_flows import done
 from tests.features.flows.test_publish import ends_of
-from tests.features.flows.units import make_units, unit_table, unit_trips
+from tests.features.flows.test_screenlines import write
+from tests.features.flows.units import STEP, make_units, unit_table, unit_trips
 from tests.refusals import refuses
 
 UNITS, CODES = make_units()
@@ -214,6 +220,8 @@ def test_estimates_between_units_hold_what_was_counted(release):
     polygon = shapely.box(*boxes[:, :2].min(axis=0), *boxes[:, 2:].max(axis=0))
     assert release.estimate(polygon, east) == one
     border = float(boxes[:, 2].max())
+    with refuses(UsageError, "flows-polygon-cuts-unit"):
+        release.estimate(polygon.buffer(0.5 * STEP), east)
     line = shapely.LineString([(border, 34), (border, 37)])
     # The left, as seen northwards, is the west.
     assert release.estimate_across(line).there == one
@@ -238,8 +246,12 @@ def test_points_of_another_crs_and_beyond_all_units():
     )
     assert moved.count.sum() == 50
     rows["ox"] = np.where(np.arange(50) < 7, 10.0, rows["ox"])
-    with refuses(InputError, "cell-outside-domain"):
+    with refuses(InputError, "flows-point-outside-units") as refused:
         geodp.flows.read_trips(pa.table(rows), grid=UNITS, **PLACES)
+    assert refused.value.row == 1
+    rows["o"] = ["999", *rows["o"][1:]]
+    with refuses(InputError, "flows-unit-unknown"):
+        geodp.flows.read_trips(pa.table(rows), grid=UNITS, **BY_CODE)
     left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
     assert left.count.sum() == 43
 
@@ -268,6 +280,11 @@ def test_pings_and_stays_in_units():
     found = geodp.flows.read_pings(pa.table(rows), place=("y", "x"), **where)
     index = found.grid.decode(found.key)
     assert {*zip(index[1].tolist(), index[3].tolist(), strict=True)} == {(0, 5), (5, 9)}
+    beyond = {**rows, "x": np.append(rows["x"][:5], 10.0)}
+    for read in (geodp.flows.read_pings, geodp.flows.read_stays):
+        with refuses(InputError, "flows-point-outside-units"):
+            read(pa.table(beyond), place=("y", "x"), **where)
+        assert read(pa.table(beyond), place=("y", "x"), outside="drop", **where).count.sum() > 0
     rows["place"] = UNITS.names.format(0, np.stack([[0] * 6, [0, 0, 5, 5, 9, 9]]))
     stays = geodp.flows.read_stays(pa.table(rows), place="place", **where)
     also = geodp.flows.read_stays(pa.table(rows), place=("y", "x"), **where)
@@ -289,6 +306,66 @@ def test_lines_connect_points_within_units(release, tmp_path):
             geodp.Grid.regular((4, 4)).pairs(), np.zeros((4, 1), np.int64), [5]
         )
         geodp.flows.publish(table, contribution=1, epsilon=1).to_geopandas()
+
+
+FIJI = [(174, 176), (176, 178), (178, 180), (-180, -178), (-178, -176)]
+"""West and east of units across 180 degrees."""
+
+
+def across(*edges):
+    """A grid of units in a row, by their west and east edges, whose codes are 1, 2 and so on."""
+    shapes = np.array([shapely.box(west, -20, east, -15) for west, east in edges], object)
+    codes = [str(one + 1) for one in range(len(edges))]
+    return grid_of_units({"unit": codes}, "made up", Outlines.of(shapes, "EPSG:4326"))
+
+
+def fiji_flows(grid):
+    rows = pa.table({"o": ["1"] * 1000 + ["5"] * 500, "d": ["4"] * 1000 + ["2"] * 500})
+    table = geodp.flows.read_trips(rows, grid=grid, origin="o", destination="d")
+    return geodp.flows.publish(table, contribution=1, epsilon=50, key=NoiseKey(bytes(32)))
+
+
+def upright(x):
+    return [(x, -21), (x, -14)]
+
+
+@pytest.mark.parametrize("edges", [FIJI, [*FIJI[:3], (180, 182), (182, 184)]])
+def test_lines_across_180_degrees(edges):
+    made = fiji_flows(across(*edges))
+    for points in (
+        upright(178), upright(-182), upright(180), upright(-180),
+        [(179, -21), (179, -18), (-179, -18), (-179, -14)],
+        [(178, -21), (178, -17), (-160, -17), (-160, -14)],
+    ):  # fmt: skip
+        found = made.estimate_across(shapely.LineString(points))
+        # The left, as seen northwards, is the west.
+        assert found.there.count == pytest.approx(1000, abs=5)
+        assert found.back.count == pytest.approx(500, abs=5)
+    lines = made.to_geopandas()
+    assert (np.ptp(lines.bounds[["minx", "maxx"]], axis=1) < 10).all()
+    with refuses(UsageError, "flows-line-divides"):
+        made.estimate_across(shapely.LineString([(178, -21), (178, -18), (-179, -18)]))
+
+
+def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
+    from geodp.features.flows.reading.land import find_land
+
+    for shift in (0, -360):
+        edges = [(west + shift, east + shift) for west, east in [*FIJI[:3], (180, 182), (182, 184)]]
+        land = find_land(across(*edges), drops=True)
+        x = np.array([175, 179, -179, -177, 181, -185, 170])
+        assert land.locate(x, np.full(7, -17))[1].tolist() == [0, 2, 3, 4, 3, 0, -1]
+
+
+def test_all_points_may_lie_beyond_all_units():
+    from geodp.features.flows.reading.land import find_land
+
+    row, column = find_land(UNITS, drops=True).locate([10.0, 0.0], [50.0, 0.0])
+    assert row.tolist() == column.tolist() == [-1, -1]
+    rows = unit_trips(UNITS, 20)
+    rows["ox"] = np.full(20, 10.0)
+    left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
+    assert left.count.sum() == 0
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -392,8 +469,45 @@ class TestCells:
         assert "data:image/png;base64," in write_page(again, simulations=20)
         line = shapely.LineString([(139.1, 34), (139.1, 36)])
         assert again.estimate_across(line).both.count > 0
-        with refuses(InputError, "point-outside-area"):
+        with refuses(InputError, "flows-point-outside-cells"):
             geodp.flows.read_trips(self.rows(), grid=grid, **PLACES)
+
+    def test_cells_are_in_a_polygon_where_their_centre_is(self, tmp_path):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        made = geodp.flows.publish(self.rows(), grid=grid, other="elsewhere", epsilon=20, **PLACES)
+        outlines, column = units.find_outlines(grid.hierarchy)
+        x = outlines.inner_points[:, 0]
+        west, east = shapely.box(138, 34, 139.1, 36), shapely.box(139.1, 34, 140, 36)
+        codes = [
+            grid.names.format(0, np.stack([0 * column[some], column[some]])).tolist()
+            for some in (x < 139.1, x > 139.1)
+        ]
+        one = made.estimate(*codes)
+        assert made.estimate(west, east) == one
+        around = shapely.transform(west, lambda at: at + np.array([360, 0]))
+        assert made.estimate(around, east) == one
+        line = shapely.LineString([(139.1, 34), (139.1, 36)])
+        assert made.estimate_across(line).there == one
+        with refuses(UsageError, "flows-polygon-without-zone"):
+            made.estimate(shapely.box(0, 0, 1, 1), east)
+        with refuses(UsageError, "region-form"):
+            made.estimate(line, east)
+        made.write(tmp_path / "out")
+        again = geodp.open(tmp_path / "out")
+        assert again.estimate(west, east) == one
+        shapes = {"West": west, "East": east, "Nowhere": shapely.box(0, 0, 1, 1)}
+        page = write_page(again, places={**shapes, "One": codes[0][:1]}, simulations=20)
+        assert page.count("<summary") == 3
+        circle = Circle(shapely.Point(139.05, 35.05).buffer(0.05), 5.0)
+        page = write_page(again, places={"West": west, "Near": circle}, simulations=20)
+        assert "Near" in page
+        path = write(tmp_path / "areas.geojson", west, east, names=["west", "east"])
+        rows = json.loads(
+            done("flows", "estimate", tmp_path / "out", "--polygons", path, "--json").stdout
+        )
+        (found,) = [row for row in rows if (row["from"], row["to"]) == ("west", "east")]
+        assert found["count"] == one.count
+        done("flows", "report", tmp_path / "out", "--places", path, "--output", tmp_path / "a.html")
 
     def test_places_outside_are_counted_in_another_zone(self, tmp_path):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
@@ -410,7 +524,7 @@ class TestCells:
         made.write(tmp_path / "out")
         assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
         card = json.loads((tmp_path / "out/public/flows/release.json").read_text())
-        assert "counted as those of the zone elsewhere" in json.dumps(card)
+        assert "places outside were counted as the zone elsewhere" in json.dumps(card)
         page = write_page(geodp.open(tmp_path / "out"), simulations=20)
         assert "elsewhere" in page
         assert not re.search('[" ]nan[" ]', page)
@@ -428,6 +542,101 @@ class TestCells:
             assert np.isfinite(law).all()
             assert np.allclose(law[-1], law[-1, -1])
         assert isinstance(zones.attraction(3.0), UnitLaw)
+
+    def test_a_plan_counts_the_block_of_all_other_places(self):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        planned = geodp.flows.plan(grid, trips=4, epsilon=1, levels={2: "1/2"})
+        made = geodp.flows.publish(
+            self.rows(), grid=grid, other="elsewhere", epsilon=1, levels={2: "1/2"}, **PLACES
+        )
+        assert planned.pairs == {2: made.noisy[0].noisy.size}
+
+    @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
+    def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):
+        pytest.importorskip({"h3:7": "h3", "s2:12": "s2geometry"}[spec])
+        # Across the equator, where centres have latitudes near 0.
+        grid = grid_of_cells(spec, (44.8, -0.2, 45.2, 0.2))
+        column, draw = Zones.of(grid).column, np.random.default_rng(0)
+
+        def degrees(points):
+            exact = system.degrees(points)
+            return tuple(np.nextafter(x, x + draw.choice([-1, 1], x.shape)) for x in exact)
+
+        monkeypatch.setattr(units, "degrees", degrees)
+        for _ in range(3):
+            units._trace_table.cache_clear()
+            units._find_places.cache_clear()
+            assert np.array_equal(Zones.of(grid).column, column)
+        units._trace_table.cache_clear()
+        units._find_places.cache_clear()
+
+    @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
+    def test_blocks_of_cells_lie_together(self, spec):
+        pytest.importorskip({"h3:7": "h3", "s2:12": "s2geometry"}[spec])
+        zones = Zones.of(grid_of_cells(spec, (139, 35, 139.6, 35.5)))
+        first, point = zones.places.starts(4), zones.places.point
+        across = [np.ptp(point[a:b], axis=0).max() for a, b in pairwise(first)]
+        # Of 16 cells or fewer; across all it is 50 km.
+        assert np.mean(across) < 4 * 4 * zones.places.extent[0]
+        assert np.median(across) < 2 * 4 * zones.places.extent[0]
+
+    @pytest.mark.parametrize("reader", ["trips", "stays"])
+    @pytest.mark.parametrize(
+        ("code", "rule"),
+        [
+            ("foo", "code-no-cell"),
+            ("0", "code-no-cell"),
+            ("ffffffffffffffff", "code-no-cell"),
+            ("8.52e+17", "code-no-cell"),
+            ("872f5aadbffffff", "code-finer-than-grid"),
+            ("", "code-missing"),
+        ],
+    )
+    def test_codes_that_are_no_cells_are_not_places_outside(self, reader, code, rule):
+        grid = grid_of_cells("h3:6", self.BOUNDS, other="elsewhere")
+        there = grid.names.format(0, np.array([[0], [0]]))[0]
+        # A cell of New York, and the zone itself, lie outside.
+        codes = [there, "862a1072fffffff", "elsewhere", there]
+        rows = {"id": ["p"] * 4, "o": codes, "d": codes[::-1]}
+        rows["t"] = [f"2024-05-01T{hour:02d}:00" for hour in range(4)]
+
+        def read():
+            if reader == "trips":
+                return geodp.flows.read_trips(
+                    pa.table(rows), grid=grid, other="elsewhere", **BY_CODE
+                )
+            return geodp.flows.read_stays(
+                pa.table(rows), grid=grid, other="elsewhere", place="o", time="t", person="id",
+                trips=4,
+            )  # fmt: skip
+
+        assert read().count.sum() == (4 if reader == "trips" else 3)
+        rows["o"] = [*codes[:3], code]
+        with refuses(InputError, rule):
+            read()
+
+    def test_stays_outside_are_in_one_zone(self):
+        grid = grid_of_cells("h3:6", self.BOUNDS, other="elsewhere")
+        rows = {
+            "id": ["p"] * 3,
+            "y": [10.0, 20.0, 30.0],
+            "x": [10.0, 10.0, 10.0],
+            "t": [f"2024-05-01T{hour:02d}:00" for hour in (0, 1, 3)],
+            "e": [f"2024-05-01T{hour:02d}:00" for hour in (1, 2, 4)],
+        }
+        # The first two meet, and are one.
+        found = geodp.flows.read_stays(
+            pa.table(rows), grid=grid, other="elsewhere", place=("y", "x"), time="t", end="e",
+            person="id", trips=4,
+        )  # fmt: skip
+        assert found.count.tolist() == [1]
+
+    def test_a_cell_is_no_zone_of_all_other_places(self):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        for at in (0, 5):
+            cell = str(grid.names.format(0, np.array([[0], [at]]))[0])
+            with refuses(UsageError, "flows-other-is-cell"):
+                geodp.flows.read_trips(self.rows(), grid=grid, other=cell, **PLACES)
 
     def test_another_zone_needs_a_choice(self):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")

@@ -40,7 +40,7 @@ from geodp.cli.pages import (
     require_list,
     write_html,
 )
-from geodp.cli.regions import POLYGON_NAME, polygons_option, read_shapes, require_named
+from geodp.cli.regions import POLYGON_NAME, polygons_option, require_named
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
@@ -664,7 +664,11 @@ def _list_groups(
     names = [*zip(options["origins"], options["destinations"], strict=True)]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}
     if options["polygons"] is not None:
-        regions = read_shapes({**options, "area": ()}, release.origins)
+        from geodp.features.flows.regions import ground_of
+        from geodp.io.read.public.polygons import read_polygons
+
+        name = options["polygon_name"]
+        regions = read_polygons(options["polygons"], ground_of(grid), name=name)
         names = [(start, end) for start in regions for end in regions]
     if len(regions) > MOST_POLYGONS and options["polygons"] is not None:
         raise UsageError(
@@ -830,11 +834,13 @@ def report(release: Path, output: Path, **options: Any) -> None:
     guarantee in plain words. It loads nothing from the network.
     """
     from geodp.features.flows.page import write_page
+    from geodp.features.flows.regions import ground_of
 
     require_list(options["places"], options["place_name"])
     require_unsealed(output)
     opened = _open(release)
-    named = read_list(options["places"], opened.origins.grid, options["place_name"])
+    ground = ground_of(opened.origins.grid)
+    named = read_list(options["places"], ground, options["place_name"])
     write_html(
         output,
         lambda: write_page(
@@ -963,6 +969,10 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
                 "The labels are read from the trips; a list of labels must be public.",
                 code="flows-labels-are-input",
             )
+    if options.get("other") is not None and str(options["spec"]).startswith("units:"):
+        from geodp.features.flows.reading.reader import OTHER_WITHOUT_CELLS
+
+        raise UsageError(OTHER_WITHOUT_CELLS)
     labels = {one.name: one.labels for one in read_attributes(options)}
     return grid_of({**options, "labels": ()}), labels
 

@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError
-from geodp.grid.cells.points import CellMap
+from geodp.errors import CodeError, Rule
+from geodp.grid.cells.points import OUTSIDE, CellMap
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice
+from geodp.grid.lattice import Lattice, longitude_period
+from geodp.grid.names import UNKNOWN
 from geodp.grid.outlines import Outlines
-from geodp.typing import IntArray
+from geodp.io.read.rows.locators import Locator
+from geodp.typing import FloatArray, IntArray
+
+OUTSIDE_UNITS = Rule(
+    "flows-point-outside-units",
+    "the point lies in no unit; give a table of all units, or leave out trips from and to such "
+    "places (--outside drop, outside='drop').",
+)
+
+OUTSIDE_CELLS = Rule(
+    "flows-point-outside-cells",
+    "the point lies in no cell of the grid's public area; give wider bounds or another mask "
+    "(--bounds, --mask; bounds=, mask=), leave out trips from and to such places (--outside drop, "
+    "outside='drop'), or count them in a zone of their own (--other, other=).",
+)
+
+UNKNOWN_UNIT = Rule(
+    "flows-unit-unknown",
+    "the code is not in the table of units; check leading zeros, a prefix such as 1400000US and "
+    "the table's year, give a table that lists every unit, or leave out trips from and to such "
+    "places (--outside drop, outside='drop').",
+)
+
+IN_FLOWS = {OUTSIDE.code: OUTSIDE_CELLS, UNKNOWN.code: UNKNOWN_UNIT}
+"""Rules of other readers, which know no trips, by code, and those that say what flows take."""
+
+TURN = 360.0
+"""A turn around the Earth, in degrees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +55,12 @@ class UnitMap(Lattice):
     ----------
     outlines : Outlines
         In the order of the columns of the grid.
+    drops : bool
+        Whether points in no unit get row and column -1; otherwise they raise CodeError.
     """
 
     outlines: Outlines = field(repr=False)
+    drops: bool
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
@@ -37,11 +70,9 @@ class UnitMap(Lattice):
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Return row and column (int64[n] each) of points; -1 in no unit.
 
-        A point on a border is in the unit that is the first of the grid. CodeError for a
-        coordinate that is no finite number.
+        A point on a border is in the unit that is the first of the grid; outlines may go on across
+        180 degrees. CodeError for a coordinate that is no finite number, and see ``drops``.
         """
-        import shapely
-
         east, north = np.asarray(x, np.float64), np.asarray(y, np.float64)
         bad = ~(np.isfinite(east) & np.isfinite(north))
         if bad.any():
@@ -50,18 +81,34 @@ class UnitMap(Lattice):
                 "A coordinate must be a finite number.",
                 code="coordinate-not-finite",
             )
+        column = self._find(east, north)
+        west, _, far, _ = self.bounds
+        for turn, beyond in ((-TURN, west < -TURN / 2), (TURN, far > TURN / 2)):
+            outside = np.flatnonzero(column < 0)
+            if beyond and outside.size and longitude_period(self.outlines.crs) == TURN:
+                column[outside] = self._find(east[outside] + turn, north[outside])
+        if not self.drops and (column < 0).any():
+            raise CodeError(int((column < 0).argmax()), OUTSIDE_UNITS)
+        return np.where(column < 0, -1, 0), column
+
+    def _find(self, east: FloatArray, north: FloatArray) -> IntArray:
+        """Return the columns of points where their coordinates say; -1 in no unit."""
+        import shapely
+
         point, unit = _tree(self.outlines).query(shapely.points(east, north))
         order = np.argsort(unit, kind="stable")
         point, unit = point[order], unit[order]
-        first = np.flatnonzero(np.append(True, unit[1:] != unit[:-1])[: unit.size])
         column = np.full(east.size, -1)
+        if not unit.size:
+            return column
+        first = np.flatnonzero(np.append(True, unit[1:] != unit[:-1]))
         # Each unit with all points in its box at once: a prepared polygon indexes its edges. The
         # last ones first, so that those of lower numbers stay.
         for start, stop in zip(first[::-1], np.append(first[1:], unit.size)[::-1], strict=True):
             some, shape = point[start:stop], self.outlines.shapes[unit[start]]
             inside = some[shapely.intersects_xy(shape, east[some], north[some])]
             column[inside] = unit[start]
-        return np.where(column < 0, -1, 0), column
+        return column
 
 
 @lru_cache(maxsize=4)
@@ -76,14 +123,36 @@ def _tree(outlines: Outlines) -> Any:
 def find_land(grid: Grid, *, drops: bool) -> Lattice:
     """Return the map on which points are located; one without CRS on a grid that lies nowhere.
 
-    ``drops``: whether points in no cell of H3 or S2 get row and column -1, and are not refused at
-    once.
+    ``drops``: whether points in no unit, or no cell of H3 or S2, get row and column -1, and are not
+    refused at once.
     """
     outlines = grid.outlines
     if outlines is not None:
         rows, cols = grid.shape[:2]
-        return UnitMap(rows, cols, crs=outlines.crs, outlines=outlines)
+        return UnitMap(rows, cols, crs=outlines.crs, outlines=outlines, drops=drops)
     return CellMap.of(grid, drops) or grid.places[0]
+
+
+@contextmanager
+def in_words_of_flows() -> Iterator[None]:
+    """Raise errors of places outside with the rules of :data:`IN_FLOWS`."""
+    try:
+        yield
+    except CodeError as error:
+        raise CodeError(error.position, IN_FLOWS.get(error.code, error.rule)) from None
+
+
+def advise(locators: Sequence[Locator]) -> list[Locator]:
+    """Return locators that refuse places outside in the words of flows."""
+
+    def advised(locator: Locator) -> Locator:
+        def read(*columns: Any) -> Sequence[NDArray[np.int64]]:
+            with in_words_of_flows():
+                return locator.read(*columns)
+
+        return replace(locator, read=read)
+
+    return [advised(one) for one in locators]
 
 
 def count_as_other(index: IntArray, other: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.reading.land import in_words_of_flows
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space, locate_points
 from geodp.features.flows.reading.reader import Place
@@ -131,7 +132,8 @@ class Pings(Traces):
         with rows.named(" and ".join(self.place)):
             north, east = fields.coordinates(y), fields.coordinates(x)
             position = self._in_space(east, north)
-            index = np.stack(locate_points(self.land, east, north, self._move))
+            with in_words_of_flows():
+                index = np.stack(locate_points(self.land, east, north, self._move))
         seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:

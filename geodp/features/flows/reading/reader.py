@@ -34,8 +34,14 @@ CRS_UNUSED = Rule(
 OTHER_WITHOUT_CELLS = Rule(
     "flows-other-needs-cells",
     "A zone for all other places (--other, other=) needs cells of H3 or S2 with such a unit, as "
-    "grid_of_cells(..., other=) makes them; leave trips from and to such places out elsewhere "
+    "grid_of_cells(..., other=) makes them; on other grids leave out trips from and to such places "
     "(--outside drop, outside='drop').",
+)
+
+OTHER_IS_CELL = Rule(
+    "flows-other-is-cell",
+    "The zone of all other places (other=) is a cell, whose own trips could not be told from "
+    "those; name the unit that the grid was made with (grid_of_cells(..., other=)).",
 )
 
 OTHER_WITH_OUTSIDE = Rule(
@@ -44,7 +50,7 @@ OTHER_WITH_OUTSIDE = Rule(
     "outside=): choose one.",
 )
 
-OTHER_FACT = "that trips from or to places outside were counted as those of the zone {other}"
+OTHER_FACT = "that places outside were counted as the zone {other}"
 """Statement on places outside, where these are counted in a zone of their own."""
 
 SEPARATOR = "\x1f"
@@ -83,8 +89,16 @@ class RowReader:
     @cached_property
     def land(self) -> Lattice:
         """The map on which coordinates are located."""
-        drops = self.outside == "drop" or self.other is not None
-        return find_land(self.grid, drops=drops)
+        crops = self.outside == "crop" and self.grid.outlines is not None
+        return find_land(self.grid, drops=self.drops or crops)
+
+    @property
+    def drops(self) -> bool:
+        """Whether places outside are no errors; they are left out, or counted in another zone.
+
+        Codes that are no cells at all remain errors.
+        """
+        return self.outside == "drop" or self.other is not None
 
     @property
     def lies_on_earth(self) -> bool:
@@ -100,6 +114,9 @@ class RowReader:
             raise UsageError(OTHER_WITH_OUTSIDE)
         if self.grid.names.cells is None:
             raise UsageError(OTHER_WITHOUT_CELLS)
+        _, system, _ = self.grid.names.cells
+        if system.levels_of_codes([self.other])[0] >= 0:
+            raise UsageError(OTHER_IS_CELL)
         return np.asarray(self.grid.names.find([self.other], other=self.other)[:, 0], np.int64)
 
     def require_other(self) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import CRS_UNUSED, Place
@@ -114,12 +115,9 @@ class Stays(Traces):
     @cached_property
     def _locators(self) -> list[Locator]:
         """The locators of places."""
-        drops = self.outside == "drop"
         if isinstance(self.place, str):
             code = self.place
-            return cell_locators(
-                self.grid, code, (None, None), "centre", {}, drops=drops, other=self.other
-            )
+            return cell_locators(self.grid, code, (None, None), "centre", {}, drops=self.drops)
         assert self.place is not None
         lattice, (y, x) = self.land, self.place
         if not self.lies_on_earth:
@@ -133,7 +131,7 @@ class Stays(Traces):
         """Yield rows, one for each period of a stay, their cells, persons and times."""
         size = 1 if isinstance(self.place, str) else 2
         time, *end, names = arrays[size:]
-        index = locate(self.grid, rows, self._locators, arrays[:size])
+        index = locate(self.grid, rows, advise(self._locators), arrays[:size])
         begins = ends = self.read_times(rows, self.time, time, zone)
         if self.end is not None:
             ends = self.read_times(rows, self.end, end[0], zone)
@@ -227,7 +225,8 @@ def read_stays(
         Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
     crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
-        outside.
+        outside. All places outside are one zone where they are counted (``other``): stays there
+        that meet are one, also in different places.
 
     Returns
     -------

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import By, LabelColumns, TimeLabels
+from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import (
@@ -284,10 +285,10 @@ class Trips(RowReader):
 
     def _locators(self) -> list[Locator]:
         """Return the locators of both ends."""
-        drops, other = self.outside == "drop", self.other
+        drops = self.drops
         if not self.lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
             located = cell_locators(
-                self.pairs, None, (None, None), "centre", self._columns(), drops=drops, other=other
+                self.pairs, None, (None, None), "centre", self._columns(), drops=drops
             )
             return [*located, *self._time_locators()]
         move = transformation(self.land, self.crs, False)
@@ -296,7 +297,7 @@ class Trips(RowReader):
             if isinstance(column, str):
                 named = {end: column}
                 located += cell_locators(
-                    self.pairs, None, (None, None), "centre", named, drops=drops, other=other
+                    self.pairs, None, (None, None), "centre", named, drops=drops
                 )
             else:
                 y, x = column
@@ -327,7 +328,7 @@ class Trips(RowReader):
         """Yield rows in the domain, their keys, the units of all rows, and those inside."""
         import numpy as np
 
-        locators = self._locators()
+        locators = advise(self._locators())
         places = [name for locator in locators for name in locator.columns]
         units = [] if self.person is None else [self.person]
         # Times of labels alone are no part of a unit.
@@ -435,7 +436,8 @@ def read_trips(
     other : str, optional
         Zone of all other places: a unit of this name, which a grid of cells of H3 or S2 was made
         with (``grid_of_cells(..., other="elsewhere")``). Places outside are counted there, and are
-        neither refused nor left out.
+        neither refused nor left out. Codes that are no cells of the grid's level remain errors; of
+        rows with counts all codes but blank ones and cells of another level are counted there.
     by : str, sequence of str, or mapping, optional
         Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
         ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.

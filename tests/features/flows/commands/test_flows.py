@@ -447,7 +447,7 @@ def test_places_outside_are_counted_in_a_zone_of_cells(units, tmp_path):
         "flows", "publish", tmp_path / "rows.csv", *units, "--other", "x", *PLACES, *persons
     )
     assert refused.returncode == 2
-    assert "outline" in refused.stderr
+    assert "needs cells of H3 or S2" in refused.stderr
 
 
 def test_flows_are_compared(tmp_path):

@@ -1,0 +1,91 @@
+"""Regions of zones, and polygons in cells of H3 and S2, which lie where their centres do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import Rule, UsageError, printable
+from geodp.features.flows.units import DEGREES, HALF, find_outlines
+from geodp.grid.grid import Grid
+from geodp.grid.region import Region
+from geodp.typing import IntArray
+
+NO_ZONE = Rule("flows-polygon-without-zone", "No zone has its centre in the polygon.")
+
+
+def find_region(grid: Grid, region: Any) -> Region:
+    """Find the zones of a region.
+
+    Parameters
+    ----------
+    grid : Grid
+        Of the zones.
+    region
+        As for :meth:`geodp.Release.estimate`. Cells of H3 and S2 are in a polygon, in degrees, in
+        which their centre is.
+
+    Raises
+    ------
+    UsageError, CodeError
+        It is no region of the grid, or a polygon cuts a unit.
+    """
+    if not hasattr(region, "geom_type"):
+        return Region.of(grid, region)
+    if grid.outlines is not None:
+        _require_whole(grid, region)
+    if not has_cells(grid):
+        return Region.of(grid, region)
+    column = find_columns(grid, region)
+    if not column.size:
+        raise UsageError(NO_ZONE)
+    return Region.of_map(grid, np.zeros_like(column), column)
+
+
+def ground_of(grid: Grid) -> Grid:
+    """Return a grid in the CRS in which polygons are read: of cells of H3 and S2 in degrees."""
+    if not has_cells(grid):
+        return grid
+    return Grid.regular((180, 360), crs=DEGREES, transform=(1, 0, -HALF, 0, -1, HALF / 2))
+
+
+def has_cells(grid: Grid) -> bool:
+    """Test whether zones are cells of H3 or S2 whose outlines no file lists."""
+    return grid.outlines is None and grid.names.cells is not None
+
+
+def find_columns(grid: Grid, shape: Any) -> IntArray:
+    """Return the columns of the cells whose centre lies in a polygon: int64[n].
+
+    UsageError for another shape. The polygon may go on across 180 degrees.
+    """
+    import shapely
+
+    if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
+        # Refused in the words of other grids.
+        Region.of(Grid.regular((1, 1)), shape)
+    assert grid.hierarchy is not None
+    outlines, column = find_outlines(grid.hierarchy)
+    x, y = outlines.inner_points.T
+    shapely.prepare(shape)
+    turns = (-2 * HALF, 0.0, 2 * HALF)
+    inside = [shapely.contains_xy(shape, x + turn, y) for turn in turns]
+    return np.asarray(column[np.any(inside, axis=0)], np.int64)
+
+
+def _require_whole(grid: Grid, shape: Any) -> None:
+    """Raise UsageError where a polygon cuts a unit."""
+    import shapely
+
+    assert grid.outlines is not None
+    if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
+        return
+    _, cut = grid.outlines.units_in(shape)
+    if cut >= 0:
+        code = grid.names.format(0, np.array([[0], [cut]]))[0]
+        raise UsageError(
+            f"The polygon cuts unit {printable(str(code))}, and flows are known between entire "
+            "units only: draw it along their borders, or name units by their codes (--from, --to).",
+            code="flows-polygon-cuts-unit",
+        )
