@@ -12,10 +12,10 @@ import numpy as np
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
 from geodp.features.amounts.records import read_records
-from geodp.features.amounts.scale import exact, show_number
+from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
-from geodp.features.select.question import Question
+from geodp.features.select.question import Answer, Question
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -175,7 +175,12 @@ def choose_clip(
         records=records,
     )
     selected = prepare_choice(table, uppers, 1 - part, request).release()
-    return ClipChoice(str(selected.chosen[0]["label"]), selected)
+    return ClipChoice(find_upper(selected.chosen), selected)
+
+
+def find_upper(chosen: Sequence[Answer]) -> str:
+    """Return the upper end of an answer, which has one candidate."""
+    return show_number(exact(chosen[0]["label"], "candidates"))
 
 
 def prepare_choice(
@@ -193,7 +198,7 @@ def prepare_choice(
         Part of the records below the chosen end.
     request : Request
     """
-    labels = [show_number(exact(one, "candidates")) for one in uppers]
+    labels = [label_number(exact(one, "candidates")) for one in uppers]
     numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
     counts = count_at(AXIS, labels, numbers)
     return prepare_question(table, counts, QuantileOfAmounts(q, AXIS), request)
@@ -203,7 +208,15 @@ def prepare_question(
     table: AmountTable, counts: CountTable, question: Question, request: Request
 ) -> PreparedSelection:
     """Prepare a selection by the numbers of records of a table along their amounts."""
-    bound = bound_contribution(table.records, request.terms.contribution)
+    # Totals are looked for among the labels that were read, and not among amounts.
+    read = CountTable.from_keys(
+        table.read_on or table.records.grid,
+        (),
+        (),
+        bound=table.records.bound,
+        reading=table.records.reading,
+    )
+    bound = bound_contribution(read, request.terms.contribution)
     # A record of weight w is w records of one person.
     bound = replace(bound, value=bound.value * table.max_weight)
     counts = replace(counts, bound=bound, reading=table.records.reading)

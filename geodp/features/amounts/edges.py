@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from geodp.errors import UsageError
 from geodp.features.amounts.clip import AXIS, prepare_question
 from geodp.features.amounts.records import AmountRecords, require_records
-from geodp.features.amounts.scale import MOST_CLASSES, Scale, exact, show_number
+from geodp.features.amounts.scale import MOST_CLASSES, Scale, exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.parts import EqualParts
+from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -155,8 +156,12 @@ def choose_edges(
         records=records,
     )
     selected = prepare_edges(table, classes, request).release()
-    edges = sorted((str(one["label"]) for one in selected.chosen), key=lambda e: exact(e, "edges"))
-    return EdgeChoice(tuple(edges), selected)
+    return EdgeChoice(list_edges(selected.chosen), selected)
+
+
+def list_edges(chosen: Sequence[Answer]) -> tuple[str, ...]:
+    """List the edges of an answer in increasing order; they were drawn in another one."""
+    return tuple(map(show_number, sorted(exact(one["label"], "edges") for one in chosen)))
 
 
 def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
@@ -189,7 +194,7 @@ def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
             "at least.",
             code="amounts-number-of-classes",
         )
-    labels = [show_number((coarse.lower + at) * coarse.step) for at in range(coarse.span)]
+    labels = [label_number((coarse.lower + at) * coarse.step) for at in range(coarse.span)]
     return Grid.regular((1, 1)).with_attribute(AXIS, labels)
 
 

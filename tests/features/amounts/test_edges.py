@@ -88,6 +88,37 @@ def test_they_are_charged_by_themselves_and_can_be_verified_and_explained(tmp_pa
     assert "records more than the best" in page
 
 
+@pytest.mark.parametrize(
+    ("amounts", "options"),
+    [
+        (range(-500, 500), {"clip": (-500, 500), "edge_step": 10}),
+        (["0.3"] * 9, {"clip": (0, 1), "step": "0.01"}),
+        (["-0.25", "-0.5"] * 9, {"clip": (-1, 0), "step": "1/300", "edge_step": "1/3"}),
+    ],
+)
+def test_any_clip_of_a_release_may_be_divided(tmp_path, amounts, options):
+    """Amounts as labels are neither formulas of spreadsheets nor totals of one another."""
+    n = len(amounts)
+    data = pa.table({"x": [0.5] * n, "y": [0.5] * n, "income": amounts})
+    choice = choose(data, **options, classes=2, epsilon=9)
+    assert choice.selected.event.sensitivity == 1
+    choice.selected.write(tmp_path / "out")
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    assert all(ok for _, ok, _ in verify_release.verify(str(tmp_path / "out")))
+    clip, step = options["clip"], options.get("step", 1)
+    release = publish(data, clip=clip, step=step, classes=choice.edges)
+    assert release.index.amount.edges[1:-1] == choice.edges
+
+
+def test_totals_are_looked_for_among_the_labels_that_were_read():
+    grid = GRID.with_attribute("sex", ["T", "M", "F"])
+    data = rows(100).append_column("sex", pa.array(["T", "M"] * 50))
+    given = {"grid": grid, "columns": {"sex": "sex"}}
+    with refuses(UsageError, "contribution-below-sums"):
+        choose(data, **given)
+    assert choose(data, **given, contribution=2).selected.event.contribution == 2
+
+
 @pytest.mark.parametrize("answer", [{"label": "7"}, {"index": 0, "label": "0"}, {"index": 10**4}])
 def test_a_changed_edge_is_found(tmp_path, answer):
     selected = choose(edge_step=10).selected
