@@ -52,6 +52,11 @@ def test_edges_are_those_of_a_release():
     choice = choose(key=KEY)
     release = publish(classes=choice.edges)
     assert release.index.amount.edges == ("0", *choice.edges, "1000")
+    # Such edges were not chosen without looking at the data, and the card must not say so.
+    (_, scale) = release.index.guarantee.assumptions
+    assert scale.statement.endswith("or by a selection with a charge of its own, which adds to "
+                                    "that of this release.")  # fmt: skip
+    assert "from a selection with a charge" in release.records.card().guarantee.precondition
 
 
 @pytest.mark.parametrize("seed", range(3))
