@@ -14,6 +14,7 @@ from geodp.errors import UsageError
 from geodp.features.amounts.edges import divide_clip, prepare_edges
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
+from geodp.features.select.files import stage_selection
 from geodp.features.select.mechanisms import SELECTORS
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import verify
@@ -130,6 +131,47 @@ def test_a_changed_edge_is_found(tmp_path, answer):
     first, *others = selected.chosen
     replace(selected, chosen=({**first, **answer}, *others)).write(tmp_path / "out")
     assert [check.name for check in verify(tmp_path / "out") if not check.ok] == ["answers"]
+
+
+def write_changed(selected, folder, chosen=None, **changed):
+    """Write a selection whose card somebody changed, with all that follows from it."""
+    card = selected.card()
+    promise = replace(card.guarantee, **changed)
+    rate = Fraction(promise.epsilon) / promise.rounds / Fraction(promise.sensitivity) / 2
+    card = replace(card, guarantee=replace(promise, rate=str(rate)))
+    card = replace(card, chosen=chosen or card.chosen).with_id()
+    with stage_selection(card, folder, overwrite=False) as place:
+        place.write(card, {})
+    return [(check.name, check.detail) for check in verify(folder) if not check.ok]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, None),
+        ({"rounds": 1}, "rounds"),
+        ({"rounds": 7}, "rounds"),
+        ({"sensitivity": "1/100"}, "sensitivity"),
+        ({"neighbours": REPLACE}, "sensitivity"),
+        ({"contribution": 9}, "sensitivity"),
+    ],
+)
+def test_a_changed_guarantee_is_found(tmp_path, changed, said):
+    found = write_changed(choose(edge_step=10).selected, tmp_path / "out", **changed)
+    assert [name for name, _ in found] == ([] if said is None else ["guarantee"])
+    assert all(said in detail for _, detail in found)
+
+
+@pytest.mark.parametrize("at", [[1, 2, 3, 4, 5, 6, 7], [93, 94, 95, 96, 97, 98, 99]])
+def test_edges_that_no_draw_gives_are_found(tmp_path, at):
+    """The first edge leaves four classes on each side, so that it is neither of these."""
+    selected = choose(edge_step=10).selected
+    chosen = [{"axis": "amount", "index": i, "label": str(10 * i)} for i in at]
+    ((name, detail),) = write_changed(selected, tmp_path / "out", tuple(chosen))
+    assert name == "answers"
+    assert "without a position" in detail
+    in_order = [chosen[i] for i in (3, 1, 5, 0, 2, 4, 6)]
+    assert write_changed(selected, tmp_path / "other", tuple(in_order)) == []
 
 
 def test_of_persons_the_first_records_count():
