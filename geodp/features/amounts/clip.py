@@ -81,6 +81,7 @@ def choose_clip(
     value: str | None = None,
     weight: str | None = None,
     max_weight: int = 1,
+    raked_to: str | None = None,
     person: str | None = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, Value] | None = None,
@@ -116,7 +117,7 @@ def choose_clip(
         Of the records above the chosen end, above 0 and below 1.
     step, grid, amount, unit_of_amount, code, x, y, crs, value, weight, max_weight, person, columns
         As of :func:`geodp.amounts.publish`.
-    where, outside, decimal, contribution
+    raked_to, where, outside, decimal, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
         As for :func:`geodp.select.quantile`.
@@ -159,6 +160,7 @@ def choose_clip(
         value=value,
         weight=weight,
         max_weight=max_weight,
+        raked_to=raked_to,
         person=person,
         columns=columns,
         where=where,

@@ -63,6 +63,7 @@ def choose_edges(
     value: str | None = None,
     weight: str | None = None,
     max_weight: int = 1,
+    raked_to: str | None = None,
     person: str | None = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, Value] | None = None,
@@ -100,7 +101,7 @@ def choose_edges(
         10,000th of the clip.
     grid, amount, unit_of_amount, code, x, y, crs, value, weight, max_weight, person, columns
         As of :func:`geodp.amounts.publish`.
-    where, outside, decimal, contribution
+    raked_to, where, outside, decimal, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
         As for :func:`geodp.select.quantile`.
@@ -140,6 +141,7 @@ def choose_edges(
         value=value,
         weight=weight,
         max_weight=max_weight,
+        raked_to=raked_to,
         person=person,
         records=require_records(person, contribution),
         columns=columns or {},

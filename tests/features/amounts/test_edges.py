@@ -185,6 +185,19 @@ def test_of_persons_the_first_records_count():
     assert len(found) > 10
 
 
+def test_raked_weights_are_named_on_the_card():
+    """A selection by weights holds for these as given, as a release does."""
+    data = rows(100).append_column("w", pa.array([2] * 100))
+    given = {"weight": "w", "max_weight": 3, "raked_to": "residents by age"}
+    ends = {"classes": None, "clip": None, "lowest": 100, "highest": 1000}
+    of_clip = {name: value for name, value in (GIVEN | given | ends).items() if value is not None}
+    for choice in (choose(data, **given), geodp.amounts.choose_clip(data, **of_clip)):
+        facts = choice.selected.card().guarantee.not_protected
+        assert any(f.startswith("that weights were raked") and "by age" in f for f in facts)
+    with refuses(UsageError, "amounts-raked-to"):
+        choose(raked_to="residents by age")
+
+
 SCALE = Scale.of((0, 6), 1, "EUR", "income")
 STEPS = range(SCALE.span)
 
