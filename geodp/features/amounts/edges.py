@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from geodp.errors import UsageError
@@ -190,11 +191,19 @@ def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
             "edge_step.",
             code="amounts-edges-too-fine",
         )
-    if type(classes) is not int or not 2 <= classes <= min(MOST_CLASSES, coarse.span):
+    is_whole = isinstance(classes, Integral) and not isinstance(classes, bool)
+    if not is_whole or not 2 <= classes <= min(MOST_CLASSES, coarse.span):
         raise UsageError(
             f"The number of classes is from 2 to {MOST_CLASSES}, and each has a step of the edges "
             "at least.",
             code="amounts-number-of-classes",
+        )
+    # Whatever the records are: a budget would be spent on what is known.
+    if classes == coarse.span:
+        raise UsageError(
+            "Only one choice of edges leaves each class a step of its own: publish with these "
+            "edges, which cost nothing, or choose a smaller edge_step.",
+            code="amounts-edges-known",
         )
     labels = [label_number((coarse.lower + at) * coarse.step) for at in range(coarse.span)]
     return Grid.regular((1, 1)).with_attribute(AXIS, labels)
@@ -205,4 +214,4 @@ def prepare_edges(table: AmountTable, classes: int, request: Request) -> Prepare
 
     ``table``: with records by amount.
     """
-    return prepare_question(table, table.records, EqualParts(classes, AXIS), request)
+    return prepare_question(table, table.records, EqualParts(int(classes), AXIS), request)

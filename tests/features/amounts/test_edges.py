@@ -65,8 +65,10 @@ def test_edges_are_distinct_and_on_their_step_whatever_the_records_are(seed):
     same = pa.table({"x": [0.5] * 50, "y": [0.5] * 50, "income": ["999"] * 50})
     for data in (rows(), same):
         key = KEY.derive(bytes([seed] * 32))
-        choice = choose(data, edge_step=25, classes=40, epsilon="1/1000", key=key)
-        assert choice.edges == tuple(str(edge) for edge in range(25, 1000, 25))
+        choice = choose(data, edge_step=25, classes=39, epsilon="1/1000", key=key)
+        (left_out,) = {*range(25, 1000, 25)} - {int(edge) for edge in choice.edges}
+        assert len({*choice.edges}) == 38
+        assert left_out
         found = [int(edge) for edge in choose(data, edge_step=50, epsilon="1/9", key=key).edges]
         assert found == sorted({*found})
         assert all(0 < edge < 1000 and edge % 50 == 0 for edge in found)
@@ -76,6 +78,13 @@ def test_an_edge_on_a_coarser_step_divides_the_amounts_themselves():
     """Amounts are not first rounded to the step of edges."""
     data = pa.table({"x": [0.5] * 200, "y": [0.5] * 200, "income": [58] * 100 + [62] * 100})
     assert choose(data, classes=2, clip=(0, 100), edge_step=20, epsilon=9).edges == ("60",)
+
+
+def test_a_number_of_classes_may_be_of_numpy(tmp_path):
+    given = {"edge_step": 10, "key": KEY}
+    choice = choose(classes=np.int64(4), **given)
+    assert choice.edges == choose(classes=4, **given).edges
+    choice.selected.write(tmp_path / "out")
 
 
 def test_they_are_charged_by_themselves_and_can_be_verified_and_explained(tmp_path):
@@ -90,7 +99,9 @@ def test_they_are_charged_by_themselves_and_can_be_verified_and_explained(tmp_pa
     opened = geodp.open(tmp_path / "out")
     assert {one["label"] for one in opened.chosen} == {*choice.edges}
     page = geodp.explain.explain(opened).to_text()
-    assert "8 groups" in page
+    # As on the card: an edge belongs to the class above it.
+    assert "each group of records after the first begins, if 8 groups" in page
+    assert choice.selected.card().question.in_words.endswith("begin?")
     assert "records more than the best" in page
 
 
@@ -307,7 +318,9 @@ def test_a_weight_costs_as_many_records():
         ({"classes": 1}, "amounts-number-of-classes"),
         ({"classes": 101}, "amounts-number-of-classes"),
         ({"classes": 2.0}, "amounts-number-of-classes"),
+        ({"classes": True}, "amounts-number-of-classes"),
         ({"classes": 8, "edge_step": 200}, "amounts-number-of-classes"),
+        ({"classes": 5, "edge_step": 200}, "amounts-edges-known"),
         ({"edge_step": "0.5"}, "amounts-edge-step"),
         ({"step": 2, "edge_step": 5}, "amounts-edge-step"),
         ({"edge_step": 300}, "amounts-clip-step"),
