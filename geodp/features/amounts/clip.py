@@ -17,6 +17,7 @@ from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
 from geodp.features.select.question import Answer, Question
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.selecting import Value
@@ -25,7 +26,6 @@ from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
@@ -169,7 +169,7 @@ def choose_clip(
         contribution=contribution,
     )
     request = Request(
-        terms=Terms.of(epsilon, None, None, neighbours, contribution, unit),
+        terms=read_terms(epsilon, neighbours, contribution, unit),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,

@@ -15,6 +15,7 @@ from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.parts import EqualParts
 from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.selecting import Value
@@ -23,7 +24,6 @@ from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 
 MOST_EDGES = 10_000
@@ -151,7 +151,7 @@ def choose_edges(
         decimal=decimal,
     ).read_amounts(data)
     request = Request(
-        terms=Terms.of(epsilon, None, None, neighbours, contribution, unit),
+        terms=read_terms(epsilon, neighbours, contribution, unit),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,

@@ -137,6 +137,7 @@ def test_no_number_of_records_is_refused(n, seed):
         ({"candidates": [5, 4]}, "amounts-clip-candidates"),
         ({"candidates": [5]}, "amounts-clip-candidates"),
         ({"contribution": None}, "contribution-unstated"),
+        ({"epsilon": None}, "selection-without-epsilon"),
     ],
 )
 def test_what_makes_no_sense_is_refused(more, code):

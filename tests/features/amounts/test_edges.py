@@ -326,6 +326,7 @@ def test_a_weight_costs_as_many_records():
         ({"edge_step": 300}, "amounts-clip-step"),
         ({"step": "0.01"}, "amounts-edges-too-fine"),
         ({"contribution": None}, "contribution-unstated"),
+        ({"epsilon": None}, "selection-without-epsilon"),
     ],
 )
 def test_what_makes_no_sense_is_refused(more, code):

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction as F
+from functools import partial
 
 import numpy as np
 import pytest
@@ -407,6 +408,13 @@ OTHERS = {
     "areas": lambda: select.top_cells(TABLE, 2, level=2, **SURE),
     "cells": lambda: select.top_cells(table_on(FORMS["mask"]), 2, **SURE),
 }
+
+
+def test_a_selection_needs_epsilon():
+    for ask in (partial(select.top_cells, k=1), partial(select.quantile, q="1/2", axis="row"),
+                partial(select.level, next_epsilon=1), select.median_centre):  # fmt: skip
+        with refuses(UsageError, "selection-without-epsilon"):
+            ask(TABLE, epsilon=None, contribution=1)
 
 
 @pytest.mark.parametrize("name", OTHERS)
