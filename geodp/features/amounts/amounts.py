@@ -75,6 +75,12 @@ BOTH_PROOF = (
     "Classes: {}"
 )
 
+CHOSEN = (
+    "The clip, the step and the edges of classes were chosen without looking at the data, or by a "
+    "selection with a charge of its own, which adds to that of this release."
+)
+"""What the operator vouches for of the scale of amounts."""
+
 
 @dataclass(frozen=True, eq=False)
 class Amounts(AmountNumbers):
@@ -281,7 +287,6 @@ def state_guarantee(
         source = BOTH_PROOF.format(*proofs)
     counted = COUNTED if amount.max_weight is None else WEIGHED
     bound = replace(event.assumption, statement=counted.format(event.unit, event.contribution))
-    chosen = "The clip, the step and the edges of classes were chosen without looking at the data."
     return AmountsGuarantee(
         in_words=event.statement.replace("any result", "any result of these numbers together"),
         source=source,
@@ -291,7 +296,7 @@ def state_guarantee(
         neighbours=described["neighbours"],
         unit=event.unit,
         contribution=event.contribution,
-        assumptions=(bound, Assumption("amounts", chosen, "operator")),
+        assumptions=(bound, Assumption("amounts", CHOSEN, "operator")),
         not_protected=(*event.not_protected, *facts),
     )
 

@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import UsageError
 from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
 from geodp.features.amounts.records import read_records
-from geodp.features.amounts.scale import exact, show_number
+from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
 from geodp.features.select.question import Answer, Question
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.selecting import Value
@@ -25,18 +26,11 @@ from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
 AXIS = "amount"
-
-BELOW_ZERO = Rule(
-    "amounts-choice-below-0",
-    "Neither an upper end nor an edge is chosen among amounts below 0: let the candidates, or the "
-    "clip of edges, begin at 0 or above.",
-)
 
 
 @dataclass(frozen=True)
@@ -87,6 +81,7 @@ def choose_clip(
     value: str | None = None,
     weight: str | None = None,
     max_weight: int = 1,
+    raked_to: str | None = None,
     person: str | None = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, Value] | None = None,
@@ -121,7 +116,7 @@ def choose_clip(
         Of the records above the chosen end, above 0 and below 1.
     step, grid, amount, unit_of_amount, code, x, y, crs, value, weight, max_weight, person, columns
         As of :func:`geodp.amounts.publish`.
-    where, outside, decimal, contribution
+    raked_to, where, outside, decimal, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
         As for :func:`geodp.select.quantile`.
@@ -159,6 +154,7 @@ def choose_clip(
         value=value,
         weight=weight,
         max_weight=max_weight,
+        raked_to=raked_to,
         person=person,
         columns=columns,
         where=where,
@@ -167,7 +163,7 @@ def choose_clip(
         contribution=contribution,
     )
     request = Request(
-        terms=Terms.of(epsilon, None, None, neighbours, contribution, unit),
+        terms=read_terms(epsilon, neighbours, contribution, unit),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
@@ -191,7 +187,7 @@ def require_quantile(share: Budget) -> Fraction:
 
 def find_upper(chosen: Sequence[Answer]) -> str:
     """Return the upper end of an answer, which has one candidate."""
-    return str(chosen[0]["label"])
+    return show_number(exact(chosen[0]["label"], "candidates"))
 
 
 def prepare_choice(
@@ -209,7 +205,7 @@ def prepare_choice(
         Part of the records below the chosen end.
     request : Request
     """
-    labels = [show_number(exact(one, "candidates")) for one in uppers]
+    labels = [label_number(exact(one, "candidates")) for one in uppers]
     numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
     counts = count_at(AXIS, labels, numbers)
     return prepare_question(table, counts, QuantileOfAmounts(q, AXIS), request)
@@ -219,7 +215,15 @@ def prepare_question(
     table: AmountTable, counts: CountTable, question: Question, request: Request
 ) -> PreparedSelection:
     """Prepare a selection by the numbers of records of a table along their amounts."""
-    bound = bound_contribution(table.records, request.terms.contribution)
+    # Totals are looked for among the labels that were read, and not among amounts.
+    read = CountTable.from_keys(
+        table.read_on or table.records.grid,
+        (),
+        (),
+        bound=table.records.bound,
+        reading=table.records.reading,
+    )
+    bound = bound_contribution(read, request.terms.contribution)
     # A record of weight w is w records of one person.
     bound = replace(bound, value=bound.value * table.max_weight)
     counts = replace(counts, bound=bound, reading=table.records.reading)
@@ -252,6 +256,4 @@ def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> lis
             code="amounts-clip-candidates",
         )
     # Their labels would begin with a minus sign, as formulas of spreadsheets do.
-    if given[0] < 0:
-        raise UsageError(BELOW_ZERO)
     return [show_number(one) for one in given]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.features.amounts.clip import AXIS, BELOW_ZERO, prepare_question
+from geodp.features.amounts.clip import AXIS, prepare_question
 from geodp.features.amounts.records import AmountRecords, require_records
-from geodp.features.amounts.scale import MOST_CLASSES, Scale, exact, show_number
+from geodp.features.amounts.scale import MOST_CLASSES, Scale, exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.parts import EqualParts
 from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.selecting import Value
@@ -22,7 +24,6 @@ from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 
 MOST_EDGES = 10_000
@@ -63,6 +64,7 @@ def choose_edges(
     value: str | None = None,
     weight: str | None = None,
     max_weight: int = 1,
+    raked_to: str | None = None,
     person: str | None = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, Value] | None = None,
@@ -100,7 +102,7 @@ def choose_edges(
         10,000th of the clip.
     grid, amount, unit_of_amount, code, x, y, crs, value, weight, max_weight, person, columns
         As of :func:`geodp.amounts.publish`.
-    where, outside, decimal, contribution
+    raked_to, where, outside, decimal, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
         As for :func:`geodp.select.quantile`.
@@ -140,6 +142,7 @@ def choose_edges(
         value=value,
         weight=weight,
         max_weight=max_weight,
+        raked_to=raked_to,
         person=person,
         records=require_records(person, contribution),
         columns=columns or {},
@@ -148,7 +151,7 @@ def choose_edges(
         decimal=decimal,
     ).read_amounts(data)
     request = Request(
-        terms=Terms.of(epsilon, None, None, neighbours, contribution, unit),
+        terms=read_terms(epsilon, neighbours, contribution, unit),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
@@ -161,8 +164,7 @@ def choose_edges(
 
 def list_edges(chosen: Sequence[Answer]) -> tuple[str, ...]:
     """List the edges of an answer in increasing order; they were drawn in another one."""
-    edges = (str(one["label"]) for one in chosen)
-    return tuple(sorted(edges, key=lambda edge: exact(edge, "edges")))
+    return tuple(map(show_number, sorted(exact(one["label"], "edges") for one in chosen)))
 
 
 def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
@@ -180,8 +182,6 @@ def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
         A clip from below 0, no whole number of steps of amounts in one of edges, and too many parts
         or classes.
     """
-    if coarse.lower < 0:
-        raise UsageError(BELOW_ZERO)
     if (coarse.step / scale.step).denominator != 1:
         raise UsageError(
             "edge_step must be a multiple of the step of the amounts.", code="amounts-edge-step"
@@ -192,13 +192,21 @@ def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
             "edge_step.",
             code="amounts-edges-too-fine",
         )
-    if type(classes) is not int or not 2 <= classes <= min(MOST_CLASSES, coarse.span):
+    is_whole = isinstance(classes, Integral) and not isinstance(classes, bool)
+    if not is_whole or not 2 <= classes <= min(MOST_CLASSES, coarse.span):
         raise UsageError(
             f"The number of classes is from 2 to {MOST_CLASSES}, and each has a step of the edges "
             "at least.",
             code="amounts-number-of-classes",
         )
-    labels = [show_number((coarse.lower + at) * coarse.step) for at in range(coarse.span)]
+    # Whatever the records are: a budget would be spent on what is known.
+    if classes == coarse.span:
+        raise UsageError(
+            "Only one choice of edges leaves each class a step of its own: publish with these "
+            "edges, which cost nothing, or choose a smaller edge_step.",
+            code="amounts-edges-known",
+        )
+    labels = [label_number((coarse.lower + at) * coarse.step) for at in range(coarse.span)]
     return Grid.regular((1, 1)).with_attribute(AXIS, labels)
 
 
@@ -207,4 +215,4 @@ def prepare_edges(table: AmountTable, classes: int, request: Request) -> Prepare
 
     ``table``: with records by amount.
     """
-    return prepare_question(table, table.records, EqualParts(classes, AXIS), request)
+    return prepare_question(table, table.records, EqualParts(int(classes), AXIS), request)

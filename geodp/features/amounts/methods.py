@@ -35,7 +35,8 @@ RECORDS_PROOF = (
 
 PRECONDITION = (
     "no person has more records than the contribution says, and the domain, the clip and the step "
-    "were chosen without looking at the data"
+    "were chosen without looking at the data; the clip and the edges of classes may come from a "
+    "selection with a charge of its own"
 )
 
 

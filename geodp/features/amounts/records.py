@@ -370,8 +370,12 @@ class _Sums:
         sums = CountTable.of_cells(grid, *_positive(*self._above.arrays()))
         above = np.asarray(sums.counts_at(key), np.int64)
         parts = tuple(classes) if reader.edges else ()
+        read_on = None if reader.by_amount is None else reader.grid
         return AmountTable(
-            records, above, scale, facts, reader.edges, parts, reader.beyond, reader.max_weight
+            *(records, above, scale, facts, reader.edges, parts),
+            beyond=reader.beyond,
+            max_weight=reader.max_weight,
+            read_on=read_on,
         )
 
 

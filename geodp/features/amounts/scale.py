@@ -27,6 +27,9 @@ exactly, and tables hold sums in whole units."""
 MOST_CLASSES = 100
 """Most classes of amounts, each of which is a map."""
 
+MINUS = "\N{MINUS SIGN}"
+"""Sign of negative amounts in labels: a spreadsheet reads a hyphen first as a formula."""
+
 CLIP = Rule(
     "amounts-clip-form",
     "clip is a lower and an upper end of the amounts, public and chosen without the data, such as "
@@ -53,7 +56,8 @@ def exact(value: Any, name: str) -> Fraction:
     try:
         if isinstance(value, bool):
             raise ValueError
-        text = str(value).strip()
+        # Labels of amounts, and numbers that are copied from a text, may have a minus sign.
+        text = str(value).strip().replace(MINUS, "-")
         return Fraction(text) if "/" in text else Fraction(Decimal(text))
     except (ValueError, InvalidOperation, OverflowError, ZeroDivisionError):
         raise UsageError(
@@ -237,6 +241,17 @@ def show_number(value: Fraction) -> str:
     places = max(twos, fives)
     digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     return f"{'-' * (value < 0)}{digits[:-places]}.{digits[-places:]}"
+
+
+def label_number(value: Fraction) -> str:
+    """Write a number as a label of an axis, which :func:`exact` reads.
+
+    Examples
+    --------
+    >>> label_number(Fraction(-1, 2)), show_number(exact(label_number(Fraction(-1, 2)), "edge"))
+    ('−0.5', '-0.5')
+    """
+    return show_number(value).replace("-", MINUS)
 
 
 def show_amount(number: float, sign: str = "") -> str:

@@ -18,6 +18,7 @@ from geodp.features.flows.reading.trips import Trips
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
 from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
@@ -26,7 +27,6 @@ from geodp.privacy.budget import Budget, rational
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
@@ -144,7 +144,7 @@ def choose_trips(
     # Of the bound it is only required that there is one.
     reader = replace(reader, trips=most)
     request = Request(
-        terms=Terms.of(epsilon, None, None, neighbours, None, reader.require_units()),
+        terms=read_terms(epsilon, neighbours, None, reader.require_units()),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,

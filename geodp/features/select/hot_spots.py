@@ -14,6 +14,7 @@ from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.questions import Counted, draw_top
 from geodp.features.select.question import Answer, Question, find_places
 from geodp.features.select.selected import DEFAULT, Selected, choose
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget
@@ -21,7 +22,6 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
-from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 
 MAX_CHOSEN = 1 << 16
@@ -171,5 +171,5 @@ def top_cells(
     ({'code': '7_9'},)
     """
     question = Top(k, None if level is None else str(level))
-    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    terms = read_terms(epsilon, neighbours, contribution, unit)
     return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)

@@ -17,6 +17,7 @@ from geodp.features.select.mechanisms.base import STREAMS
 from geodp.features.select.mechanisms.questions import quantile_candidates
 from geodp.features.select.question import Answer, Question
 from geodp.features.select.selected import DEFAULT, Selected, choose
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, rational
@@ -24,7 +25,6 @@ from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
-from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable, coalesce
 from geodp.typing import IntArray
 
@@ -269,7 +269,7 @@ def quantile(
     >>> geodp.select.quantile(table, "0.5", axis="row", epsilon=9, contribution=1).chosen
     ({'axis': 'row', 'index': 32},)
     """
-    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    terms = read_terms(epsilon, neighbours, contribution, unit)
     question = Quantile(rational(q, "q"), axis)
     return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)
 
@@ -307,6 +307,6 @@ def median_centre(
     >>> geodp.select.median_centre(table, epsilon=9, contribution=1).chosen
     ({'code': '32_32', 'row': 32, 'col': 32},)
     """
-    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    terms = read_terms(epsilon, neighbours, contribution, unit)
     question = MedianCentre()
     return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)

@@ -14,6 +14,7 @@ from geodp.features.select.mechanisms.base import Candidates
 from geodp.features.select.mechanisms.questions import split_error
 from geodp.features.select.question import Answer, Question, find_places
 from geodp.features.select.selected import DEFAULT, Selected, choose
+from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, rational
@@ -21,7 +22,6 @@ from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.selected import Change, Selection
-from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 
 
@@ -148,6 +148,6 @@ def level(
     >>> len(geodp.select.level(table, next_epsilon=1, epsilon=1, contribution=1).chosen)
     1
     """
-    terms = Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    terms = read_terms(epsilon, neighbours, contribution, unit)
     question = Level(rational(next_epsilon, "next_epsilon"))
     return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)

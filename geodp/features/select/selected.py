@@ -284,10 +284,12 @@ def prepare(
     selector, terms = find_selector(mechanism), request.terms
     # Refuses a question that does not suit the grid before anything is measured.
     question.candidates(table.grid)
+    # Labels that geodp made itself are no totals, whatever they are called.
+    bound = table.bound if question.disjoint and terms.contribution is None else None
     # Built before measuring, so that the terms are checked without reading counts.
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
-        terms.bound(bound_contribution(table, terms.contribution)),
+        terms.bound(bound or bound_contribution(table, terms.contribution)),
         question.change,
         question.rounds,
         request.key_origin,

@@ -6,12 +6,18 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, VerificationError
-from geodp.features.select.card import Code, SelectionCard
+from geodp.features.select.card import Code, QuestionInfo, SelectionCard
+from geodp.features.select.hot_spots import Top
+from geodp.features.select.parts import EqualParts, divide_positions
+from geodp.features.select.quantiles import MedianCentre, Quantile
+from geodp.features.select.question import Question
+from geodp.features.select.resolution import Level
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
@@ -21,7 +27,7 @@ from geodp.io.verify.card import read_card, require
 from geodp.io.verify.files import check_checksums, check_files, check_restricted
 from geodp.io.verify.readback import grid_of
 from geodp.io.verify.verify import run_checks
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.selected import rate_of
 
 
@@ -50,6 +56,7 @@ def _check_guarantee(folder: Path, card: SelectionCard) -> str:
         consistent,
         Rule("selection-monotone", "Where one person replaces another no utility is monotone."),
     )
+    _require_change(card)
     rate = rate_of(epsilon / guarantee.rounds, sensitivity, guarantee.monotone)
     require(
         rate == Fraction(guarantee.rate),
@@ -67,6 +74,46 @@ def _check_guarantee(folder: Path, card: SelectionCard) -> str:
             is_close, Rule("selection-hot-spots-differ", "The count of false hot spots is another.")
         )
     return guarantee.in_words
+
+
+def _require_change(card: SelectionCard) -> None:
+    """Require rounds and sensitivity to be those of the question, by which the rate is reckoned."""
+    guarantee, question = card.guarantee, _rebuild_question(card.question)
+    moves, change = guarantee.neighbours == REPLACE, question.change
+    require(
+        guarantee.rounds == question.rounds,
+        Rule("selection-rounds-differ", "The question takes more or fewer rounds."),
+    )
+    require(
+        Fraction(guarantee.sensitivity)
+        == guarantee.contribution * (change.moved if moves else change.added),
+        Rule(
+            "selection-sensitivity-differs",
+            "The sensitivity is not that of the question, the contribution and the neighbours.",
+        ),
+    )
+    require(
+        guarantee.monotone is (change.monotone and not moves),
+        Rule("selection-monotone-differs", "The utilities of this question change otherwise."),
+    )
+
+
+def _rebuild_question(stated: QuestionInfo) -> Question:
+    """Return the question of a card."""
+    axis = str(stated.axis)
+    if stated.name == "top":
+        return Top(stated.chosen, stated.level)
+    if stated.name == "median-centre":
+        return MedianCentre()
+    if stated.name == "parts":
+        return EqualParts(stated.chosen + 1, axis)
+    setting = stated.q if stated.name == "quantile" else stated.next_epsilon
+    require(
+        setting is not None,
+        Rule("selection-setting-missing", "The card leaves out a setting of the question."),
+    )
+    exact = Fraction(str(setting))
+    return Quantile(exact, axis) if stated.name == "quantile" else Level(exact)
 
 
 def _check_answers(folder: Path, card: SelectionCard) -> str:
@@ -126,13 +173,20 @@ def _check_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
 
 
 def _check_parts(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
-    """Check that parts begin at positions after the first, and return the number of these."""
-    sizes = {_require_position(grid, card, answer) for answer in card.chosen}
-    require(
-        all(answer.get("index") != 0 for answer in card.chosen),
-        Rule("selection-part-empty", "A part ends where the axis begins."),
-    )
-    return max(sizes) - 1, "positions of the axis"
+    """Check that edges leave each part a position, as they were drawn; return their candidates."""
+    size = max(_require_position(grid, card, answer) for answer in card.chosen)
+    drawn = iter(card.chosen)
+
+    def follow(first: int, last: int, *_: Any) -> int:
+        edge = int(str(next(drawn)["index"]))
+        require(
+            first <= edge <= last,
+            Rule("selection-part-empty", "An edge leaves a part without a position."),
+        )
+        return edge
+
+    edges = [*divide_positions(size, len(card.chosen) + 1, follow)]
+    return size - 1, f"{len(edges)} positions of the axis, each in the order of the draws"
 
 
 def _require_position(grid: Grid, card: SelectionCard, answer: Mapping[str, Code]) -> int:

@@ -50,15 +50,19 @@ class StagedSeries(StagedTables):
         return self.complete(INDEX, index.to_json(), restricted)
 
 
+def list_shared(shown: Sequence[View], name: str) -> list[tuple[Any, str, str | None]]:
+    """List the formats that show all snapshots together, their files, and why one is left out."""
+    # Both are views of the snapshots: a series without them, such as one of pairs, is complete.
+    forms: tuple[Any, ...] = (netcdf, sheet)
+    return [(form, f"{name}.{form.ENDING}", form.why_not(shown)) for form in forms]
+
+
 def _write_shared(
     public: Path, periods: Periods, shown: Sequence[View], card: SeriesCard
 ) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
     """Write the files that show all snapshots together, and return their entries in the index."""
     files, left_out = [], []
-    # Both are views of the snapshots: a series without them, such as one of pairs, is complete.
-    for form in (netcdf, sheet):
-        name = f"{card.name}.{form.ENDING}"
-        reason = form.why_not(shown)
+    for form, name, reason in list_shared(shown, card.name):
         if reason is not None:
             left_out.append(LeftOut(name, reason))
             continue

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from geodp.errors import Rule
 from geodp.features.series.card import INDEX, SeriesCard
+from geodp.features.series.files import list_shared
+from geodp.features.series.formats import netcdf
 from geodp.features.series.periods import Periods
+from geodp.io.crs import same_crs
 from geodp.io.folder.kinds import Check
+from geodp.io.folder.manifest import sha256
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, read_listed_card, verify_index
 from geodp.io.verify.intervals import ErrorsOf
+from geodp.io.verify.readback import explain_errors, read_release_table
+from geodp.io.write.view import View
+from geodp.table.card import File, LeftOut
 
 
 def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
@@ -110,10 +120,80 @@ def _check_sharing(folder: Path, card: SeriesCard) -> str:
     return f"{changed} x {name} {each} = {total}"
 
 
+def _check_shared(folder: Path, card: SeriesCard) -> str:
+    """Check that the files for all snapshots are listed, and that the NetCDF has their counts."""
+    shown = [View(*read_release_table(folder / one.time)) for one in card.snapshots]
+    files: list[File] = []
+    left_out: list[LeftOut] = []
+    for form, name, reason in list_shared(shown, card.name):
+        if reason is None:
+            files.append(File(name=name, media_type=form.MEDIA_TYPE, what=form.WHAT, sha256=""))
+        else:
+            left_out.append(LeftOut(name, reason))
+    names = [one.name for one in files]
+    require(
+        [(one.name, one.media_type, one.what) for one in card.files]
+        == [(one.name, one.media_type, one.what) for one in files]
+        and [*card.left_out] == left_out,
+        Rule("series-files-differ", "The index lists other files than the series has."),
+    )
+    name = f"{card.name}.{netcdf.ENDING}"
+    if name in names:
+        periods = Periods.of([one.time for one in card.snapshots])
+        with TemporaryDirectory(prefix="geodp-") as again, explain_errors(folder):
+            own = Path(again, name)
+            netcdf.write(own, periods, shown, card)
+            require(
+                _same_netcdf(folder / name, own),
+                Rule("series-netcdf-differs", "The NetCDF does not hold what the snapshots do."),
+            )
+    return ", ".join(names) or "none, as no format shows such counts"
+
+
+def _same_netcdf(one: Path, other: Path) -> bool:
+    """Test whether NetCDF files are equal but for how versions of PROJ write the same CRS."""
+    if sha256(one) == sha256(other):
+        return True
+    (first, said), (last, own) = (_read_netcdf(path) for path in (one, other))
+    # Of one version of PROJ, files of the same counts have the same bytes.
+    if None in (said, own) or said == own:
+        return False
+    return first == last and same_crs(said, own)
+
+
+def _read_netcdf(path: Path) -> tuple[Any, str | None]:
+    """Read all that a NetCDF holds but for its CRS, and the definition of that."""
+    from scipy.io import netcdf_file
+
+    with netcdf_file(path, "r", mmap=False) as file:
+        definition = getattr(file.variables.get("crs"), "crs_wkt", None)
+        variables = {
+            name: (
+                *(one.dimensions, one.data.dtype.str, np.asarray(one.data).tobytes()),
+                # Texts on a CRS, such as names of its parts, are other ones in other versions.
+                _read_attributes(one, (np.ndarray, np.generic, *([bytes] * (name != "crs")))),
+            )
+            for name, one in file.variables.items()
+        }
+        attributes = _read_attributes(file, (np.ndarray, np.generic, bytes))
+        content = dict(file.dimensions), attributes, variables
+    return content, None if definition is None else definition.decode()
+
+
+def _read_attributes(owner: Any, kinds: tuple[type, ...]) -> dict[str, bytes]:
+    """Read the attributes of a NetCDF or of a variable, which are those of its object."""
+    return {
+        name: np.asarray(value).tobytes()
+        for name, value in vars(owner).items()
+        if name != "data" and isinstance(value, kinds)
+    }
+
+
 QUESTIONS: list[tuple[str, Callable[[Path, SeriesCard], str]]] = [
     ("checksums", _check_checksums),
     ("times", _check_times),
     ("snapshots", _check_snapshots),
     ("budget", _check_sharing),
+    ("shared files", _check_shared),
     ("restricted", check_restricted),
 ]

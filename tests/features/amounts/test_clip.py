@@ -10,6 +10,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.features.amounts.clip import prepare_choice
+from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
@@ -107,6 +108,18 @@ def test_its_card_says_what_is_public_of_weights_and_amounts():
     assert "people" not in card.question.in_words + card.question.utility
 
 
+@pytest.mark.parametrize(
+    ("uppers", "lower", "upper"), [((-50, 20, 100), -200, "-50"), (("0", "0.2", "0.5"), -1, "0")]
+)
+def test_an_end_may_be_negative_or_0(tmp_path, uppers, lower, upper):
+    data = weighted(*[(lower, 1)] * 50)
+    given = READING | {"contribution": 1, "epsilon": 9, "lower": lower, "step": "0.1"}
+    choice = geodp.amounts.choose_clip(data, candidates=uppers, **given)
+    assert choice.upper == upper
+    choice.selected.write(tmp_path / "out")
+    assert all(check.ok for check in verify(tmp_path / "out"))
+
+
 @pytest.mark.parametrize("n", [200, 1000])
 @pytest.mark.parametrize("seed", range(5))
 def test_no_number_of_records_is_refused(n, seed):
@@ -127,8 +140,8 @@ def test_no_number_of_records_is_refused(n, seed):
         ({"candidates": [5, 40]}, "amounts-clip-candidates"),
         ({"candidates": [5, 4], **NO_SCALE}, "amounts-clip-candidates"),
         ({"candidates": [5], **NO_SCALE}, "amounts-clip-candidates"),
-        ({"candidates": [-5, 40], "lower": -9, **NO_SCALE}, "amounts-choice-below-0"),
         ({"contribution": None}, "contribution-unstated"),
+        ({"epsilon": None}, "selection-without-epsilon"),
     ],
 )
 def test_what_makes_no_sense_is_refused(more, code):

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction as F
+from functools import partial
 
 import numpy as np
 import pytest
@@ -407,6 +408,33 @@ OTHERS = {
     "areas": lambda: select.top_cells(TABLE, 2, level=2, **SURE),
     "cells": lambda: select.top_cells(table_on(FORMS["mask"]), 2, **SURE),
 }
+
+
+def test_a_selection_needs_epsilon():
+    for ask in (partial(select.top_cells, k=1), partial(select.quantile, q="1/2", axis="row"),
+                partial(select.level, next_epsilon=1), select.median_centre):  # fmt: skip
+        with refuses(UsageError, "selection-without-epsilon"):
+            ask(TABLE, epsilon=None, contribution=1)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("more", [{"rounds": 3}, {"sensitivity": "1/9"}, {"contribution": 7}])
+def test_a_guarantee_of_another_question_is_caught(tmp_path, name, more):
+    OTHERS[name]().write(tmp_path / "out")
+    promise = json.loads((tmp_path / "out" / "public" / "release.json").read_text())["guarantee"]
+    promise |= more
+    each = F(promise["epsilon"]) / promise["rounds"] / F(promise["sensitivity"])
+    promise["rate"] = str(each / (2 - promise["monotone"]))
+    change(tmp_path / "out", guarantee=promise)
+    bad = {check.name for check in verify(tmp_path / "out") if not check.ok}
+    assert bad == {"guarantee", "checksums", "release id"}
+
+
+@pytest.mark.parametrize(("name", "setting"), [("quantile", "q"), ("level", "next_epsilon")])
+def test_a_question_without_its_setting_is_caught(tmp_path, name, setting):
+    OTHERS[name]().write(tmp_path / "out")
+    change(tmp_path / "out", **{f"question__{setting}": None})
+    assert "guarantee" in {check.name for check in verify(tmp_path / "out") if not check.ok}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from pyproj import CRS
 
 import geodp
 from geodp.errors import OutputError, UsageError
@@ -107,6 +108,63 @@ def edit(public, change):
 def test_an_index_that_says_something_else_is_found(public, change, name, said):
     edit(public, change)
     assert said in failed(public)[name]
+
+
+def replace_netcdf(public, change):
+    """Change the NetCDF, and all digests of it."""
+    path = public / "population.nc"
+    path.write_bytes(change(path.read_bytes()))
+    (public / "SHA256SUMS").write_text(
+        sums_text(read_sums(public) | {"population.nc": sha256(path)})
+    )
+    edit(public, lambda p: p["files"][0].update(sha256=sha256(path)))
+
+
+def test_a_file_that_does_not_show_the_snapshots_is_found(public):
+    replace_netcdf(public, lambda data: data[:-1] + bytes([data[-1] ^ 1]))
+    ((name, said),) = failed(public).items()
+    assert name == "shared files"
+    assert "does not hold what the snapshots do" in said
+    replace_netcdf(public, lambda data: b"CDF" + bytes(9))
+    assert {*failed(public)} == {"shared files"}
+
+
+@pytest.mark.parametrize("name", ["population.nc", "population.png"])
+def test_a_file_that_is_not_there_is_missed(public, name):
+    (public / name).unlink()
+    sums = read_sums(public)
+    del sums[name]
+    (public / "SHA256SUMS").write_text(sums_text(sums))
+    edit(public, lambda p: p.update(files=[one for one in p["files"] if one["name"] != name]))
+    assert "other files" in failed(public)["shared files"]
+
+
+def test_another_definition_of_the_same_crs_is_no_change(tmp_path, monkeypatch):
+    """Versions of PROJ write a CRS in other words."""
+    grid = geodp.Grid.regular((8, 8), crs="EPSG:3035", transform=(100, 0, 0, 0, -100, 800))
+    tables = [geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)] * 2
+    series = publish(tables, times=TIMES[:2])
+    series.write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    before = (public / "population.nc").read_bytes()
+    assert failed(public) == {}
+    own, same = CRS.to_cf, {"crs_wkt": CRS.from_epsg(3035).to_wkt("WKT2_2015")}
+    for number, (other, found) in enumerate(
+        [
+            (same, set()),
+            ({"crs_wkt": CRS.from_epsg(3857).to_wkt()}, {"shared files"}),
+            ({"semi_major_axis": 1.0}, {"shared files"}),
+            (same | {"semi_major_axis": 1.0}, {"shared files"}),
+        ]
+    ):
+        monkeypatch.setattr(CRS, "to_cf", lambda crs, other=other: {**own(crs), **other})
+        series.write(tmp_path / str(number))
+        monkeypatch.undo()
+        written = (tmp_path / str(number) / "public" / "population.nc").read_bytes()
+        replace_netcdf(public, lambda _, data=written: data)
+        assert {*failed(public)} == found
+    replace_netcdf(public, lambda _: before)
+    assert failed(public) == {}
 
 
 def test_an_index_that_cannot_be_read_is_found(public):

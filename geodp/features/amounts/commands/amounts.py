@@ -122,6 +122,13 @@ max_weight_option = option(
     help="With --weight: the largest weight, public and chosen without the data; larger ones count "
     "as this.",
 )
+raked_option = option(
+    "--raked-to",
+    group="Input",
+    metavar="TEXT",
+    help="With --weight: to which totals of the same data the weights were raked. They are "
+    "invariants outside the guarantee, and stand on the card.",
+)
 
 
 @click.group()
@@ -156,13 +163,7 @@ def amounts() -> None:
 )
 @weight_option
 @max_weight_option
-@option(
-    "--raked-to",
-    group="Input",
-    metavar="TEXT",
-    help="With --weight: to which totals of the same data the weights were raked. They are "
-    "invariants outside the guarantee, and stand on the card.",
-)
+@raked_option
 @option(
     "--no-means",
     group="Privacy",
@@ -236,6 +237,7 @@ def publish(**options: Any) -> None:
 @step_option
 @weight_option
 @max_weight_option
+@raked_option
 @contribution_option
 @request_options(*FIELDS, without=("contribution",))
 @output_options
@@ -280,6 +282,7 @@ def choose_clip(**options: Any) -> None:
 @step_option
 @weight_option
 @max_weight_option
+@raked_option
 @contribution_option
 @request_options(*FIELDS, without=("contribution",))
 @output_options
@@ -793,7 +796,7 @@ def _prepare_clip(options: dict[str, Any]) -> Ready:
     counted = {"clip": (options["lower"], uppers[-1]), "classes": ",".join(uppers[:-1])}
     grid = grid_of(options)
     request = read_request(options, grid)
-    reader = _reader({**options, **counted, "raked_to": None}, grid, request)
+    reader = _reader({**options, **counted}, grid, request)
     progress.begin("Reading")
     table = reader.read_amounts(options["inputs"])
     return prepare_choice(table, uppers, q, request), _facts(table)
@@ -804,7 +807,7 @@ def _prepare_edges(options: dict[str, Any]) -> Ready:
     from geodp.features.amounts.edges import divide_clip, prepare_edges
 
     number = options["classes"]
-    uncounted = {**options, "classes": None, "raked_to": None}
+    uncounted = {**options, "classes": None}
     scale, _ = _scale(uncounted)
     coarse, _ = _scale({**uncounted, "step": options["edge_step"] or options["step"]})
     parts = divide_clip(number, scale, coarse)
