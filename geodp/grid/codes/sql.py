@@ -23,6 +23,15 @@ from geodp.kernels.codes import HEMISPHERE, LETTER, LITERAL, PLACE, SQUARE
 RECORDS = "geodp_records"
 """Column of counts of records; the table does not show how many belong to one person."""
 
+BLANKS = (
+    *range(0x09, 0x0E),
+    *range(0x1C, 0x21),
+    *(0x85, 0xA0, 0x1680),
+    *range(0x2000, 0x200B),
+    *(0x2028, 0x2029, 0x202F, 0x205F, 0x3000),
+)
+"""Code points that Arrow's ``utf8_trim_whitespace`` trims, and so geodp where it reads persons."""
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -37,6 +46,10 @@ class Engine:
     ratio : str
         Quotient of two non-negative integers, rounded down.
     random : str
+    blanks : str
+        Text of all ``BLANKS``, in letters that survive being copied and shown.
+    trimmed : str
+        A text without the letters of another at its start and end.
     """
 
     quote: str
@@ -45,6 +58,8 @@ class Engine:
     text: str
     ratio: str
     random: str
+    blanks: str = f"concat({', '.join(f'chr({one})' for one in BLANKS)})"
+    trimmed: str = "trim({}, {})"
 
     def name(self, column: str) -> str:
         """Quote a name."""
@@ -76,8 +91,16 @@ class Engine:
         return f"CAST({number} AS {self.text})"
 
     def trim(self, column: str) -> str:
-        """Return a column as text without surrounding blanks."""
-        return f"trim({self.write(column)})"
+        """Return a column as text without surrounding ``BLANKS``."""
+        # Of one argument, the function trims spaces alone: an id and the same id with a tab would
+        # be two persons, each of whom keeps as many records.
+        return self.trimmed.format(self.write(column), self.blanks)
+
+    def literal(self, text: str) -> str:
+        """Return a text without quotes as an expression."""
+        # Engines differ in what a backslash in a literal means.
+        parts = [f"'{part}'" for part in text.split("\\")]
+        return self.join([word for part in parts for word in ("chr(92)", part)][1:])
 
     def join(self, parts: Sequence[str]) -> str:
         """Concatenate texts; literals must be quoted."""
@@ -86,7 +109,17 @@ class Engine:
 
 ENGINES = {
     "duckdb": Engine('"', "DOUBLE", "BIGINT", "VARCHAR", "({} // {})", "random()"),
-    "spark": Engine("`", "DOUBLE", "BIGINT", "STRING", "({} div {})", "rand()"),
+    # Spark's chr ends at 255.
+    "spark": Engine(
+        "`",
+        "DOUBLE",
+        "BIGINT",
+        "STRING",
+        "({} div {})",
+        "rand()",
+        f"decode(unhex('{''.join(map(chr, BLANKS)).encode().hex().upper()}'), 'UTF-8')",
+        "trim(BOTH {1} FROM {0})",
+    ),
     "bigquery": Engine("`", "FLOAT64", "INT64", "STRING", "DIV({}, {})", "RAND()"),
     "postgres": Engine('"', "DOUBLE PRECISION", "BIGINT", "TEXT", "({} / {})", "random()"),
     # Snowflake rounds quotients to six decimals: only divisions without a remainder are exact.
@@ -118,7 +151,8 @@ class SqlQuery:
     to : pair of str, optional
         Columns of a second place: records are trips from x and y, and pairs of cells are counted.
     person : str, optional
-        Column that identifies persons, surrounding blanks ignored; records without one are dropped.
+        Column that identifies persons, without surrounding ``BLANKS``; records without one are
+        dropped.
     unknown : tuple of str
         Lower-case texts that stand for no person.
     cells, per_cell : int
@@ -187,8 +221,7 @@ class SqlQuery:
             # Records without an identifier belong to many people. Bounded as if they were one
             # person's, one more of them could remove a count from one cell and add one elsewhere:
             # no bound for any of them. The same holds for NaN, one value in every engine.
-            # Engines differ in what a backslash in a literal means.
-            texts = ", ".join(f"'{text}'" for text in self.unknown if "\\" not in text)
+            texts = ", ".join(at.literal(text) for text in self.unknown)
             inside.append(f"lower(who) NOT IN ({texts})")
         names = ",\n    ".join(
             [*units, *(f"{column} AS {name}" for name, column in selected.items())]

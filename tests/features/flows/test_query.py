@@ -120,6 +120,14 @@ def test_trips_without_a_person_are_left_out():
     assert counted(without, query_of(9999)) == counted(table.slice(3), query_of(9999))
 
 
+def test_a_person_whose_id_has_blanks_is_one_person():
+    table = trips_of(size=300, persons=1)
+    ids = ["p0", "p0\t", "\u3000p0", "p0\xa0"] * 75
+    assert number(counted(table.set_column(0, "id", [ids]), query_of(3))) == 3
+    unknown = table.set_column(0, "id", [["\t", "\n", "\\N"] * 100])
+    assert counted(unknown, query_of(3, unknown=("", "\\n"))) == []
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_has_a_query(engine):
     text = query_of(3).write(engine)

@@ -1,5 +1,7 @@
 """The query of ``geodp sql``, run by DuckDB, finds the cells that ``read_points`` does."""
 
+import re
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -7,10 +9,11 @@ import pyarrow.compute
 import pytest
 
 from geodp.cli.commands import sql as command
-from geodp.errors import UsageError
-from geodp.grid.codes.sql import ENGINES, RECORDS, SqlQuery
+from geodp.errors import InputError, UsageError
+from geodp.grid.codes.sql import BLANKS, ENGINES, RECORDS, SqlQuery
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
+from geodp.io.read.rows.persons import UNKNOWN
 from geodp.io.read.table import read_table
 from geodp.release.publish import publish
 from tests.refusals import refuses
@@ -162,6 +165,39 @@ def test_records_without_a_person_are_left_out_and_blanks_make_no_second_person(
     assert count(rows.slice(0, 3), query) == []
     assert sum(n for _, n in count(rows.slice(3, 3), query)) == 1
     assert sum(n for _, n in count(rows, query)) == sum(n for _, n in named) + 1
+
+
+UNICODE = [chr(one) for one in range(1 << 16) if not 0xD800 <= one < 0xE000]
+
+
+def test_blanks_are_those_that_geodp_trims_of_persons():
+    trimmed = pyarrow.compute.utf8_trim_whitespace(pa.array(UNICODE)).to_pylist()
+    assert [ord(one) for one, left in zip(UNICODE, trimmed, strict=True) if not left] == [*BLANKS]
+
+
+@pytest.mark.parametrize("unknown", [("",), ("", *UNKNOWN)])
+def test_ids_that_geodp_takes_for_one_person_are_one_person(unknown):
+    bounds = SYSTEMS["jis:2km"]
+    blanks = [chr(one) for one in BLANKS]
+    who = [one for blank in blanks for one in (f"a{blank}", f"{blank}{blank}a", blank)]
+    x, y = edges(Grid.mesh("jis:2km", bounds=bounds), 500)
+    lost = [one.upper() for one in unknown]
+    rows = pa.table({"x": x[: len(who)], "y": y[: len(who)], "id": who})
+    nobody = pa.table({"x": x[: len(lost)], "y": y[: len(lost)], "id": lost})
+    query = query_of("jis:2km", bounds, person="id", unknown=unknown).write("duckdb")
+    assert sum(n for _, n in count(rows, query)) == 1
+    assert count(nobody, query) == []
+    with refuses(InputError, "person-missing"):
+        read_points(
+            nobody, grid=Grid.mesh("jis:2km", bounds=bounds), x="x", y="y", person="id", cells=1
+        )
+
+
+def test_spark_trims_the_same_blanks():
+    """Its words for them are not DuckDB's."""
+    text = query_of("jis:2km", None, person="id").write("spark")
+    (digits,) = re.findall("trim\\(BOTH decode\\(unhex\\('([0-9A-F]+)'\\), 'UTF-8'\\) FROM ", text)
+    assert [ord(one) for one in bytes.fromhex(digits).decode()] == [*BLANKS]
 
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
