@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from inspect import signature
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.reading.bounding import MOST_TRIPS, require_bounds, trips_of_units
+from geodp.features.flows.reading.bounding import require_bounds, trips_of_units
 from geodp.features.flows.reading.pings import Pings
 from geodp.features.flows.reading.reader import RowReader
 from geodp.features.flows.reading.stays import Stays
@@ -20,6 +21,7 @@ from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
+from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
 from geodp.privacy.assumption import ContributionBound
@@ -126,6 +128,8 @@ def choose_trips(
     ------
     UsageError, InputError, BudgetError
         As for the reader and for :func:`geodp.select.quantile`. Nothing was charged.
+    TypeError
+        A parameter that the reader does not have.
 
     Examples
     --------
@@ -209,7 +213,9 @@ def count_units(reader: RowReader, paths: TableSource, largest: int) -> CountTab
     unit, survey = reader.require_units(), Survey()
     candidates = list_candidates(largest)
     number = np.zeros(candidates.size, np.int64)
-    of_pair = MOST_TRIPS if reader.per_pair is None else reader.per_pair
+    per_pair = largest if reader.per_pair is None else reader.per_pair
+    # Trips beyond the largest number do not count, between two zones neither.
+    _, of_pair = require_bounds(largest, per_pair)
     facts = reader.state_units()
     for names, key in reader.list_units(paths, survey):
         at = np.searchsorted(candidates, np.minimum(trips_of_units(names, key, of_pair), largest))
@@ -230,7 +236,9 @@ def _make_reader(form: Form, grid: Grid, reading: dict[str, Any]) -> RowReader:
     if "trips" in reading:
         raise UsageError(CHOSEN)
     kind = FORMS[form]
-    known = {one.name for one in fields(kind)}
+    known = {one.name for one in fields(kind)} - {"options"}
     given = {name: value for name, value in reading.items() if name in known and value is not None}
     options = {name: value for name, value in reading.items() if name not in known}
+    for name in options.keys() - signature(open_tables).parameters:
+        raise TypeError(f"choose_trips() got an unexpected keyword argument '{name}'")
     return kind(grid=grid, options=options, **given)

@@ -208,6 +208,10 @@ def test_its_card_says_what_is_counted_and_read():
         ({"share": 1}, "flows-choice-share"),
         ({"largest": 0}, "flows-bound-form"),
         ({"largest": 10**5}, "flows-trips-too-many"),
+        ({"per_pair": 0}, "flows-bound-form"),
+        ({"per_pair": -1}, "flows-bound-form"),
+        ({"per_pair": 2.5}, "flows-bound-form"),
+        ({"per_pair": "2"}, "flows-bound-form"),
         ({"trips": 3}, "flows-choice-trips"),
         ({"form": "rows"}, "flows-choice-form"),
         ({"person": None}, "flows-choice-without-persons"),
@@ -230,5 +234,13 @@ def test_a_row_without_a_person_is_refused_and_nothing_is_charged(tmp_path):
 
 
 def test_a_wrong_keyword_is_told():
-    with pytest.raises(TypeError, match="untis"):
-        choose(rows_with([1, 2]), untis="person")
+    for name in ("untis", "options"):
+        with pytest.raises(TypeError, match=rf"choose_trips\(\) .* '{name}'"):
+            choose(rows_with([1, 2]), **{name: "person"})
+
+
+def test_trips_of_a_pair_count_up_to_their_bound():
+    rows = rows_of((((0, 1),) * 9, ((0, 1),) * 2 + ((1, 0),) * 2))
+    for per_pair, places in ((None, [3, 8]), (1, [0, 1]), (3, [2, 3]), (50, [3, 8])):
+        table = count_units(Trips(grid=GRID, **WHERE, per_pair=per_pair), rows, 20)
+        assert table.key.tolist() == places
