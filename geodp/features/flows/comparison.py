@@ -18,6 +18,7 @@ from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.card import FlowsGuarantee
 from geodp.features.flows.estimates import FlowEstimator, find_zones
+from geodp.features.flows.prior import FlowsPrior
 from geodp.table.released import ReleasedTable
 
 Group: TypeAlias = Sequence[tuple[Any, Any]]
@@ -138,6 +139,24 @@ def require_comparable(
             "counted: flows would differ by that alone.",
             code="flows-compare-bounds",
         )
+
+
+def require_no_prior(estimators: tuple[FlowEstimator, FlowEstimator]) -> None:
+    """Raise UsageError where flows of one of two releases were estimated with the other's.
+
+    A prior with a weight of 0 was not used.
+    """
+    for one, other in (estimators, estimators[::-1]):
+        known = one.prior
+        if known is None or known.weight == 0:
+            continue
+        flows = FlowsPrior.of_pairs(other.plan.zones, other.flows, known.flows.source)
+        if flows.sha256 == known.flows.sha256:
+            raise UsageError(
+                "One of the two releases is the prior of the other, which would understate what "
+                "has changed: compare it with a release that was made without this prior.",
+                code="flows-compare-prior",
+            )
 
 
 def _ends(one: Estimate) -> tuple[float, float, float]:

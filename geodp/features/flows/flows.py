@@ -33,6 +33,7 @@ from geodp.features.flows.comparison import (
     compare_between,
     compare_within,
     require_comparable,
+    require_no_prior,
 )
 from geodp.features.flows.design import Design, LabelDesign
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
@@ -316,7 +317,8 @@ class Flows:
         ------
         UsageError
             Flows of this release that have common ones; or the same release twice, or one in which
-            another unit is protected or other numbers of trips are counted.
+            another unit is protected or other numbers of trips are counted, or of which one is the
+            prior of the other.
 
         Examples
         --------
@@ -348,7 +350,9 @@ class Flows:
             (self.index.guarantee, release.index.guarantee),
             (self.flows.table, release.flows.table),
         )
-        return compare_between((self._estimator(), release._estimator()), sides, how)
+        estimators = self._estimator(), release._estimator()
+        require_no_prior(estimators)
+        return compare_between(estimators, sides, how)
 
     def estimate_groups(
         self,

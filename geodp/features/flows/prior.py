@@ -16,6 +16,7 @@ from geodp.features.flows.kernels import balancing
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.privacy.key import digest
 from geodp.reprs import one_line
+from geodp.table.counts import Cells
 from geodp.typing import FloatArray, IntArray
 
 MEANING = (
@@ -65,6 +66,16 @@ class FlowsPrior:
         """Make a prior from flows in any order, of which no pair of zones occurs twice."""
         order = np.lexsort(ends[::-1])
         return cls(zones.number, ends[0][order], ends[1][order], count[order], source)
+
+    @classmethod
+    def of_pairs(cls, zones: Zones, cells: Cells, source: str) -> Self:
+        """Make a prior from a table of pairs of the zones, whose labels are added up."""
+        index = cells.grid.decode(cells.key)
+        origin, destination = (zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2))
+        pair, at = np.unique(origin * zones.number + destination, return_inverse=True)
+        count = np.zeros(pair.size, np.int64)
+        np.add.at(count, at, cells.count)
+        return cls(zones.number, *np.divmod(pair, zones.number), count, source)
 
     @cached_property
     def sha256(self) -> str:

@@ -1,5 +1,7 @@
 """Differences of flows: by definition, by simulation, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,20 @@ def test_releases_that_are_not_alike_are_refused(release):
             release.compare(of(NEAR), of(other))
     with refuses(UsageError, "flows-simulations-few"):
         release.compare(of(NEAR), of(FAR), simulations=2)
+
+
+@pytest.mark.parametrize("table", [trips_on(seed=4), labelled(grid=GRID)])
+def test_a_release_is_not_compared_with_its_own_prior(table):
+    before, other = publish(table), publish(table)
+    now = publish(table, prior=before, prior_source="an earlier release")
+    assert now.index.prior.weight > 0
+    for one, release in ((before, now), (now, before)):
+        with refuses(UsageError, "flows-compare-prior"):
+            one.compare(of(NEAR), release=release, simulations=20)
+    assert now.compare(of(NEAR), release=other, simulations=20).low < np.inf
+    # Of a prior that was not used nothing is in the release.
+    unused = replace(now, index=replace(now.index, prior=replace(now.index.prior, weight=0.0)))
+    unused.compare(of(NEAR), release=before, simulations=20)
 
 
 def test_the_same_trips_with_other_noise_do_not_differ():
