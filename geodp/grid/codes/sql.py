@@ -23,6 +23,9 @@ from geodp.kernels.codes import HEMISPHERE, LETTER, LITERAL, PLACE, SQUARE
 RECORDS = "geodp_records"
 """Column of counts of records; the table does not show how many belong to one person."""
 
+LARGEST = 2.0**53
+"""Indices of cells are below; larger numbers are not converted to integers."""
+
 BLANKS = (
     *range(0x09, 0x0E),
     *range(0x1C, 0x21),
@@ -81,6 +84,14 @@ class Engine:
     def floor(self, number: str) -> str:
         """Return a float rounded down, as an integer."""
         return f"CAST(floor({number}) AS {self.integer})"
+
+    def index(self, number: str) -> str:
+        """Return a float rounded down, as an integer; NULL for one that is no finite number.
+
+        NaN is greater than any number, or no comparison with it is true.
+        """
+        largest = self.float(LARGEST)
+        return f"CASE WHEN abs({number}) < {largest} THEN {self.floor(number)} END"
 
     def float(self, number: float) -> str:
         """Return a float, which some engines would take for a decimal."""
@@ -147,7 +158,8 @@ class SqlQuery:
     table : str
         SQL for the table of records; it is used verbatim.
     x, y : str
-        Columns of coordinates, numbers in the CRS of the system.
+        Columns of coordinates, numbers in the CRS of the system; records with NULL, NaN or an
+        infinite one are left out. They may be text that is a number in every row.
     to : pair of str, optional
         Columns of a second place: records are trips from x and y, and pairs of cells are counted.
     person : str, optional
@@ -306,7 +318,7 @@ def _units(system: CodeSystem, at: Engine, x: str, y: str) -> tuple[str, str, in
         side = 1
     else:
         raise UsageError(f"There is no SQL for {system.name}.", code="sql-unsupported")
-    return at.floor(f"{south} + {snap}"), at.floor(f"{west} + {snap}"), side
+    return at.index(f"{south} + {snap}"), at.index(f"{west} + {snap}"), side
 
 
 def _divided(at: Engine, number: str, start: Fraction, unit: Fraction) -> str:

@@ -167,6 +167,19 @@ def test_records_without_a_person_are_left_out_and_blanks_make_no_second_person(
     assert sum(n for _, n in count(rows, query)) == sum(n for _, n in named) + 1
 
 
+@pytest.mark.parametrize("wrong", [None, float("nan"), float("inf"), -float("inf"), 1e300])
+@pytest.mark.parametrize("spec", ["jis:2km", "inspire:1km", "quadkey:17", "geohash:6"])
+def test_records_whose_coordinates_are_no_finite_numbers_are_left_out(spec, wrong):
+    bounds = SYSTEMS[spec]
+    x, y = (one.tolist() for one in edges(Grid.mesh(spec, bounds=bounds), 90))
+    whole = pa.table({"x": x, "y": y})
+    part = pa.table({"x": [wrong] * 30 + x[30:], "y": y[:30] + [wrong] * 30 + y[60:]})
+    query = query_of(spec, bounds).write("duckdb")
+    found = count(part, query)
+    assert found == count(whole.slice(60), query)
+    assert found
+
+
 UNICODE = [chr(one) for one in range(1 << 16) if not 0xD800 <= one < 0xE000]
 
 
