@@ -30,6 +30,13 @@ OVERLAP = Rule(
 )
 
 
+LABELS = Rule(
+    "flows-compare-labels",
+    "labels= has those of the first flow and those of the second, each by attribute, or None: "
+    "({'hour': 8}, {'hour': 18}).",
+)
+
+
 @dataclass(frozen=True)
 class Simulation:
     """How a difference is simulated.
@@ -57,6 +64,20 @@ class Side(NamedTuple):
 
     group: Group
     labels: Mapping[str, Any]
+
+
+def pair_sides(
+    pairs: tuple[tuple[Any, Any], tuple[Any, Any]],
+    labels: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
+) -> tuple[Side, Side]:
+    """Make the sides of a comparison of one flow with another; UsageError for other labels."""
+    if (
+        not isinstance(labels, Sequence)
+        or len(labels) != 2
+        or not all(one is None or isinstance(one, Mapping) for one in labels)
+    ):
+        raise UsageError(LABELS)
+    return Side([pairs[0]], labels[0] or {}), Side([pairs[1]], labels[1] or {})
 
 
 def compare_within(estimator: FlowEstimator, one: Side, other: Side, how: Simulation) -> Compared:

@@ -32,6 +32,7 @@ from geodp.features.flows.comparison import (
     Simulation,
     compare_between,
     compare_within,
+    pair_sides,
     require_comparable,
     require_no_prior,
 )
@@ -316,9 +317,9 @@ class Flows:
         Raises
         ------
         UsageError
-            Flows of this release that have common ones; or the same release twice, or one in which
-            another unit is protected or other numbers of trips are counted, or of which one is the
-            prior of the other.
+            Labels that are no pair; flows of this release that have common ones; or the same
+            release twice, one in which another unit is protected or other numbers of trips are
+            counted, or two of which one is the prior of the other.
 
         Examples
         --------
@@ -332,8 +333,7 @@ class Flows:
         True
         """
         how = Simulation(simulations, seed)
-        pairs = one, one if other is None else other
-        first, second = (Side([each], some or {}) for each, some in zip(pairs, labels, strict=True))
+        first, second = pair_sides((one, one if other is None else other), labels)
         if release is None:
             return self.compare_sides(first, second, how).difference
         return self.compare_all(release, [(first, second)], how)[0].difference

@@ -79,6 +79,13 @@ def test_labels_of_one_flow_are_compared():
         release.compare(of(NEAR), labels=({"hour": "6"}, {"day": "rest"}), simulations=20)
 
 
+@pytest.mark.parametrize("labels", [({},), ({}, {}, {}), {"hour": 8}, {"a": 1, "b": 2}, "ab", None])
+def test_labels_that_are_no_pair_are_refused(release, later, labels):
+    for other in (None, later):
+        with refuses(UsageError, "flows-compare-labels"):
+            release.compare(of(NEAR), of(FAR), labels, release=other)
+
+
 def test_errors_that_are_opposite_widen_the_interval():
     draw = np.random.default_rng(1).standard_normal(40)
     assert find_opposite(draw, -draw) == pytest.approx(1)
