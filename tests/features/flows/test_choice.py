@@ -103,6 +103,19 @@ def log_chances(made, q):
     return score - np.log(np.exp(score).sum())
 
 
+def test_chances_are_those_that_the_documentation_states():
+    rows = rows_with(np.random.default_rng(0).geometric(0.2, 3000))
+    table, q = count_units(Trips(grid=GRID, **WHERE), rows, 100), Fraction(9, 10)
+    number, chances = list_candidates(100), {}
+    for epsilon in ("0.05", "0.01"):
+        terms = Terms.of(epsilon=epsilon, neighbours=ADD_REMOVE, unit="person")
+        chances[epsilon] = np.exp(log_chances(prepare_choice(table, q, Request(terms=terms)), q))
+    few, many = np.isin(number, (9, 10, 12, 15)), (number >= 8) & (number <= 25)
+    assert chances["0.05"][few].sum() == pytest.approx(0.99, abs=0.005)
+    assert chances["0.01"][many].sum() == pytest.approx(0.74, abs=0.005)
+    assert chances["0.01"][number >= 30].sum() == pytest.approx(0.22, abs=0.005)
+
+
 def worst_loss(q, neighbours, most):
     """The largest loss between neighbours, of whom one person has up to so many trips."""
     worst = 0.0
