@@ -130,6 +130,12 @@ def list_labels(attributes: Sequence[Attribute]) -> list[ChosenLabel]:
     return listed
 
 
+def list_left_out(attributes: Sequence[Attribute]) -> list[str]:
+    """List the names of the attributes that have too many labels for a page."""
+    listed = {one.attribute for one in list_labels(attributes)}
+    return [one.name for one in attributes if one.name not in listed]
+
+
 def sum_by_label(
     release: Flows, regions: Sequence[Region], sets: Sequence[Mapping[str, str]]
 ) -> IntArray:

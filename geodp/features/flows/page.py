@@ -13,9 +13,11 @@ from geodp.errors import UsageError
 from geodp.features.explain.page import Writer
 from geodp.features.flows.by_label import (
     EVERYWHERE,
+    MOST_LABELS,
     LabelChoice,
     choose,
     ends_of,
+    list_left_out,
     style_labels,
     sum_by_label,
     write_labels,
@@ -166,13 +168,16 @@ def write_page(
             ("largest", _largest_section(found, flows, ground, page, limit)),
             ("places", _places_section(found, flows, ground, page, limit)),
         ]
+        left_out = list_left_out(release.flows.table.grid.attributes)
+        names = left_out if by_label is None else by_label.attributes
+        page["heading_labels"] = page["heading_labels"].format(names=", ".join(names))
+        content = _left_out(left_out, page)
         if by_label is not None:
-            page["heading_labels"] = page["heading_labels"].format(
-                names=", ".join(by_label.attributes)
-            )
-            content = _labels_section(release, found, by_label, labelled, ground, page, limit)
-            sections.append(("labels", content))
+            section = _labels_section(release, found, by_label, labelled, ground, page, limit)
+            content = [section, *content]
             style += style_labels(by_label)
+        if content:
+            sections.append(("labels", join(content)))
     else:
         large = release.origins.grid.size > MAX_CELLS
         sections.append(("places", element("p", page["places_none" if large else "places_empty"])))
@@ -448,6 +453,14 @@ def _labels_section(
             ),
         ]
     )
+
+
+def _left_out(names: Sequence[str], page: Page) -> list[Html]:
+    """Write why there is no choice of the labels of some attributes; nothing without them."""
+    if not names:
+        return []
+    said = page["labels_many"].format(names=", ".join(names), most=f"{MOST_LABELS:,}")
+    return [element("p", said, class_="small")]
 
 
 def _summarise(found: Places, place: int, page: Page, limit: int | None) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 import geodp
 from geodp.features.flows import by_label
+from geodp.features.flows import page as page_module
 from geodp.features.flows.by_label import list_labels, sum_by_label
 from geodp.features.flows.page import write_page
 from geodp.grid.region import Region
@@ -111,6 +112,19 @@ def test_the_page_is_bounded(release, monkeypatch):
     assert {one.attribute for one in list_labels(attributes)} == {"day"}
     monkeypatch.setattr(by_label, "MOST_LABELS", 1)
     assert 'type="radio"' not in write_page(release, simulations=20)
+
+
+@pytest.mark.parametrize(
+    ("most", "heading", "names"),
+    [(48, "hour, day", None), (3, "day", "hour"), (1, "hour, day", "hour, day")],
+)
+def test_the_page_says_which_labels_it_leaves_out(release, monkeypatch, most, heading, names):
+    for module in (by_label, page_module):
+        monkeypatch.setattr(module, "MOST_LABELS", most)
+    page = write_page(release, simulations=20)
+    assert f"Flows of a place by {heading}</h2>" in page
+    said = re.findall(r"does not show flows by ([\w, ]+): it has at most (\d+) labels", page)
+    assert said == ([] if names is None else [(names, str(most))])
 
 
 def test_few_are_shown_as_the_office_shows_them():
