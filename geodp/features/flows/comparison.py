@@ -19,6 +19,7 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.card import FlowsGuarantee
 from geodp.features.flows.estimates import FlowEstimator, find_zones
 from geodp.features.flows.prior import FlowsPrior
+from geodp.features.flows.zones import zones_of
 from geodp.table.released import ReleasedTable
 
 Group: TypeAlias = Sequence[tuple[Any, Any]]
@@ -143,7 +144,7 @@ def require_comparable(
     ``promises``: their guarantees; ``flows``: their tables of pairs.
     """
     (one, other), (first, second) = promises, flows
-    if first.grid.places != second.grid.places or first.grid.order != second.grid.order:
+    if zones_of(first.grid) != zones_of(second.grid):
         raise UsageError("The two releases have different grids.", code="compare-grids")
     if first is second or (
         first.key.size > 0

@@ -137,7 +137,6 @@ def test_an_interrupted_choice_is_completed_without_another_charge(office, comma
     ("command", "more", "said"),
     [
         ("choose-clip", ("--candidates", "100,200"), "or the lowest and the highest"),
-        ("choose-edges", ("--clip", "-100", "1000"), "begin at 0 or above"),
         ("choose-clip", ("--share", "0"), "above 0 and below 1"),
         ("choose-clip", ("--duplicates", "sum"), "--duplicates"),
         ("choose-edges", ("--edge-step", "1/2"), "must be a multiple of the step"),
