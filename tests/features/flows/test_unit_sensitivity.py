@@ -20,6 +20,7 @@ from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from tests.features.flows.test_sensitivity import AMOUNTS, LEVELS, Claim, loss
 from tests.features.flows.units import make_units
+from tests.grid.cells.libraries import need_h3
 from tests.laws.audit import audited, caught
 
 ADD, REPLACE = NEIGHBOURS
@@ -102,7 +103,7 @@ def test_a_trip_more_than_is_stated_is_found():
 
 def test_trips_of_another_zone_cost_the_same():
     """A trip from or to a place outside changes one count of the zone of all others."""
-    pytest.importorskip("h3")
+    need_h3()
     grid = grid_of_cells("h3:6", (139, 35, 139.2, 35.15), other="elsewhere")
     plan = plan_of(grid, 1, epsilon=1)
     rows = {"id": ["a"], "oy": [10.0], "ox": [20.0], "dy": [35.1], "dx": [139.1]}

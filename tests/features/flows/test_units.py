@@ -40,6 +40,7 @@ from tests.features.flows.commands.test_flows import done
 from tests.features.flows.test_publish import ends_of
 from tests.features.flows.test_screenlines import write
 from tests.features.flows.units import STEP, make_units, unit_table, unit_trips
+from tests.grid.cells.libraries import NEEDS, need_h3
 from tests.refusals import refuses
 
 UNITS, CODES = make_units()
@@ -457,7 +458,7 @@ class TestCells:
 
     @pytest.fixture(autouse=True)
     def _library(self):
-        pytest.importorskip("h3")
+        need_h3()
 
     def test_flows_between_cells(self, tmp_path):
         grid = grid_of_cells("h3:7", self.BOUNDS)
@@ -553,7 +554,7 @@ class TestCells:
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):
-        pytest.importorskip({"h3:7": "h3", "s2:12": "s2geometry"}[spec])
+        NEEDS[spec[:2]]()
         # Across the equator, where centres have latitudes near 0.
         grid = grid_of_cells(spec, (44.8, -0.2, 45.2, 0.2))
         column, draw = Zones.of(grid).column, np.random.default_rng(0)
@@ -572,7 +573,7 @@ class TestCells:
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_blocks_of_cells_lie_together(self, spec):
-        pytest.importorskip({"h3:7": "h3", "s2:12": "s2geometry"}[spec])
+        NEEDS[spec[:2]]()
         zones = Zones.of(grid_of_cells(spec, (139, 35, 139.6, 35.5)))
         first, point = zones.places.starts(4), zones.places.point
         across = [np.ptp(point[a:b], axis=0).max() for a, b in pairwise(first)]

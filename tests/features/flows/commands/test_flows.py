@@ -14,6 +14,7 @@ from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 from tests.features.flows.test_publish import MESH, publish, trips_on
 from tests.features.flows.units import make_units, unit_trips
+from tests.grid.cells.libraries import need_h3
 
 GRID = ("--grid", "regular:8x8")
 PLACES = ("--from", "oy,ox", "--to", "dy,dx")
@@ -436,7 +437,7 @@ def test_units_are_planned(units):
 
 
 def test_places_outside_are_counted_in_a_zone_of_cells(units, tmp_path):
-    pytest.importorskip("h3")
+    need_h3()
     bounds = ("--grid", "h3:6", "--bounds", "139", "35", "139.1", "35.1", "--other", "elsewhere")
     persons = ("--person", "id", "--trips", "4", "--epsilon", "9", "--output", tmp_path / "out")
     done("flows", "publish", tmp_path / "rows.csv", *bounds, *PLACES, *persons)

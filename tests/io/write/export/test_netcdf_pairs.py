@@ -11,7 +11,7 @@ from geodp.io.write.export.netcdf import NetCDF
 from geodp.release.opening import open_view
 from tests.features.flows.test_publish import MESH, publish, trips_on
 
-xarray = pytest.importorskip("xarray")
+xarray = pytest.importorskip("xarray", reason="the format's own library is not installed")
 
 
 def read(view, path):
