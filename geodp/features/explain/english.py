@@ -209,8 +209,8 @@ SENTENCES: Mapping[str, str] = {
     "asked_quantile": "The question was where along {axis} a part of {q} of all people ends.",
     "asked_median-centre": "The question was in which row and in which column as many people live "
     "on either side.",
-    "asked_parts": "The question was where along {axis} each group of records after the first "
-    "begins, if {parts:n} groups hold about the same number.",
+    "asked_parts": "The question was where along {axis} records change from one group to "
+    "another, if {parts:n} groups hold about the same number.",
     "selection_named": "There were {candidates:n} to choose from; named: {chosen:n}. No count is "
     "published.",
     "selection_lot": "The choice was drawn by lot; what is better is more likely to be drawn.",

@@ -77,7 +77,7 @@ class EqualParts(Question):
         if not isinstance(self.parts, int) or not 2 <= self.parts <= size:
             raise UsageError(
                 "The number of parts must be 2 or more, and no more than there are positions.",
-                code="parts-too-many",
+                code="equal-parts-too-many",
             )
         return size - 1
 

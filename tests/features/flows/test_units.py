@@ -251,7 +251,7 @@ def test_points_of_another_crs_and_beyond_all_units():
         geodp.flows.read_trips(pa.table(rows), grid=UNITS, **PLACES)
     assert refused.value.row == 1
     rows["o"] = ["999", *rows["o"][1:]]
-    with refuses(InputError, "flows-unit-unknown"):
+    with refuses(InputError, "flows-code-unknown"):
         geodp.flows.read_trips(pa.table(rows), grid=UNITS, **BY_CODE)
     left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
     assert left.count.sum() == 43

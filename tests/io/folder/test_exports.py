@@ -175,7 +175,6 @@ def test_a_period_has_two_ends(tmp_path):
 @pytest.mark.parametrize(
     ("name", "form", "reason"),
     [
-        ("pairs", "netcdf", "export-unfit"),
         ("attribute", "csv:estat", "export-unfit: attributes"),
         ("metres", "csv:estat", "export-unfit: JIS meshes"),
     ],

@@ -34,7 +34,7 @@ OUTSIDE_CELLS = Rule(
 )
 
 UNKNOWN_UNIT = Rule(
-    "flows-unit-unknown",
+    "flows-code-unknown",
     "the code is not in the table of units; check leading zeros, a prefix such as 1400000US and "
     "the table's year, give a table that lists every unit, or leave out trips from and to such "
     "places (--outside drop, outside='drop').",
