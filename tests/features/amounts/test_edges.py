@@ -100,7 +100,7 @@ def test_they_are_charged_by_themselves_and_can_be_verified_and_explained(tmp_pa
     assert {one["label"] for one in opened.chosen} == {*choice.edges}
     page = geodp.explain.explain(opened).to_text()
     # As on the card: an edge belongs to the class above it.
-    assert "each group of records after the first begins, if 8 groups" in page
+    assert "records change from one group to another, if 8 groups" in page
     assert choice.selected.card().question.in_words.endswith("begin?")
     assert "records more than the best" in page
 
