@@ -32,6 +32,13 @@ NEIGHBOURS = ("add-remove-one", "replace-one")
 
 RECORDS = ("all", "fresh-sample", "same-sample")
 
+prior_source_option = option(
+    "--prior-source",
+    group="Input",
+    help="Where the prior was published, which the card quotes. By naming it you assert that the "
+    "prior is public. A release that was charged to a ledger needs none.",
+)
+
 FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
     "epsilon": (
         option(
@@ -198,12 +205,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "the same; estimates use it as far as the noisy counts show that it can be "
             "trusted.",
         ),
-        option(
-            "--prior-source",
-            group="Input",
-            help="Where the prior was published, which the card quotes. By naming it you assert "
-            "that the prior is public. A release that was charged to a ledger needs none.",
-        ),
+        prior_source_option,
         option(
             "--prior-value",
             group="Input",

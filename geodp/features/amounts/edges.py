@@ -179,8 +179,8 @@ def divide_clip(classes: int, scale: Scale, coarse: Scale) -> Grid:
     Raises
     ------
     UsageError
-        A clip from below 0, no whole number of steps of amounts in one of edges, and too many parts
-        or classes.
+        No whole number of steps of amounts in one of edges, too many parts or classes, or as many
+        classes as steps.
     """
     if (coarse.step / scale.step).denominator != 1:
         raise UsageError(

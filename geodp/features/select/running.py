@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import click
 
 from geodp.cli.draw_storage import Packed, store_before_charge
-from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import sha256
-from geodp.cli.options import output_folder
 from geodp.cli.request_options import open_ledger
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
@@ -51,33 +49,6 @@ class Shown(NamedTuple):
 
     lines: list[str]
     fields: Mapping[str, Any]
-
-
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    output_folder,
-    option(
-        "--overwrite",
-        group="Output",
-        everyday=True,
-        is_flag=True,
-        help="Replace an earlier release.",
-    ),
-    option(
-        "--resume",
-        group="Run",
-        is_flag=True,
-        help="Complete an interrupted run of the same command from what it was charged for; "
-        "nothing is read, drawn or charged.",
-    ),
-    option(
-        "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-    ),
-)
-
-
-def output_options(command: Command) -> Command:
-    """Add the options of a selection's output to a command."""
-    return add_options(command, _OPTIONS)
 
 
 def run_selection(

@@ -32,7 +32,7 @@ from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
+from geodp.features.select.running import FIELDS, Shown, run_selection
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def publish(**options: Any) -> None:
 @raked_option
 @contribution_option
 @request_options(*FIELDS, without=("contribution",))
-@output_options
+@folder_options
 def choose_clip(**options: Any) -> None:
     """Choose the upper end of the clip by the records in INPUTS, with a charge of its own.
 
@@ -285,7 +285,7 @@ def choose_clip(**options: Any) -> None:
 @raked_option
 @contribution_option
 @request_options(*FIELDS, without=("contribution",))
-@output_options
+@folder_options
 def choose_edges(**options: Any) -> None:
     """Choose the edges of classes by the records in INPUTS, with a charge of its own.
 

@@ -28,9 +28,9 @@ from geodp.cli.inputs import (
 from geodp.cli.options import (
     GridCommand,
     StrictCommand,
+    folder_options,
     grid_options,
     inputs,
-    output_folder,
 )
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import (
@@ -41,11 +41,11 @@ from geodp.cli.pages import (
     write_html,
 )
 from geodp.cli.regions import POLYGON_NAME, polygons_option, require_named
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import prior_source_option, read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
+from geodp.features.select.running import FIELDS, Shown, run_selection
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -118,12 +118,7 @@ _PRIOR = (
         "measurements stay the same; estimates use it as far as the noisy pairs show that it "
         "can be trusted. The release contains it.",
     ),
-    option(
-        "--prior-source",
-        group="Input",
-        help="Where the prior was published, which the card quotes. By naming it you assert "
-        "that the prior is public. A release that was charged to a ledger needs none.",
-    ),
+    prior_source_option,
     option(
         "--prior-value",
         group="Input",
@@ -416,20 +411,7 @@ def flows() -> None:
     "--person names persons.",
 )
 @request_options(without=ELSEWHERE)
-@output_folder
-@option(
-    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
-)
-@option(
-    "--resume",
-    group="Run",
-    is_flag=True,
-    help="Complete an interrupted run of the same command from what it was charged for; nothing "
-    "is read, drawn or charged.",
-)
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@folder_options
 def publish(**options: Any) -> None:
     """Release the trips of INPUTS between zones, and from and to every zone, under one budget.
 
@@ -454,7 +436,7 @@ def publish(**options: Any) -> None:
 @grid_options
 @partial(add_options, options=_CHOOSING)
 @request_options(*FIELDS, without=("contribution", "unit"))
-@output_options
+@folder_options
 def choose_trips(**options: Any) -> None:
     """Choose the most trips of a person by the trips in INPUTS, with a charge of its own.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -269,20 +269,24 @@ def read_prior(path: Path, zones: Zones, source: str) -> FlowsPrior:
     count = np.asarray(rows[TRIPS].to_numpy(), np.int64)
     if not count.size or count.min() < 1:
         raise ValueError("The file lists other pairs.")
-    ends = [_find_zones([rows[f"{end}_{name}"] for name in names], zones) for end in ENDS]
+    ends = [_find_zones(rows, end, names, zones) for end in ENDS]
     if not (np.diff(ends[0] * zones.number + ends[1]) > 0).all():
         raise ValueError("The file lists pairs in another order.")
     return FlowsPrior(zones.number, ends[0], ends[1], count, source)
 
 
-def _find_zones(columns: Sequence[Any], zones: Zones) -> IntArray:
-    """Return the numbers of zones by the columns that name them; ValueError for another zone."""
+def _find_zones(rows: pa.Table, end: str, names: Mapping[str, pa.Array], zones: Zones) -> IntArray:
+    """Return the numbers of the zones at an end; ValueError for another zone.
+
+    ``names``: from :func:`name_zones`.
+    """
+    columns = [rows[f"{end}_{name}"] for name in names]
     if zones.grid.names.on_map:
         index = np.stack([np.asarray(one.to_numpy(), np.int64) for one in columns])
         if not ((index >= 0) & (index < np.array(zones.grid.shape)[:, None])).all():
             raise ValueError("The file lists other pairs.")
         return zones.find(zones.grid.encode(index))
-    (codes,) = name_zones(zones).values()
+    (codes,) = names.values()
     found = pa.compute.index_in(columns[0].combine_chunks(), value_set=codes)
     if found.null_count:
         raise ValueError("The file lists other pairs.")

@@ -10,11 +10,11 @@ import click
 from geodp import progress
 from geodp.cli.help import add_options, option
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import grid_options, inputs
+from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.translation import translate_message
-from geodp.features.select.running import FIELDS, Shown, output_options, run_selection
+from geodp.features.select.running import FIELDS, Shown, run_selection
 
 if TYPE_CHECKING:
     from geodp.features.select.question import Question
@@ -37,7 +37,7 @@ _mechanism_option = option(
 
 def _with_shared_options(command: Command) -> Command:
     """Add the options for inputs, grid, budget and output to a command."""
-    command = add_options(output_options(command), [_mechanism_option])
+    command = add_options(folder_options(command), [_mechanism_option])
     return inputs(grid_options(request_options(*FIELDS)(command)))
 
 
