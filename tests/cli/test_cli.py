@@ -49,6 +49,22 @@ def test_help_is_quick_because_it_imports_nothing_heavy():
     assert "publish" in done.stdout
 
 
+def test_publish_and_verify_do_not_import_pandas(tmp_path):
+    """Arrow's conversions import it where it is installed, for a tenth of a second."""
+    code = (
+        "import json, sys; sys.argv = ['geodp', *json.loads(sys.argv[1])]\n"
+        "from geodp.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "assert 'pandas' not in sys.modules\n"
+    )
+    out = str(tmp_path / "out")
+    for arguments in (["publish", *SMALL, "--output", out], ["verify", out]):
+        call = [sys.executable, "-c", code, json.dumps(arguments)]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
 def test_the_same_key_replays_and_another_does_not(tmp_path, key_files):
     one, two = key_files
     for name, key in (("a", one), ("b", one), ("c", two)):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
+from geodp.io.numbers import numbers_of
 from geodp.io.opening import open_parquet, texts_of
 from geodp.io.verify.card import require
 from geodp.io.write import tables
@@ -83,9 +84,14 @@ class Chunk:
         return self._group.column(name).slice(self._first, self.size)
 
     def numbers(self, name: str) -> NDArray[Any]:
-        """Return a column of numbers; ArrowException where a number is missing."""
-        values: NDArray[Any] = self.column(name).to_numpy()
-        return values
+        """Return a column of numbers; VerificationError where one is missing."""
+        column = self.column(name)
+        is_numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        require(
+            is_numeric and not column.null_count,
+            Rule("numbers-missing", f"The column {name} lacks numbers."),
+        )
+        return numbers_of(column)
 
     @cached_property
     def count(self) -> CountArray:
@@ -173,7 +179,7 @@ def counts_of(column: Any, card: Card) -> CountArray:
         Rule("counts-type-differs", f"The counts have the type {column.type}, not {kind}."),
     )
     require(column.null_count == 0, Rule("counts-missing", "Some counts are missing."))
-    count: CountArray = column.to_numpy()
+    count: CountArray = numbers_of(column)
     require(
         bool(np.isfinite(count).all()), Rule("counts-not-finite", "Some counts are not finite.")
     )
@@ -201,11 +207,11 @@ def _axes(rows: Any, grid: Grid) -> Iterable[IntArray]:
     for number, _ in enumerate(grid.places):
         yield from grid.names.parse(number, _codes_of(rows.column(number)))
     for axis in grid.plain_axes:
-        yield rows[grid.axis_names[axis]].to_numpy()
+        yield numbers_of(rows[grid.axis_names[axis]])
     for attribute in grid.attributes:
         at = pa.compute.index_in(rows[attribute.name], pa.array(attribute.labels))
         require(at.null_count == 0, Rule("labels-unknown", f"Unknown labels of {attribute.name}."))
-        yield at.to_numpy().astype(np.int64)
+        yield numbers_of(at).astype(np.int64)
 
 
 def _codes_of(column: Any) -> NDArray[Any]:

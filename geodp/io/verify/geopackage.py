@@ -9,6 +9,7 @@ import pyarrow as pa
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
+from geodp.io.numbers import numbers_of
 from geodp.io.opening import open_base
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import Chunk, columns_of, parquet_schema
@@ -107,4 +108,4 @@ def _list_values(column: Any) -> list[Any]:
     """List the values of an Arrow array as SQLite gives them, None where one is missing."""
     if pa.types.is_string(column.type) or column.null_count:
         return list(column.to_pylist())
-    return list(column.to_numpy().tolist())
+    return list(numbers_of(column).tolist())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
+from geodp.io.numbers import numbers_of
 from geodp.io.opening import open_parquet, read_json
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import BROKEN
@@ -82,7 +83,7 @@ def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterato
     for number, entry in enumerate(levels):
         level, complete = _level(grid, entry), bool(entry["complete"])
         level_rows = rows.filter(pc.equal(rows["level"], number))
-        node = level_rows["key"].to_numpy() // np.uint64(stride_of(grid, level.digits))
+        node = numbers_of(level_rows["key"]) // np.uint64(stride_of(grid, level.digits))
         require(
             bool((node[1:] > node[:-1]).all()),
             Rule("nodes-not-in-order", "Nodes are not in key order."),
@@ -93,7 +94,7 @@ def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterato
                 Rule("nodes-of-level-missing", "Nodes of a complete level are missing."),
             )
         bias = None if entry["simulated"] is None else Bias(**entry["simulated"])
-        yield MeasuredLevel(level, complete, node, level_rows["value"].to_numpy(), bias)
+        yield MeasuredLevel(level, complete, node, numbers_of(level_rows["value"]), bias)
 
 
 def check_measurements(written: ReleaseFiles) -> str:
@@ -154,7 +155,7 @@ def _require_level(
     level_rows = rows.filter(pc.equal(rows["level"], number))
     about = f"level {number} of the measurements"
     require(
-        np.array_equal(level_rows["key"].to_numpy(), key),
+        np.array_equal(numbers_of(level_rows["key"]), key),
         Rule("nodes-missing-or-odd", f"Nodes are missing or unexpected on {about}."),
     )
     for name in ("measures", "law"):
@@ -167,6 +168,6 @@ def _require_level(
         {*level_rows["complete"].to_pylist()} <= {entry["complete"]},
         Rule("node-flags-odd", f"The column complete differs from the codebook on {about}."),
     )
-    scale = level_rows["scale"].to_numpy()
+    scale = numbers_of(level_rows["scale"])
     same = all(isclose(one, scale_of(level), rel_tol=1e-12) for one in np.unique(scale).tolist())
     require(same, Rule("codebook-scale-differs", f"The codebook has another scale for {about}."))

@@ -15,6 +15,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.outlines import Outlines
 from geodp.io.crs import same_crs
+from geodp.io.numbers import column_of
 
 POINT = [("x", "<f8"), ("y", "<f8")]
 
@@ -110,14 +111,14 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
     wkb = pa.Array.from_buffers(pa.binary(), n, buffers)
-    return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
+    return wkb, pa.StructArray.from_arrays([column_of(side) for side in box], names=list(SIDES))
 
 
 def _outlines_at(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return outlines of units at columns of their grid, int64[n], as WKB, and their boxes."""
     wkb = pa.array([outlines.wkb[one] for one in at.tolist()], pa.binary())
     box = outlines.boxes[at].T
-    return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
+    return wkb, pa.StructArray.from_arrays([column_of(side) for side in box], names=list(SIDES))
 
 
 def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:

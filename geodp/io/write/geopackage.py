@@ -22,6 +22,7 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.grid.grid import Grid
+from geodp.io.numbers import numbers_of
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.geometry import (
     geometry,
@@ -306,7 +307,7 @@ def shapes_of(
         Smallest and largest x, smallest and largest y.
     """
     wkb, covering = geometry(grid, index)
-    west, south, east, north = (field.to_numpy() for field in covering.flatten())
+    west, south, east, north = map(numbers_of, covering.flatten())
     return layout_shapes(wkb, covering, srs), [west, east, south, north]
 
 
@@ -328,7 +329,7 @@ def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
         n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]) if equal_length else HEADER
     )
     records["magic"], records["flags"], records["srs"] = b"GP", 3, srs
-    west, south, east, north = (field.to_numpy() for field in covering.flatten())
+    west, south, east, north = map(numbers_of, covering.flatten())
     records["box"] = np.stack([west, east, south, north], axis=1)
     if not equal_length:  # outlines of units
         pairs = zip(records, wkb.to_pylist(), strict=True)

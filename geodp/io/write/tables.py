@@ -13,6 +13,7 @@ from geodp.accuracy.areas import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import fit
+from geodp.io.numbers import column_of
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS, RowErrors, names_of, six_digits
 from geodp.kernels.codes import pack
@@ -135,14 +136,14 @@ def arrow_columns(
     arrays = []
     for number, _ in enumerate(grid.places):
         arrays.append(_pack(grid.names.format(number, index)))
-    arrays += [pa.array(axis) for axis in centres(grid, index)]
-    arrays += [pa.array(index[axis]) for axis in grid.plain_axes]
+    arrays += [column_of(axis) for axis in centres(grid, index)]
+    arrays += [column_of(index[axis]) for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):
         # Indices are gathered by Arrow, so that no Python string is made for a row.
-        arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(index[axis])))
-    arrays.append(pa.array(table.count[rows]))
+        arrays.append(pa.array(attribute.labels, pa.string()).take(column_of(index[axis])))
+    arrays.append(column_of(table.count[rows]))
     if errors is not None:
-        arrays += [pa.array(column) for column in errors.columns(key, rows)]
+        arrays += [column_of(column) for column in errors.columns(key, rows)]
     return pa.table(arrays, names=list(column_names(grid, name, names_of(errors))))
 
 
@@ -162,7 +163,7 @@ def _pack(codes: NDArray[np.str_]) -> Any:
 def region_columns(regions: Areas, part: slice, name: str, errors: RowErrors | None) -> Any:
     """Return codes, counts and standard errors of some of an office's regions: an Arrow table."""
     arrays = [pa.array(text[part], pa.string()) for text in regions.texts.values()]
-    arrays.append(pa.array(regions.count[part]))
+    arrays.append(column_of(regions.count[part]))
     if errors is not None:
-        arrays.append(pa.array(six_digits(np.asarray(errors.standard_error)[part])))
+        arrays.append(column_of(six_digits(np.asarray(errors.standard_error)[part])))
     return pa.table(arrays, names=[*regions.texts, name, *names_of(errors)])

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule
+from geodp.io.numbers import numbers_of
 from geodp.io.opening import texts_of
 from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
 from geodp.io.read.rows.known_attributes import read_label
@@ -529,16 +530,6 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
     raise CodeError(
         0, f"a column of {described} is neither numbers nor text{remedy}", code="column-kind"
     )
-
-
-def numbers_of(column: pa.Array) -> NDArray[Any]:
-    """Return integers or floats as a read-only NumPy array; nulls become NaN.
-
-    Without nulls it goes by DLPack: Arrow's own conversion imports pandas where installed.
-    """
-    if len(column) and not column.null_count:
-        return np.asarray(np.from_dlpack(column))
-    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def as_text(column: pa.Array) -> pa.Array:

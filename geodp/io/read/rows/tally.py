@@ -13,10 +13,10 @@ from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
 from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.numbers import numbers_of
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.external_sort import Runs
-from geodp.io.read.rows.fields import numbers_of
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.survey import Survey
 from geodp.kernels import records

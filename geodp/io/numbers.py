@@ -1,0 +1,35 @@
+"""Numbers of Arrow arrays as NumPy arrays, and back, without a copy.
+
+Arrow's own conversions import pandas where it is installed, which takes longer than a small file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def numbers_of(column: Any) -> NDArray[Any]:
+    """Return integers or floats of an Arrow array as a read-only NumPy array; nulls become NaN."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if len(column) and not column.null_count:
+        return np.asarray(np.from_dlpack(column))
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def column_of(numbers: NDArray[Any]) -> Any:
+    """Return integers or floats as an Arrow array; Arrow keeps the NumPy array alive.
+
+    Examples
+    --------
+    >>> column_of(np.array([3, 4])).to_pylist()
+    [3, 4]
+    """
+    kept = np.ascontiguousarray(numbers)
+    return pa.Array.from_buffers(
+        pa.from_numpy_dtype(kept.dtype), kept.size, [None, pa.py_buffer(kept)]
+    )
