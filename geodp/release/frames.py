@@ -13,8 +13,6 @@ from geodp.advice import no_attribute
 from geodp.errors import Rule, UsageError
 from geodp.io.write.frame import MAX_BLOCKS
 from geodp.io.write.geometry import geometry_crs
-from geodp.io.write.map.look import Look
-from geodp.io.write.picture import draw_map, why_no_picture
 from geodp.io.write.tables import name_of_counts
 from geodp.table.display import show_count
 
@@ -260,6 +258,10 @@ class InMemory:
 
     def _repr_html_(self) -> str:
         """Render a small map and the first lines of the card as HTML, for notebooks."""
+        # Fonts and colours of maps come with them, which take time to import.
+        from geodp.io.write.map.look import Look
+        from geodp.io.write.picture import draw_map, why_no_picture
+
         view = self.view()
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(view))
         picture = ""

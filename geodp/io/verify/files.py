@@ -10,7 +10,7 @@ from typing import Protocol
 
 from geodp.errors import Rule
 from geodp.io.folder.kinds import CARD
-from geodp.io.folder.manifest import SUMS, read_sums, sha256, sums_text
+from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256, sums_text
 from geodp.io.folder.pending import PENDING
 from geodp.io.verify.card import require
 from geodp.privacy.access import has_owners
@@ -22,6 +22,11 @@ class Listing(Protocol):
     @property
     def listed(self) -> Mapping[str, str]:
         """SHA-256 of each file, hexadecimal, by name."""
+
+
+def has_formats(folder: Path) -> bool:
+    """Return whether other formats stand beside the public folder of a release."""
+    return folder.name == "public" and (folder.parent / FORMATS).exists()
 
 
 def check_checksums(folder: Path, card: Listing) -> str:

@@ -34,11 +34,6 @@ OpenView: TypeAlias = Callable[[Path], View]
 """Function from the folder of a release to the view that exports are written from."""
 
 
-def has_formats(folder: Path) -> bool:
-    """Return whether other formats stand beside the public folder of a release."""
-    return folder.name == "public" and (folder.parent / FORMATS).exists()
-
-
 def check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
     """Require every file of every format to be there, and to hold what the release does.
 

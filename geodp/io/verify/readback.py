@@ -29,7 +29,6 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.memory import fit
 from geodp.io.opening import open_raster
-from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.card import public_folder, read_table_card, require
 from geodp.io.verify.chunks import Chunk, read_chunks
 from geodp.io.verify.outlines import with_outlines
@@ -245,6 +244,9 @@ def read_ordered_grid(folder: Path, card: Card) -> Grid:
     path = folder / hierarchy_file(card.name)
     if not isinstance(order, StatedHierarchy) or not path.is_file():
         return grid
+    # All readers of tables come with it, which few releases need.
+    from geodp.io.read.public.hierarchy import read_hierarchy
+
     declared = order.regions
     # Origins and destinations share one table, which is one of places.
     one = Grid(grid.places[:1])
