@@ -136,7 +136,7 @@ def test_counts_of_pairs_by_label_are_published(labelled: Grid, method: str | No
     assert np.array_equal(release.table.count, table.count)
     hour = release.estimate("00:", labels={"hour": "8"})
     index = labelled.decode(table.key)
-    north = labelled.names.find([b for b, c in zip(BLOCKS, UNITS["county"]) if c == "00"])[1]
+    north = labelled.names.find([*np.array(BLOCKS)[np.array(UNITS["county"]) == "00"]])[1]
     assert hour.count == table.count[np.isin(index[1], north) & (index[4] == 8)].sum()
 
 
