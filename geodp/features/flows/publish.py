@@ -39,7 +39,7 @@ from geodp.features.flows.streams import (
     count_labels,
     share_terms,
 )
-from geodp.features.flows.zones import LABELS_NEED_MAP, Zones, zones_of
+from geodp.features.flows.zones import Zones, zones_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
@@ -479,8 +479,6 @@ def choose_labels(
             )
         return None
     require_free(one.name for one in attributes)
-    if not zones.grid.names.on_map:
-        raise UsageError(LABELS_NEED_MAP)
     number = count_labels(attributes)
     if number > MOST_LABELS:
         raise UsageError(

@@ -1075,16 +1075,12 @@ def _make_reader(
         "grid": grid,
         "crs": options["points_crs"],
         "where": where,
+        "by": read_by(options),
+        "labels": labels,
         "key": request.key,
         "options": {name: one for name, one in opening.items() if one is not None},
     }
     rules = {name: options[name] for name in RULES[form]}
-    by = read_by(options)
-    if form != "trips" and (by or labels):
-        raise UsageError(
-            "Trips that are made of pings or stays have no labels: leave --by and --labels out.",
-            code="flows-labels-of-trips",
-        )
     # Imported when a command reads rows of this form.
     if form == "pings":
         from geodp.features.flows.reading.pings import Pings
@@ -1105,8 +1101,6 @@ def _make_reader(
         origin=ends[0],
         destination=ends[1],
         value=options["value"],
-        by=by,
-        labels=labels,
         **common,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
-from geodp.features.flows.reading.labels import By, LabelColumns, TimeLabels
+from geodp.features.flows.reading.labels import PER_PAIR_LABELS, By, TimeLabels
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.reading.positions import point_locator
@@ -23,7 +23,7 @@ from geodp.features.flows.reading.reader import (
     Place,
     RowReader,
 )
-from geodp.features.flows.zones import LABELS_NEED_MAP, pairs_of, require_zones
+from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
@@ -81,12 +81,6 @@ SAME_PLACES = Rule(
     "Origins and destinations, both coordinates of each, and labels are columns of their own.",
 )
 
-PER_PAIR_LABELS = Rule(
-    "flows-per-pair-with-labels",
-    "Trips of a person between two zones are not bounded where trips have labels: leave per_pair "
-    "(--per-pair) out.",
-)
-
 PERIOD_FACT = "that periods are those of the column {time}, in {zone}"
 """Statement on the times of units of periods."""
 
@@ -116,8 +110,6 @@ class Trips(RowReader):
     origin: Place | None = None
     destination: Place | None = None
     value: str | None = None
-    by: By | None = None
-    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
@@ -225,22 +217,7 @@ class Trips(RowReader):
         facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
         if self.by:
             facts.append(LABELS_FACT)
-        return (*facts, *self.labelled.state(self.time, self.time_zone))
-
-    @cached_property
-    def pairs(self) -> Grid:
-        """The grid of pairs of zones, and labels."""
-        pairs = pairs_of(self.grid)
-        if self.labelled.attributes and not self.grid.names.on_map:
-            raise UsageError(LABELS_NEED_MAP)
-        for one in self.labelled.attributes:
-            pairs = pairs.with_attribute(one.name, one.labels)
-        return pairs
-
-    @cached_property
-    def labelled(self) -> LabelColumns:
-        """Attributes that trips are published by."""
-        return LabelColumns.of(self.by, self.labels, self.time)
+        return (*facts, *self.labelled.state(f"the column {self.time}", self.time_zone))
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""
