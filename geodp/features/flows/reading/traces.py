@@ -141,7 +141,7 @@ class Traces(RowReader):
         bound = TripBound(most, per_pair, self.key)
         runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
         for names, key in self.list_units(paths, survey):
-            runs.add(bound.keep(names, key))
+            runs.add(key[bound.keep(names, key)])
         kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
         return CountTable.of_cells(
             self.pairs,
