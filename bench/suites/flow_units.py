@@ -110,8 +110,10 @@ def between_units(trips: CountTable, number: int) -> CountTable:
     column = grid.names.find(codes)[1][unit].reshape(shape)
     index = trips.grid.decode(trips.key)
     ends = column[index[0], index[1]], column[index[2], index[3]]
-    places = np.stack([np.zeros_like(ends[0]), ends[0], np.zeros_like(ends[0]), ends[1]])
-    return CountTable.from_index(pairs_of(grid), places, trips.count)
+    places = [np.zeros_like(ends[0]), ends[0], np.zeros_like(ends[0]), ends[1], *index[4:]]
+    return CountTable.from_index(
+        pairs_of(grid, trips.grid.attributes), np.stack(places), trips.count
+    )
 
 
 def join_cells(cells: NDArray[np.int64]) -> Any:

@@ -374,6 +374,36 @@ def run_options(command: Command) -> Command:
     return add_options(command, _RUN)
 
 
+_WEIGHTS: tuple[Callable[[Any], Any], ...] = (
+    option(
+        "--weight",
+        group="Input",
+        metavar="COLUMN",
+        help="Column of weights of a survey: a record counts as so many. The guarantee takes a "
+        "weight as it is given.",
+    ),
+    option(
+        "--max-weight",
+        group="Privacy",
+        type=click.IntRange(2),
+        help="With --weight: the largest weight, public and chosen without the data; larger ones "
+        "count as this.",
+    ),
+    option(
+        "--raked-to",
+        group="Input",
+        metavar="TEXT",
+        help="With --weight: to which totals of the same data the weights were raked. They are "
+        "invariants outside the guarantee, and stand on the card.",
+    ),
+)
+
+
+def weight_options(command: Command) -> Command:
+    """Add the options of weights, which :mod:`geodp.io.read.rows.weights` describes."""
+    return add_options(command, _WEIGHTS)
+
+
 def split_specs(texts: Sequence[str]) -> list[str]:
     """Split a list of methods at its commas, except those between settings of one method.
 

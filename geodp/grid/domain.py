@@ -409,9 +409,10 @@ class Hierarchical(Domain):
 
     def count_label_blocks(self, digits: int, axis: int) -> int:
         """Count blocks of places, and multiply by those of other attributes."""
-        places = np.unique(self.order.hierarchy.number // self.order.width(digits, 0)).size
-        others = (i for i in range(2 * self.order.ends, len(self.shape)) if i != axis)
-        return places * self._count_prefixes(digits, others)
+        number, ends = self.order.hierarchy.number, range(self.order.ends)
+        places = (np.unique(number // self.order.width(digits, 2 * end)).size for end in ends)
+        others = (i for i in range(2 * len(ends), len(self.shape)) if i != axis)
+        return prod(places) * self._count_prefixes(digits, others)
 
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return keys of cells: in the order of regions, the attributes of each in index order."""

@@ -191,9 +191,13 @@ class Grid:
         regions = self.hierarchy
         # Regions define their order with all attributes at once, so the table is applied again to
         # the larger grid.
-        if regions is not None and self.order == HierarchyOrder.of(regions, self._attribute_digits):
-            plain = replace(self, order=self._morton())
-            return plain.with_attribute(name, labels).with_hierarchy(regions)
+        order = self.maps.region_order
+        if regions is not None and self.order == order.of(regions, self._attribute_digits):
+            larger = replace(self, order=self._morton()).with_attribute(name, labels)
+            if self.maps.one is not None:
+                return larger.with_hierarchy(regions)
+            larger._require_levels(regions)
+            return larger.with_order(order.of(regions, larger._attribute_digits))
         self._require_morton()
         attributes = (*self.attributes, Attribute(name, tuple(labels)))
         mask = self.mask
@@ -277,15 +281,19 @@ class Grid:
                 f"Attributes come below, above, {', '.join(regions.levels)}.",
                 code="attribute-order-unknown",
             )
+        self._require_levels(regions)
+        under = {"below": None, "above": ""}.get(attributes, attributes)
+        # A national table may be used for a part of the country.
+        table = regions.within(*self.shape[:2])
+        return replace(self, order=HierarchyOrder.of(table, self._attribute_digits, under))
+
+    def _require_levels(self, regions: Hierarchy) -> None:
+        """Raise UsageError for a level of regions that is named as an axis is."""
         if taken := {"below", "above", *self.axis_names}.intersection(regions.levels):
             raise UsageError(
                 f"A level of regions may not be named {min(taken)!r}, as this name is in use.",
                 code="region-level-name-taken",
             )
-        under = {"below": None, "above": ""}.get(attributes, attributes)
-        # A national table may be used for a part of the country.
-        table = regions.within(*self.shape[:2])
-        return replace(self, order=HierarchyOrder.of(table, self._attribute_digits, under))
 
     def with_attribute_order(self, attributes: str) -> Grid:
         """Return this grid with the digits of its attributes elsewhere in the key.

@@ -193,7 +193,8 @@ class Region:
         """
         if isinstance(grid.order, PairOrder):
             pairs = [_pairs_of(grid.order.hierarchy, *one) for one in enumerate(codes)]
-            return cls(grid, np.unique(grid.encode(np.concatenate(pairs, axis=1))))
+            index, _ = _times_labels(grid, np.concatenate(pairs, axis=1), labels)
+            return cls(grid, np.unique(grid.encode(index)))
         cells = [_cells_of(grid, code, position) for position, code in enumerate(codes)]
         row, col = np.concatenate(cells, axis=1)
         return cls.of_map(grid, row, col, labels)
@@ -263,7 +264,7 @@ def regions_of_polygons(
 def _times_labels(
     grid: Grid, index: NDArray[np.int64], labels: Labels | None
 ) -> tuple[NDArray[np.int64], int]:
-    """Return places int64[2, n] times the selected labels, int64[d, n * k], and k.
+    """Return places, or pairs, int64[2 or 4, n] times the selected labels, int64[d, n * k], and k.
 
     Raises UsageError for labels and attributes that the grid does not have.
     """

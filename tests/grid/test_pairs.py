@@ -79,6 +79,72 @@ def test_a_level_of_many_parts_is_split_by_origin_first() -> None:
     assert wide.order.axes == (0, 2)
 
 
+LABELS = (("hour", [str(hour) for hour in range(24)]), ("mode", ["walk", "car", "bus"]))
+
+
+@pytest.fixture(scope="module")
+def labelled(grid: Grid) -> Grid:
+    for name, labels in LABELS:
+        grid = grid.with_attribute(name, labels)
+    return grid
+
+
+def test_pairs_have_attributes_below_them(grid: Grid, labelled: Grid) -> None:
+    n = len(BLOCKS)
+    assert labelled.shape == (1, n, 1, n, 24, 3)
+    assert labelled.size == n * n * 72
+    assert labelled.order == PairOrder.of(grid.hierarchy, [(4, 24), (5, 3)])
+    width = prod(labelled.order.radices) // prod(grid.order.radices)
+    every = np.arange(prod(labelled.order.radices), dtype=np.uint64)
+    cells = every[labelled.contains_keys(every)]
+    assert cells.size == labelled.size
+    index = labelled.decode(cells)
+    assert (labelled.encode(index) == cells).all()
+    # A pair is a run of keys, which is its own key in the order without labels.
+    assert (grid.encode(index[:4]) == cells // np.uint64(width)).all()
+    rank = np.arange(labelled.size)
+    assert (labelled.domain.ranks_of_keys(labelled.domain.keys_of_ranks(rank)) == rank).all()
+    assert labelled.order.without_attributes(0, 4) == grid.order
+
+
+def test_pairs_with_labels_are_counted_in_blocks(labelled: Grid) -> None:
+    radices = labelled.order.radices
+    every = np.arange(prod(radices), dtype=np.uint64)
+    inside = labelled.contains_keys(every)
+    for digits in range(len(radices) + 1):
+        stride = prod(radices[digits:])
+        first = np.arange(0, every.size, stride, dtype=np.uint64)
+        counts = labelled.order.count_cells(first, digits, labelled.shape)
+        assert counts.tolist() == inside.reshape(-1, stride).sum(axis=1).tolist()
+        node = np.arange(first.size, dtype=np.uint64)
+        found = overlaps(labelled, node, stride)
+        assert found.tolist() == (counts > 0).tolist()
+        blocks = [labelled.domain.count_label_blocks(digits, axis) for axis in (4, 5)]
+        index = labelled.decode(every[inside])
+        for axis, number in zip((4, 5), blocks, strict=True):
+            some = every[inside][index[axis] == 0]
+            assert number == np.unique(some // np.uint64(stride)).size
+
+
+@pytest.mark.parametrize("method", [None, "pyramid"])
+def test_counts_of_pairs_by_label_are_published(labelled: Grid, method: str | None) -> None:
+    draw = np.random.default_rng(2)
+    key = labelled.domain.keys_of_ranks(draw.choice(labelled.size, 500, replace=False))
+    table = geodp.CountTable.from_keys(labelled, np.sort(key), draw.poisson(50, 500) + 1)
+    release = geodp.publish(table, method=method, epsilon=10**6, contribution=1)
+    assert np.array_equal(release.table.key, table.key)
+    assert np.array_equal(release.table.count, table.count)
+    hour = release.estimate("00:", labels={"hour": "8"})
+    index = labelled.decode(table.key)
+    north = labelled.names.find([*np.array(BLOCKS)[np.array(UNITS["county"]) == "00"]])[1]
+    assert hour.count == table.count[np.isin(index[1], north) & (index[4] == 8)].sum()
+
+
+def test_attributes_named_as_levels_are_refused(grid: Grid) -> None:
+    with refuses(UsageError, "region-level-name-taken"):
+        grid.with_attribute("tract", ["a", "b"])
+
+
 def test_pairs_of_other_grids_and_of_attributes_are_refused(grid: Grid) -> None:
     units = grid_of_units(UNITS, "a test")
     for wrong in (grid, Grid.regular((1, 4)), units.with_attribute("sex", ["f", "m"])):

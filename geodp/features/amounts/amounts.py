@@ -33,6 +33,7 @@ from geodp.features.amounts.streams import Design, ReleasedAmounts
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import check_publication
+from geodp.io.read.rows.weights import GIVEN
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
@@ -51,12 +52,6 @@ COUNTED = "One {} has at most {:,} of all records."
 
 WEIGHED = "The records of one {} have weights of at most {:,} together."
 """The same where records have weights."""
-
-WEIGHTS = (
-    "that weights are taken as given: one that was calibrated on other respondents depends on "
-    "these, which the guarantee does not cover; weights above {:,} count as this"
-)
-"""What is public of weights, and not protected."""
 
 CLIPPED = (
     "that amounts below {} and above {} count as these: their number and the sums beyond are in no "
@@ -205,7 +200,7 @@ def preview_amounts(
     if design.notches not in (0, scale.span):
         facts = (*facts, describe_notches(scale, design.notches))
     if design.max_weight > 1:
-        facts = (*facts, WEIGHTS.format(design.max_weight))
+        facts = (*facts, GIVEN.format(design.max_weight))
     common = (request.terms.people, facts, reading, request.metadata)
     count = preview_release(grid, counting, replace(event, mechanism=counting.spec), *common)
     none = np.empty(0, np.int64)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
+from geodp.features.amounts.amounts import CLIPPED
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
@@ -22,6 +22,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
+from geodp.io.read.rows.weights import GIVEN
 from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
@@ -229,7 +230,7 @@ def prepare_question(
     counts = replace(counts, bound=bound, reading=table.records.reading)
     facts = (*table.facts, CLIPPED.format(*map(show_number, table.scale.clip)))
     if table.max_weight > 1:
-        facts = (*facts, WEIGHTS.format(table.max_weight))
+        facts = (*facts, GIVEN.format(table.max_weight))
     request = replace(request, terms=replace(request.terms, contribution=None))
     return prepare(counts, question, request, facts=facts)
 

@@ -1,79 +1,20 @@
-"""Exact decimals of columns, counted on a step and clipped."""
+"""Exact amounts of columns, counted on a step and clipped."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from geodp.errors import CodeError, Rule
 from geodp.features.amounts.scale import Scale
-from geodp.io.read.rows.fields import as_text, decimal_points
+from geodp.io.read.rows.decimals import LARGEST, exact_decimals
 from geodp.typing import IntArray
-
-PLACES = 20
-"""Most digits after the decimal point of an amount."""
-
-LARGEST = 1 << 62
-"""Beyond this, whole numbers are computed in Python."""
-
-PLAIN = rf"^[+-]?[0-9]{{1,18}}(\.[0-9]{{0,{PLACES}}})?$"
-
-MISSING = Rule(
-    "amount-missing",
-    "an amount is missing: blank, NaN or written as unknown; drop such records, or give their "
-    "number apart, as no amount stands for an unknown one.",
-)
-
-MONEY = Rule(
-    "amount-with-currency",
-    "an amount has a currency or a unit beside it: write plain numbers, all in the one unit that "
-    "unit_of_amount (--unit-of-amount) names, as two currencies do not add up.",
-)
-
-THOUSANDS = Rule(
-    "amount-thousands",
-    "an amount has separators of thousands, or a decimal comma: write it with digits and a decimal "
-    "point only, or name the decimal mark (--decimal, decimal=).",
-)
-
-NO_NUMBER = Rule(
-    "amount-not-number",
-    "an amount is no number in plain digits, with at most 18 before and 20 after the decimal "
-    "point.",
-)
-
-WEIGHT_MISSING = Rule(
-    "amounts-weight-missing",
-    "a weight is missing: blank, NaN or written as unknown; drop such records, or weigh them.",
-)
-
-WEIGHT_FORM = Rule(
-    "amounts-weight-form",
-    "a weight is no number in plain digits, without separators of thousands.",
-)
-
-NO_WEIGHT = Rule(
-    "amounts-weight-not-positive",
-    "a weight is below 0.5, and is rounded to nobody, while a record stands for somebody: drop "
-    "records that stand for nobody, or scale weights so that they say for how many a record "
-    "stands.",
-)
 
 NEGATIVE = Rule(
     "amount-negative",
     "an amount is below 0, and the lower end of the clip is 0: choose a lower end below 0 if there "
     "are losses or debts, or drop such records.",
 )
-
-_UNKNOWN = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "--", ".", "..", "?", "unknown"))
-_GROUPED = re.compile(
-    r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+"
-)
-_DIGITS = re.compile(r"[0-9]")
 
 
 def count_steps(column: pa.Array, scale: Scale, decimal: str | None = None) -> IntArray:
@@ -93,7 +34,7 @@ def count_steps(column: pa.Array, scale: Scale, decimal: str | None = None) -> I
     Raises CodeError at the first amount that is missing, no plain number, or negative while the
     lower end of the clip is 0.
     """
-    values, exponent = _scaled(column, decimal)
+    values, exponent = exact_decimals(column, decimal)
     step = scale.step * 10**exponent
     # Amounts far beyond the clip are cut first, so that doubling them stays within int64.
     most = int(max(abs(scale.lower), abs(scale.upper)) * step) + int(step) + 1
@@ -104,103 +45,3 @@ def count_steps(column: pa.Array, scale: Scale, decimal: str | None = None) -> I
     values = np.clip(values, -most, most)
     top, bottom = 2 * values * step.denominator + step.numerator, 2 * step.numerator
     return np.asarray(top // bottom, np.int64) - scale.lower
-
-
-def count_weights(column: pa.Array, largest: int, decimal: str | None = None) -> IntArray:
-    """Return the weights of a column as whole numbers, not trimmed yet: int64[n].
-
-    Parameters
-    ----------
-    column : pyarrow.Array
-    largest : int
-        Weights far above it are cut to about its size.
-    decimal : {".", ","}, optional
-
-    Raises CodeError at the first weight that is missing, no plain number, or below 0.5.
-    """
-    try:
-        values, exponent = _scaled(column, decimal)
-    except CodeError as error:
-        rule = WEIGHT_MISSING if error.code == MISSING.code else WEIGHT_FORM
-        raise CodeError(error.position, rule) from None
-    one = 10**exponent
-    # Compared without doubling, which might not fit; a half is rounded up to one.
-    nobody = values < one - one // 2
-    if nobody.any():
-        raise CodeError(int(nobody.argmax()), NO_WEIGHT)
-    if 2 * (largest + 2) * one > LARGEST:
-        values = values.astype(object)
-    values = np.minimum(values, (largest + 1) * one)
-    return np.asarray((2 * values + one) // (2 * one), np.int64)
-
-
-def _scaled(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
-    """Return exact amounts as whole multiples of a power of ten, and the power's exponent."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
-    if pa.types.is_boolean(kind) or pa.types.is_temporal(kind) or pa.types.is_nested(kind):
-        raise CodeError(0, NO_NUMBER)
-    if column.null_count:
-        raise CodeError(int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), MISSING)
-    if pa.types.is_integer(kind):
-        values = np.asarray(column.to_numpy(zero_copy_only=False))
-        if values.dtype == np.uint64 and (values > np.uint64(2**62)).any():
-            values = np.minimum(values, np.uint64(2**62))
-        return np.clip(values.astype(np.int64), -(10**18), 10**18), 0
-    texts = pc.utf8_trim_whitespace(as_text(decimal_points(column, decimal)))
-    if pa.types.is_decimal(kind):
-        # Zeros at the end are of the column's type, and not of the amount.
-        texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
-    plain = pc.match_substring_regex(texts, PLAIN)
-    if not pc.all(plain, min_count=0).as_py():
-        # Floats may be written with an exponent, which their decimal expansion has not.
-        if not pa.types.is_floating(kind):
-            bad = int(np.argmin(plain.to_numpy(zero_copy_only=False)))
-            raise CodeError(bad, diagnose(str(texts[bad].as_py())))
-        texts = _expand(column, texts, plain)
-    return _digits_of(texts)
-
-
-def _expand(column: pa.Array, texts: pa.Array, plain: pa.Array) -> pa.Array:
-    """Write floats in decimals, rounded to the digits that are read; CodeError for NaN."""
-    numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        bad = int(finite.argmin())
-        raise CodeError(bad, MISSING if np.isnan(numbers[bad]) else NO_NUMBER)
-    at = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
-    rows = texts.to_pylist()
-    for i in at:
-        # An amount beyond all clips is cut to the largest that is read.
-        rows[i] = f"{min(max(numbers[i], -1e17), 1e17):.{PLACES}f}"
-    return pa.array(rows, pa.string())
-
-
-def _digits_of(texts: pa.Array) -> tuple[Any, int]:
-    """Convert plain decimals to whole numbers and the number of their decimal places."""
-    point = pc.find_substring(texts, ".")
-    after = pc.subtract(pc.subtract(pc.utf8_length(texts), point), 1)
-    places = pc.max(pc.if_else(pc.less(point, 0), 0, after)).as_py() or 0
-    numbers = texts.cast(pa.decimal128(38, places))
-    # Of a decimal in 16 bytes, the lower 8 hold any number of at most 18 digits; longer ones, with
-    # many decimal places, are computed in Python.
-    words = np.frombuffer(numbers.buffers()[1], "<i8").reshape(-1, 2)
-    words = words[numbers.offset : numbers.offset + len(numbers)]
-    low, high = words[:, 0], words[:, 1]
-    if (high == low >> 63).all() and (np.abs(low) <= 10**18).all():
-        return low.astype(np.int64), places
-    exact = [int(one.as_py().scaleb(places)) for one in numbers]
-    return np.array(exact, object), places
-
-
-def diagnose(text: str) -> Rule:
-    """Return the rule that a text breaks which is no plain decimal; it never quotes the text."""
-    low = text.lower()
-    if low in _UNKNOWN:
-        return MISSING
-    if _GROUPED.fullmatch(text):
-        return THOUSANDS
-    if _DIGITS.search(text) and not re.fullmatch(r"[0-9.+-]+(e[+-]?[0-9]+)?", low):
-        return MONEY
-    return NO_NUMBER

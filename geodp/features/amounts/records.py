@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from geodp.errors import InputError, Rule, UsageError
-from geodp.features.amounts.decimals import count_steps, count_weights
+from geodp.features.amounts.decimals import count_steps
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable, merge_keys
 from geodp.grid.grid import Grid
@@ -27,14 +28,12 @@ from geodp.io.read.rows.persons import Persons
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
+from geodp.io.read.rows.weights import Weights
 from geodp.io.read.table import CODE
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedCounts, StatedReading
 from geodp.typing import IntArray, KeyArray
-
-MAX_WEIGHT = 1 << 20
-"""Largest weight that a record may have."""
 
 FORM_FACT = (
     "that every amount was a plain number{}: other records are refused before anything is charged"
@@ -42,22 +41,6 @@ FORM_FACT = (
 """Public fact of amounts that were read."""
 
 NOT_NEGATIVE = ", none of them below 0"
-
-WEIGHT_FACT = (
-    "that every weight was a plain number of at least 0.5: other records are refused before "
-    "anything is charged"
-)
-"""Public fact of weights that were read."""
-
-RAKED = (
-    "that weights were raked, so that they add up to totals of the same data, which are "
-    "invariants: whoever knows these totals knows them without any noise, and the guarantee does "
-    "not cover them: {}"
-)
-"""Public fact of weights that were calibrated on totals of the data itself."""
-
-LONGEST_FACT = 500
-"""Most characters of the name of such totals."""
 
 PERSON_AND_COUNTS = Rule(
     "amounts-person-and-counts",
@@ -134,7 +117,7 @@ class AmountRecords(Points):
         """Add up the amounts of tables whose attributes the grid has."""
         if self.person is not None and self._numbered is not None:
             raise UsageError(PERSON_AND_COUNTS)
-        self._require_weights()
+        _ = self._weights
         survey, bound = Survey(), None
         share = max(bytes_of(self.memory) // 3, MIN_MEMORY)
         found = _Sums(share, self.scratch, max(len(self.edges) - 1, 1))
@@ -148,10 +131,8 @@ class AmountRecords(Points):
                 one = np.ones(key.size, np.int64)
                 found.add(self._file(key, above), above, one, self._classify(above))
         facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
-        if self.weight is not None:
-            facts.append(WEIGHT_FACT)
-        if self.raked_to is not None:
-            facts.append(RAKED.format(" ".join(self.raked_to.split())))
+        if self._weights is not None:
+            facts += self._weights.facts
         grid = self.grid if self.by_amount is None else self.by_amount
         return found.table(grid, self.scale, bound, survey, tuple(facts), self)
 
@@ -244,41 +225,27 @@ class AmountRecords(Points):
         """Column of how many records a row stands for, or as how many it counts."""
         return self.value or self.weight
 
-    def _require_weights(self) -> None:
-        """Raise UsageError for weights without a bound, or beside numbers of records."""
-        if self.raked_to is not None and (
-            self.weight is None
-            or not isinstance(self.raked_to, str)
-            or not 0 < len(self.raked_to.strip()) <= LONGEST_FACT
-            or not self.raked_to.isprintable()
-        ):
+    @cached_property
+    def _weights(self) -> Weights | None:
+        """Weights of records; UsageError without a bound, or beside numbers of records."""
+        if self.weight is not None and self.value is not None:
             raise UsageError(
-                "Say to which totals the weights (weight=, --weight) were raked in a sentence of "
-                "at most 500 characters (raked_to=, --raked-to).",
-                code="amounts-raked-to",
+                "Weights (weight=, --weight) do not go with numbers of records (value=, --value): "
+                "name one of them.",
+                code="amounts-weights-and-counts",
             )
-        if self.weight is None and self.max_weight == 1:
-            return
-        whole = isinstance(self.max_weight, int) and 1 < self.max_weight <= MAX_WEIGHT
-        if self.weight is None or self.value is not None or not whole:
-            raise UsageError(
-                "Weights (weight=) need their largest value, a whole number above 1 (max_weight=): "
-                "public and chosen without the data, as larger weights count as this. They do not "
-                "go with value=.",
-                code="amounts-weights-bound",
-            )
+        return Weights.of(self.weight, self.max_weight, self.raked_to)
 
     def _number(self, rows: Rows, arrays: list[Any]) -> IntArray:
         """Return as how many records every row counts; ``arrays``: from that of amounts on."""
         if self.value is not None:
             with rows.named(self.value):
                 return counts(decimal_points(arrays[1], self.decimal))
-        if self.weight is None:
+        if (weights := self._weights) is None:
             return np.ones(len(arrays[0]), np.int64)
-        with rows.named(self.weight):
-            number = count_weights(arrays[1], self.max_weight, self.decimal)
-        self.beyond.update(weights=int((number > self.max_weight).sum()))
-        return np.minimum(number, self.max_weight)
+        number = weights.count(rows, arrays[1], self.decimal)
+        self.beyond.update(weights=int((number > weights.largest).sum()))
+        return np.minimum(number, weights.largest)
 
     def _classify(self, above: IntArray) -> IntArray:
         """Return the class of amounts above the lower end; an amount at an edge is above it."""

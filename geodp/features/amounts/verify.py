@@ -13,7 +13,6 @@ import numpy as np
 from geodp.errors import Rule
 from geodp.features.amounts.amounts import (
     CLIPPED,
-    WEIGHTS,
     describe_identity,
     describe_notches,
     describe_release,
@@ -26,6 +25,7 @@ from geodp.features.amounts.formats.reading import open_amounts, read_drawn, reo
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import exact
 from geodp.io.folder.kinds import Check
+from geodp.io.read.rows.weights import GIVEN
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_tables, verify_index
@@ -86,7 +86,7 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
     if amount.notches not in (None, scale.span):
         facts.append(describe_notches(scale, amount.notches or 1))
     if amount.max_weight is not None:
-        facts.append(WEIGHTS.format(amount.max_weight))
+        facts.append(GIVEN.format(amount.max_weight))
     # What the records state beyond the index: that their own card is public, and the identity.
     stated = [one for one in card.guarantee.not_protected if one in table.guarantee.not_protected]
     beyond = {*table.guarantee.not_protected} - {*stated}

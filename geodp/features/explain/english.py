@@ -191,6 +191,12 @@ SENTENCES: Mapping[str, str] = {
     "flows_labels": "Trips were also counted by {attributes}, from and to blocks of {side:n} by "
     "{side:n} zones and between blocks of {pair_side:n} by {pair_side:n}, and got noise: what "
     "this tells of one {unit} is limited by the same promise.",
+    "flows_labels_units": "Trips were also counted by {attributes}, from and to blocks of at most "
+    "{number:n} zones and between blocks of at most {pair_number:n}, and got noise: what this "
+    "tells of one {unit} is limited by the same promise.",
+    "flows_labels_zones": "Trips were also counted by {attributes}, from and to single zones and "
+    "between blocks of at most {pair_number:n}, and got noise: what this tells of one {unit} is "
+    "limited by the same promise.",
     "flows_prior": "Trips between smaller places were also estimated with a public prior, which "
     "the office vouches for: {source}.",
     "flows_prior_unused": "A public prior, which the office vouches for, did not fit what was "

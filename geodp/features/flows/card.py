@@ -57,7 +57,8 @@ class MeasuredLabels:
     attributes : tuple of str
         Names of the attributes whose labels trips have.
     side : int
-        Rows and columns of the blocks of ends, in zones.
+        Rows and columns of the blocks of ends, in zones; of areal units a block has at most its
+        square.
     pair_side : int
         Those of the blocks whose pairs are measured.
     share : str

@@ -32,7 +32,8 @@ LABELS = Fraction(3, 20)
 """Default share of all counts by label; the rest measures flows as without labels."""
 
 LABEL_SIDES = 8, 4
-"""Sides of the blocks of ends by label, where a unit has many trips and where it has few."""
+"""Sides of the blocks of ends by label, where a unit has many trips and where it has few; of areal
+units they are half of these, and a quarter where single ones are measured by pairs."""
 
 WIDER = 4
 """Side of the blocks whose pairs are measured by label, in sides of those of ends."""
@@ -67,7 +68,8 @@ class LabelDesign:
     Attributes
     ----------
     side : int
-        Rows and columns of the blocks of ends, in zones: a power of two.
+        Rows and columns of the blocks of ends, in zones: a power of two. Of areal units a block
+        has at most its square.
     share : Fraction
         Share of all counts by label; each kind of cells has an equal part.
     """
@@ -124,6 +126,8 @@ class LabelDesign:
     def choose(cls, grid: Grid, labels: int, trips_a_loss: float, share: Fraction) -> Self:
         """Choose the blocks of a grid; ``trips_a_loss`` is that of :meth:`Design.choose`."""
         side = LABEL_SIDES[trips_a_loss <= FEW_TRIPS]
+        if not grid.names.on_map:
+            side //= 4 if are_few_units(grid, trips_a_loss) else 2
         while count_pairs(grid, WIDER * side) * labels > MOST_PAIRS:
             side *= 2
         return cls(side, share)
@@ -177,9 +181,8 @@ class Design:
     def choose(cls, grid: Grid, trips_a_loss: float, labels: LabelDesign | None = None) -> Self:
         """Choose levels for a grid; ``trips_a_loss``: trips of a unit, for each unit of epsilon."""
         left = 1 if labels is None else 1 - labels.share
-        # Areal units are few and large, and have more trips than cells of a map.
-        large = not grid.names.on_map and count_pairs(grid, 1) * trips_a_loss <= FEW_UNITS
-        levels = dict(FEW if trips_a_loss <= FEW_TRIPS or large else MANY)
+        few = trips_a_loss <= FEW_TRIPS or are_few_units(grid, trips_a_loss)
+        levels = dict(FEW if few else MANY)
         while count_pairs(grid, min(levels)) > MOST_PAIRS:
             levels = {2 * side: share for side, share in levels.items()}
         return cls.of({side: str(share * left) for side, share in levels.items()}, labels)
@@ -203,6 +206,11 @@ def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
             "levels=).",
             code="flows-level-too-large",
         )
+
+
+def are_few_units(grid: Grid, trips_a_loss: float) -> bool:
+    """Return whether zones are areal units that are few and large, with many trips each."""
+    return not grid.names.on_map and count_pairs(grid, 1) * trips_a_loss <= FEW_UNITS
 
 
 def count_pairs(grid: Grid, side: int) -> int:

@@ -49,6 +49,10 @@ PAGE: Mapping[str, str] = {
     "show all labels, each with a line for its interval; pale bars are smaller than half of it.",
     "labels_blocks": "Labels of trips were counted in blocks of {side} × {side} zones. Of smaller "
     "places they are estimated from these, and their intervals are wide.",
+    "labels_blocks_units": "Labels of trips were counted in blocks of at most {side} zones. Of "
+    "smaller places they are estimated from these, and their intervals are wide.",
+    "labels_zones": "Labels of trips were counted from single zones and to single zones, with much "
+    "noise, and between larger blocks. Between two zones they are estimated from these.",
     "labels_many": "This page does not show flows by {names}: it has at most {most} labels in all.",
     "labels_heading": "{attribute}: {label}",
     "labels_bars": "Trips out of {place} (left) and into it (right), by {attribute}",

@@ -72,8 +72,12 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
     if labels is not None:
         named = ", ".join(map(printable, labels.attributes))
         sides = {"side": labels.side, "pair_side": labels.pair_side}
+        sentence = "flows_labels"
+        if of_units:
+            sides = {"number": labels.side**2, "pair_number": labels.pair_side**2}
+            sentence = "flows_labels_zones" if labels.side == 1 else "flows_labels_units"
         unit = page.unit(card.guarantee.unit)
-        measured.append(page.write("flows_labels", attributes=named, unit=unit, **sides))
+        measured.append(page.write(sentence, attributes=named, unit=unit, **sides))
     if card.prior is not None:
         used = "flows_prior" if card.prior.weight > 0 else "flows_prior_unused"
         measured.append(page.write(used, source=printable(card.prior.source)))

@@ -194,7 +194,9 @@ class Flows:
     def _placed_table(self) -> ReleasedTable:
         """The table of flows, on pairs that know where units lie."""
         table, zones = self.flows.table, self.origins.grid
-        return table if zones.names.on_map else replace(table, grid=pairs_of(zones))
+        if zones.names.on_map:
+            return table
+        return replace(table, grid=pairs_of(zones, table.grid.attributes))
 
     def estimate(
         self,

@@ -48,7 +48,7 @@ class NoisyLabels:
     ends : str
         ``origins``, ``destinations``, or ``pairs`` of both.
     side : int
-        Rows and columns of a block, in zones.
+        Rows and columns of a block, in zones; of areal units a block has at most its square.
     noisy : int64[cells, labels]
         Of pairs the origin varies slowest.
     variance : float

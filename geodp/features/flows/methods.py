@@ -152,16 +152,18 @@ class FlowsOfTrips(Method[Measurement]):
             "a trip changes one count by 1 on each level of both maps of ends, and one pair of "
             f"blocks of each size; the blocks have {blocks}, whose pairs have these "
             f"shares of the budget: {self.shares.replace('-', ', ')}; "
-            f"{self._describe_labels()}both maps share the rest"
+            f"{self._describe_labels(grid)}both maps share the rest"
         )
 
-    def _describe_labels(self) -> str:
+    def _describe_labels(self, grid: Grid) -> str:
         """Explain the sensitivity of counts by label; empty without labels."""
         if not self.labels:
             return ""
         side, _, share = self.labels.partition("-")
+        blocks = f"with a side of {side} zones"
+        if not grid.names.on_map:
+            blocks = f"of at most {int(side) ** 2} zones"
         return (
             "it changes one count by 1 of the labels of pairs of larger blocks, of origins and of "
-            f"destinations in blocks with a side of {side} zones, which have {share} of the budget "
-            "together; "
+            f"destinations in blocks {blocks}, which have {share} of the budget together; "
         )

@@ -437,7 +437,7 @@ def _labels_section(
     return join(
         [
             element("p", help_.format(n=f"{number:,}")),
-            element("p", page["labels_blocks"].format(side=measured.side), class_="small"),
+            element("p", _say_blocks(release.origins.grid, measured.side, page), class_="small"),
             write_labels(
                 by_label,
                 found.names,
@@ -453,6 +453,15 @@ def _labels_section(
             ),
         ]
     )
+
+
+def _say_blocks(grid: Grid, side: int, page: Page) -> str:
+    """Write in which blocks labels were counted."""
+    if side == 1:
+        return page["labels_zones"]
+    if grid.names.on_map:
+        return page["labels_blocks"].format(side=side)
+    return page["labels_blocks_units"].format(side=side**2)
 
 
 def _left_out(names: Sequence[str], page: Page) -> list[Html]:

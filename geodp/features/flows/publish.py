@@ -39,7 +39,7 @@ from geodp.features.flows.streams import (
     count_labels,
     share_terms,
 )
-from geodp.features.flows.zones import LABELS_NEED_MAP, Zones, zones_of
+from geodp.features.flows.zones import Zones, zones_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
@@ -114,6 +114,9 @@ def publish(
     time: str | None = None,
     time_zone: str | None = None,
     value: str | None = None,
+    weight: str | None = None,
+    max_weight: int = 1,
+    raked_to: str | None = None,
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
@@ -152,6 +155,8 @@ def publish(
         :func:`geodp.flows.read_pings` has read.
     grid, origin, destination, person, trips, per_pair, time, time_zone, value, by, labels
         See :func:`geodp.flows.read_trips`.
+    weight, max_weight, raked_to
+        See :func:`geodp.flows.read_trips`: noise is that of ``trips`` times ``max_weight``.
     unit : {"person", "person-day", "person-week", "person-month"}
         What is protected. Default: the unit whose trips the table bounds, or a person.
     crs, where, outside, other, memory, scratch
@@ -230,6 +235,9 @@ def publish(
             time=time,
             time_zone=time_zone,
             value=value,
+            weight=weight,
+            max_weight=max_weight,
+            raked_to=raked_to,
             crs=crs,
             where=where,
             outside=outside,
@@ -240,12 +248,15 @@ def publish(
             memory=memory,
             scratch=scratch,
         )
-    elif any(
-        one is not None
-        for one in (
-            *(grid, origin, destination, person, trips, per_pair, time, time_zone),
-            *(value, crs, where, outside, other, by, labels, memory, scratch),
+    elif (
+        any(
+            one is not None
+            for one in (
+                *(grid, origin, destination, person, trips, per_pair, time, time_zone),
+                *(value, weight, raked_to, crs, where, outside, other, by, labels, memory, scratch),
+            )
         )
+        or max_weight != 1
     ):
         raise UsageError(
             "This table was read already: leave out grid, places, person and what else describes "
@@ -479,8 +490,6 @@ def choose_labels(
             )
         return None
     require_free(one.name for one in attributes)
-    if not zones.grid.names.on_map:
-        raise UsageError(LABELS_NEED_MAP)
     number = count_labels(attributes)
     if number > MOST_LABELS:
         raise UsageError(

@@ -159,10 +159,7 @@ class Plan:
     @property
     def pairs(self) -> Grid:
         """The grid of flows: pairs of zones, and labels."""
-        grid = pairs_of(self.zones.grid)
-        for one in self.attributes:
-            grid = grid.with_attribute(one.name, one.labels)
-        return grid
+        return pairs_of(self.zones.grid, self.attributes)
 
     def declare(self) -> Draws:
         """Declare all draws, by the key of each stream."""

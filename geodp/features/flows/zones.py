@@ -6,6 +6,7 @@ side is a power of two follow each other. Areal units are ordered by where they 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import cos, hypot, isqrt, radians
@@ -22,6 +23,7 @@ from geodp.features.flows.units import (
     count_blocks,
     find_places,
 )
+from geodp.grid.axes import Attribute
 from geodp.grid.crs import unit_of
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
@@ -38,13 +40,6 @@ NEEDS_MAP = Rule(
 
 KILOMETRES_A_DEGREE = 111.2
 """Length of a degree of latitude."""
-
-
-LABELS_NEED_MAP = Rule(
-    "flows-labels-need-map",
-    "Flows by hour, mode or group need zones that are cells of a map: leave attributes out (--by, "
-    "by=), or choose such a grid.",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,9 +313,12 @@ def require_zones(grid: Grid) -> None:
         raise UsageError(NEEDS_MAP)
 
 
-def pairs_of(grid: Grid) -> Grid:
-    """Return the grid of pairs of zones of a grid."""
-    return grid.pairs() if grid.names.on_map else pairs_of_units(grid)
+def pairs_of(grid: Grid, attributes: Sequence[Attribute] = ()) -> Grid:
+    """Return the grid of pairs of zones of a grid, and of labels of attributes."""
+    pairs = grid.pairs() if grid.names.on_map else pairs_of_units(grid)
+    for one in attributes:
+        pairs = pairs.with_attribute(one.name, one.labels)
+    return pairs
 
 
 def zones_of(pairs: Grid) -> Grid:

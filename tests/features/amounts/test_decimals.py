@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from geodp.errors import CodeError
-from geodp.features.amounts.decimals import count_steps, count_weights
+from geodp.features.amounts.decimals import count_steps
 from geodp.features.amounts.scale import Scale
 from tests.refusals import refuses
 
@@ -99,18 +99,6 @@ def test_negative_amounts_count_where_the_lower_end_is_below_0():
 def test_zeros_at_the_end_of_a_decimal_are_of_its_type():
     column = pa.array([Decimal("10.5"), Decimal("7")], pa.decimal256(60, 30))
     assert clipped(column, SCALES[0]) == by_hand(["10.5", "7"], SCALES[0])
-
-
-@pytest.mark.parametrize(
-    ("weight", "code"),
-    [("", "amounts-weight-missing"), ("1,000", "amounts-weight-form"),
-     ("¥3", "amounts-weight-form"), ("0.4", "amounts-weight-not-positive")],
-)  # fmt: skip
-def test_weights_are_refused_as_weights(weight, code):
-    with refuses(CodeError, code) as refused:
-        count_weights(pa.array(["1", weight]), 5)
-    assert refused.value.position == 1
-    assert "amount" not in str(refused.value)
 
 
 def test_amounts_beyond_the_clip_are_told_apart():

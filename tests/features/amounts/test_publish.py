@@ -298,8 +298,8 @@ def test_a_table_that_was_read_takes_no_arguments_of_reading(more):
     [
         ({"classes": "100"}, "amounts-edges-form"),
         ({"classes": 100}, "amounts-edges-form"),
-        ({"weight": "income", "max_weight": 2.5}, "amounts-weights-bound"),
-        ({"weight": "income", "max_weight": "5"}, "amounts-weights-bound"),
+        ({"weight": "income", "max_weight": 2.5}, "weights-bound"),
+        ({"weight": "income", "max_weight": "5"}, "weights-bound"),
     ],
 )
 def test_arguments_of_other_types_are_refused(more, code):

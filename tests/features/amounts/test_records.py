@@ -165,10 +165,10 @@ def test_a_record_counts_as_many_as_its_weight():
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        ({"weight": "w"}, "amounts-weights-bound"),
-        ({"max_weight": 5}, "amounts-weights-bound"),
-        ({"weight": "w", "value": "x", "max_weight": 5}, "amounts-weights-bound"),
-        ({"weight": "w", "max_weight": 2**40}, "amounts-weights-bound"),
+        ({"weight": "w"}, "weights-bound"),
+        ({"max_weight": 5}, "weights-bound"),
+        ({"weight": "w", "value": "x", "max_weight": 5}, "amounts-weights-and-counts"),
+        ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
         (
             {"weight": "w", "max_weight": 5, "person": "w", "contribution": 1},
             "amounts-person-and-counts",
@@ -183,5 +183,5 @@ def test_weights_need_a_bound(more, code):
 @pytest.mark.parametrize("weight", ["0", "-3", "0.0", "0.49"])
 def test_weights_of_nobody_are_refused(weight):
     one = pa.table({"x": [0.5], "y": [0.5], "income": [1], "w": [weight]})
-    with refuses(InputError, "amounts-weight-not-positive: w"):
+    with refuses(InputError, "weight-not-positive: w"):
         read(one, weight="w", max_weight=9)

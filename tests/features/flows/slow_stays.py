@@ -19,8 +19,13 @@ def zone_of(records):
     return min(records, key=lambda one: squared(one[1], mean))[2]
 
 
-def trips_of_records(records, radius, speed, dwell, gap):
-    """Return the trips of one unit, as pairs of zones.
+def trips_of_records(*given):
+    """Return the trips of one unit, as pairs of zones; see :func:`departures_of_records`."""
+    return [(start, end) for start, end, _ in departures_of_records(*given)]
+
+
+def departures_of_records(records, radius, speed, dwell, gap):
+    """Return the trips of one unit: both zones, and the last time at the first of them.
 
     ``records``: (time, position in space, zone), in any order; lengths are in centimetres, and
     times in seconds.
@@ -67,7 +72,11 @@ def trips_of_records(records, radius, speed, dwell, gap):
         stays.append((follows, stay))
         broken = False
     zones = [zone_of(one["records"]) for _, one in stays]
-    return [(zones[i - 1], zones[i]) for i, (follows, _) in enumerate(stays) if follows]
+    return [
+        (zones[i - 1], zones[i], stays[i - 1][1]["until"])
+        for i, (follows, _) in enumerate(stays)
+        if follows
+    ]
 
 
 def trips_of_stays(stays, gap):

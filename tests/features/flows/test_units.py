@@ -392,9 +392,6 @@ def test_what_units_cannot_do_is_refused():
         geodp.flows.read_trips(rows, grid=bare, **BY_CODE)
     with refuses(UsageError, "flows-need-map"):
         geodp.flows.read_trips(rows, grid=UNITS.with_attribute("sex", ["f", "m"]), **BY_CODE)
-    with refuses(UsageError, "flows-labels-need-map"):
-        labels = {"by": ("mode",), "labels": {"mode": ["a", "b"]}}
-        geodp.flows.read_trips(rows, grid=UNITS, **BY_CODE, **labels)
     with refuses(UsageError, "flows-other-needs-cells"):
         geodp.flows.read_trips(rows, grid=UNITS, other="elsewhere", **BY_CODE)
     with refuses(UsageError, "flows-level-too-large"):

@@ -25,6 +25,7 @@ from geodp.cli.options import (
     folder_options,
     grid_options,
     inputs,
+    weight_options,
 )
 from geodp.cli.readers import ReadingCommand, make_reader, reader_options
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
@@ -108,27 +109,6 @@ clip_option = option(
     help="Smallest and largest amount, public and chosen without the data (see geodp amounts "
     "plan): smaller and larger ones count as these.",
 )
-weight_option = option(
-    "--weight",
-    group="Input",
-    metavar="COLUMN",
-    help="Column of weights of a survey: a record counts as so many. The guarantee takes a weight "
-    "as it is given.",
-)
-max_weight_option = option(
-    "--max-weight",
-    group="Privacy",
-    type=click.IntRange(2),
-    help="With --weight: the largest weight, public and chosen without the data; larger ones count "
-    "as this.",
-)
-raked_option = option(
-    "--raked-to",
-    group="Input",
-    metavar="TEXT",
-    help="With --weight: to which totals of the same data the weights were raked. They are "
-    "invariants outside the guarantee, and stand on the card.",
-)
 
 
 @click.group()
@@ -161,9 +141,7 @@ def amounts() -> None:
     help="Public edges of classes, for medians and other quantiles; the ends of the clip are "
     "added.",
 )
-@weight_option
-@max_weight_option
-@raked_option
+@weight_options
 @option(
     "--no-means",
     group="Privacy",
@@ -235,9 +213,7 @@ def publish(**options: Any) -> None:
     help="Share of the records that may lie above the chosen end.",
 )
 @step_option
-@weight_option
-@max_weight_option
-@raked_option
+@weight_options
 @contribution_option
 @request_options(*FIELDS, without=("contribution",))
 @folder_options
@@ -280,9 +256,7 @@ def choose_clip(**options: Any) -> None:
     help="Edges are multiples of it, and it is one of --step.  [default: --step]",
 )
 @step_option
-@weight_option
-@max_weight_option
-@raked_option
+@weight_options
 @contribution_option
 @request_options(*FIELDS, without=("contribution",))
 @folder_options

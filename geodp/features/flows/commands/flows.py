@@ -31,6 +31,7 @@ from geodp.cli.options import (
     folder_options,
     grid_options,
     inputs,
+    weight_options,
 )
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import (
@@ -324,6 +325,7 @@ _READING = (
         metavar="COLUMN",
         help="Column of counts, if a row is several trips; state the --contribution then.",
     ),
+    weight_options,
     *_RULES,
     *_ROWS,
 )
@@ -1043,6 +1045,7 @@ def _prepare_choice(options: dict[str, Any]) -> Ready:
     request = read_request(options, grid)
     # Of the bound it is only required that there is one.
     given = {**options, "trips": largest, "value": None, "attributes": None}
+    given |= dict.fromkeys(RULES["trips"])
     reader = _make_reader(given, grid, request, {})
     progress.begin("Reading")
     table = count_units(reader, _paths(options), largest)
@@ -1075,16 +1078,12 @@ def _make_reader(
         "grid": grid,
         "crs": options["points_crs"],
         "where": where,
+        "by": read_by(options),
+        "labels": labels,
         "key": request.key,
         "options": {name: one for name, one in opening.items() if one is not None},
     }
     rules = {name: options[name] for name in RULES[form]}
-    by = read_by(options)
-    if form != "trips" and (by or labels):
-        raise UsageError(
-            "Trips that are made of pings or stays have no labels: leave --by and --labels out.",
-            code="flows-labels-of-trips",
-        )
     # Imported when a command reads rows of this form.
     if form == "pings":
         from geodp.features.flows.reading.pings import Pings
@@ -1105,8 +1104,7 @@ def _make_reader(
         origin=ends[0],
         destination=ends[1],
         value=options["value"],
-        by=by,
-        labels=labels,
+        **rules | {"max_weight": 1 if rules["max_weight"] is None else rules["max_weight"]},
         **common,
     )
 
@@ -1118,11 +1116,11 @@ COMMON = (
 """Options that readers of all forms have under the same name."""
 
 RULES = {
-    "trips": (),
+    "trips": ("weight", "max_weight", "raked_to"),
     "stays": ("end", "gap"),
     "pings": ("radius", "dwell", "gap", "speed", "accuracy", "largest_accuracy"),
 }
-"""Forms of rows, and the options of the rules by which these become trips."""
+"""Forms of rows, and the options of rules that are for these alone."""
 
 
 def _find_form(options: Mapping[str, Any]) -> str:
@@ -1143,7 +1141,8 @@ def _find_form(options: Mapping[str, Any]) -> str:
     if any(options[name] is not None for name in known.difference(RULES[form])):
         raise UsageError(
             "--radius, --dwell, --speed, --accuracy and --largest-accuracy are for --pings, --end "
-            "is for --stays, and --gap for both: leave out what is for rows of another form.",
+            "is for --stays, --gap for both, and --weight, --max-weight and --raked-to for trips: "
+            "leave out what is for rows of another form.",
             code="flows-rules-unused",
         )
     return form

@@ -53,7 +53,8 @@ def write_measured(
     )
     if zones.grid.names.on_map:
         return files
-    return (*files, write_blocks([one.blocks for one in noisy], zones, folder))
+    sides = sorted({*(one.blocks.side for one in noisy), *(one.side for one in labels)})
+    return (*files, write_blocks([zones.blocks(side) for side in sides], zones, folder))
 
 
 def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
@@ -65,7 +66,7 @@ def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
     return File(
         name=path.name,
         media_type=MEDIA_TYPE,
-        what="the block of every zone, of each size whose pairs were measured",
+        what="the block of every zone, of each size that was measured",
         extras={"columns": tuple(table.column_names)},
         sha256=sha256(path),
     )
@@ -111,15 +112,16 @@ def describe_blocks(blocks: Blocks) -> str:
 
 def _table(one: NoisyPairs) -> pa.Table:
     """Return the noisy pairs as columns, the origin varying slowest."""
-    blocks, number = one.blocks, one.blocks.number
-    places = [
-        *(np.repeat(axis, number) for axis in blocks.places.values()),
-        *(np.tile(axis, number) for axis in blocks.places.values()),
-    ]
-    columns = [pa.array(place.astype(np.int32)) for place in places]
+    columns = [pa.array(place.astype(np.int32)) for place in _list_places(one.blocks)]
     return pa.table(
-        [*columns, pa.array(one.noisy.reshape(-1))], names=[*name_columns(blocks), NOISY]
+        [*columns, pa.array(one.noisy.reshape(-1))], names=[*name_columns(one.blocks), NOISY]
     )
+
+
+def _list_places(blocks: Blocks) -> list[IntArray]:
+    """List the places of both blocks of all pairs, the origin varying slowest: int64[pairs]."""
+    axes, number = blocks.places.values(), blocks.number
+    return [*(np.repeat(axis, number) for axis in axes), *(np.tile(axis, number) for axis in axes)]
 
 
 def _schema(names: Sequence[str]) -> pa.Schema:
@@ -166,8 +168,9 @@ def write_labels(
             File(
                 name=path.name,
                 media_type=MEDIA_TYPE,
-                what=f"noisy trips by label of all {cells} of {one.side} by {one.side} zones, "
-                "before any estimate: unbiased, and often below 0",
+                what=f"noisy trips by label of all {cells} of "
+                f"{describe_blocks(zones.blocks(one.side))}, before any estimate: unbiased, and "
+                "often below 0",
                 extras={"columns": tuple(table.column_names)},
                 sha256=sha256(path),
             )
@@ -178,17 +181,11 @@ def write_labels(
 def _table_of_labels(one: NoisyLabels, zones: Zones, attributes: tuple[Attribute, ...]) -> pa.Table:
     """Return noisy trips by label as columns, the cell varying slowest."""
     blocks, labels = zones.blocks(one.side), one.noisy.shape[1]
-    number = blocks.number
-    if one.ends == "pairs":
-        names = name_columns(blocks)
-        places = [
-            *(np.repeat(axis, number) for axis in (blocks.row, blocks.column)),
-            *(np.tile(axis, number) for axis in (blocks.row, blocks.column)),
-        ]
-    else:
-        number_of_end = ("origins", "destinations").index(one.ends)
-        names = name_columns(blocks)[2 * number_of_end : 2 * number_of_end + 2]
-        places = [blocks.row, blocks.column]
+    names, places = name_columns(blocks), _list_places(blocks)
+    if one.ends != "pairs":
+        places = [*blocks.places.values()]
+        first = ("origins", "destinations").index(one.ends) * len(places)
+        names = names[first : first + len(places)]
     columns = [pa.array(np.repeat(place, labels).astype(np.int32)) for place in places]
     listed = [*product(*(attribute.labels for attribute in attributes))]
     for part in zip(*listed, strict=True):

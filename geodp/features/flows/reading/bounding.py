@@ -57,8 +57,10 @@ class TripBound:
         weights.forget()
         self._ranks = secret.derive(RANKS)
 
-    def keep(self, names: pa.Array, key: KeyArray) -> KeyArray:
-        """Return the pairs of the trips that are kept, in any order: uint64[m].
+    def keep(
+        self, names: pa.Array, key: KeyArray, weight: IntArray | None = None
+    ) -> NDArray[np.intp]:
+        """Find the trips that are kept: their positions, int[m], in any order.
 
         Parameters
         ----------
@@ -66,12 +68,15 @@ class TripBound:
             Persons; all trips of each of them are here.
         key : uint64[n]
             Pairs of the trips.
+        weight : int64[n], optional
+            As how many each trip counts. Of the trips of one pair, any may be kept.
         """
         if not key.size:
-            return key
+            return np.empty(0, np.intp)
         encoded = names.dictionary_encode()
         person = encoded.indices.to_numpy().astype(np.int64)
-        order = np.lexsort((key, person))
+        # Trips of one pair are numbered by their weights, so that the order of rows plays no role.
+        order = np.lexsort((key, person) if weight is None else (weight, key, person))
         person, key = person[order], key[order]
         number = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1])).astype(np.uint64)
         address = hash_names(encoded.dictionary, self._weights)[person]
@@ -83,11 +88,11 @@ class TripBound:
             person, key, rank = person[within], key[within], rank[within]
             place = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1]))
             some = place < self._per_pair
-            person, key, rank = person[some], key[some], rank[some]
+            person, rank, order = person[some], rank[some], order[within][some]
         # Stable: equal ranks, which practically never occur, stay in the order of pair and number.
         best = np.lexsort((rank, person))
         place = number_runs(person[best][1:] != person[best][:-1])
-        return np.asarray(key[best[place < self._trips]], np.uint64)
+        return np.asarray(order[best[place < self._trips]], np.intp)
 
 
 def trips_of_units(names: pa.Array, key: KeyArray, of_pair: int) -> IntArray:

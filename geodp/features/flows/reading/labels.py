@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -11,7 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import CodeError, InputError, Rule, UsageError, printable
-from geodp.features.flows.reading.periods import TIME_FORM, read_local_times
+from geodp.features.flows.reading.periods import (
+    MONDAY,
+    SECONDS_A_DAY,
+    TIME_FORM,
+    localise,
+    read_local_times,
+)
 from geodp.grid.axes import Attribute
 from geodp.io.read.rows.known_attributes import STANDARD
 from geodp.io.read.rows.locators import ENDS
@@ -48,6 +54,12 @@ MIDNIGHTS = Rule(
     "2024-05-01T00:00.",
 )
 
+PER_PAIR_LABELS = Rule(
+    "flows-per-pair-with-labels",
+    "Trips of a person between two zones are not bounded where trips have labels: leave per_pair "
+    "(--per-pair) out.",
+)
+
 LABELS_UNUSED = Rule(
     "flows-labels-unused",
     "Labels are of attributes that trips are published by: name each of them (--by, by=).",
@@ -58,12 +70,12 @@ TAKEN_NAMES = frozenset(
         *("self", "origin", "destination", "simulations", "seed"),
         *("count", "flows", "population", "noisy", "fid", "geometry", "bbox"),
         *UNCERTAINTY_COLUMNS,
-        *(f"{end}_{axis}" for end in ENDS for axis in ("row", "col", "x", "y")),
+        *(f"{end}_{axis}" for end in ENDS for axis in ("row", "col", "x", "y", "block")),
     )
 )
 """Names of the columns of tables of flows, and of the parameters of their estimates."""
 
-TIMED_FACT = "that {} are those of the column {}, in {}"
+TIMED_FACT = "that {} are those of {}, in {}"
 """Statement on labels that were made from times."""
 
 DAY_TYPE_FACT = "that day types know weekends, and no public holidays"
@@ -119,14 +131,14 @@ class LabelColumns:
                     code="flows-timed-labels",
                 )
 
-    def state(self, time: str | None, zone: str | None) -> tuple[str, ...]:
-        """State for the card which labels were made from times."""
+    def state(self, times: str, zone: str | None) -> tuple[str, ...]:
+        """State for the card which labels were made from times, and from which."""
         if not self.timed:
             return ()
         where = zone or "local time, as the times say it"
         names = {HOUR: "hours", DAY_TYPE: "day types"}
         made = " and ".join(names[one] for one in self.timed)
-        facts = [TIMED_FACT.format(made, time, where)]
+        facts = [TIMED_FACT.format(made, times, where)]
         return (*facts, *([DAY_TYPE_FACT] if DAY_TYPE in self.timed else []))
 
 
@@ -185,7 +197,7 @@ def label_times(times: pa.Array, names: Sequence[str], zone: str | None) -> list
         Times from UTC without a zone, or an unknown zone.
     """
     if HOUR in names:
-        _require_clock(times)
+        require_clock(times)
     local = read_local_times(times, zone)
     missing = local.is_null().to_numpy(zero_copy_only=False)
     if missing.any():
@@ -199,6 +211,53 @@ def label_times(times: pa.Array, names: Sequence[str], zone: str | None) -> list
     return [np.asarray(made[name]().to_numpy(zero_copy_only=False), np.int64) for name in names]
 
 
+def label_seconds(seconds: IntArray, names: Sequence[str], zone: str | None) -> list[IntArray]:
+    """Return the number of the label of every time, for each attribute: int64[n].
+
+    Parameters
+    ----------
+    seconds : int64[n]
+        What :func:`geodp.features.flows.reading.periods.read_seconds` returns for this zone.
+    names : sequence of str
+        Of ``TIMED``.
+    zone : str or None
+        See :func:`label_times`; UsageError if it is unknown.
+    """
+    day, second = np.divmod(localise(seconds, zone), SECONDS_A_DAY)
+    weekend = (day + MONDAY) % 7 >= SATURDAY - 1
+    made = {HOUR: second // 3600, DAY_TYPE: weekend.astype(np.int64)}
+    return [made[name] for name in names]
+
+
+@dataclass
+class Clock:
+    """Check of a column of times, read batch by batch, that hours can be made from them.
+
+    Attributes
+    ----------
+    dates : tuple of bool, or None
+        Whether all timestamps so far are at midnight, of UTC and of their own zone; None: no times
+        were read.
+    """
+
+    dates: tuple[bool, bool] | None = None
+
+    def note(self, times: pa.Array) -> None:
+        """Note whether some times are at midnight."""
+        if len(times):
+            found, before = are_midnights(times), self.dates or (True, True)
+            self.dates = found[0] and before[0], found[1] and before[1]
+
+    def complete(self, file: str) -> None:
+        """Raise InputError where all hours of a table are those of dates; begin another table.
+
+        Of a whole table, as a few trips may well begin at midnight.
+        """
+        dates, self.dates = self.dates, None
+        if dates is not None and any(dates):
+            raise InputError(MIDNIGHTS, file=file)
+
+
 @dataclass
 class TimeLabels:
     """Labels of the times of a table, read batch by batch.
@@ -209,31 +268,23 @@ class TimeLabels:
         Of ``TIMED``.
     zone : str or None
         See :func:`label_times`.
-    dates : tuple of bool, or None
-        Whether all timestamps so far are at midnight, of UTC and of their own zone; None: no times
-        were read.
+    clock : Clock
     """
 
     names: tuple[str, ...]
     zone: str | None
-    dates: tuple[bool, bool] | None = None
+    clock: Clock = field(default_factory=Clock)
 
     def label(self, times: pa.Array) -> list[IntArray]:
         """Return the labels of some times, as :func:`label_times` does."""
         labels = label_times(times, self.names, self.zone)
-        if len(times):
-            found, before = are_midnights(times), self.dates or (True, True)
-            self.dates = found[0] and before[0], found[1] and before[1]
+        if HOUR in self.names:
+            self.clock.note(times)
         return labels
 
     def complete(self, file: str) -> None:
-        """Raise InputError where all hours of a table are those of dates; begin another table.
-
-        Of a whole table, as a few trips may well begin at midnight.
-        """
-        dates, self.dates = self.dates, None
-        if HOUR in self.names and dates is not None and any(dates):
-            raise InputError(MIDNIGHTS, file=file)
+        """Raise InputError as :meth:`Clock.complete` does; begin another table."""
+        self.clock.complete(file)
 
 
 def are_midnights(times: pa.Array) -> tuple[bool, bool]:
@@ -247,7 +298,7 @@ def are_midnights(times: pa.Array) -> tuple[bool, bool]:
     return not rests[0].any(), not rests[1].any()
 
 
-def _require_clock(times: pa.Array) -> None:
+def require_clock(times: pa.Array) -> None:
     """Raise CodeError where a time is a date alone."""
     kind = times.type
     if pa.types.is_dictionary(kind):

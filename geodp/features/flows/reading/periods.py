@@ -25,6 +25,9 @@ UNITS: dict[str, str] = {
 MONDAY = 3
 """Days from the Monday of a week to 1 January 1970, from which days are numbered."""
 
+SECONDS_A_DAY = 86_400
+"""Seconds of a day."""
+
 OFFSET = "(T|[0-9] ).*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 """Pattern of a date with a time and an offset from UTC."""
 
@@ -139,14 +142,21 @@ def number_periods(seconds: IntArray, unit: str, zone: str | None) -> IntArray:
     zone : str or None
         Time zone of the days; UsageError if it is unknown.
     """
-    local = seconds
-    if zone is not None:
-        moments = pa.array(seconds).cast(pa.timestamp("s", "UTC"))
-        local = _to_zone(moments, zone).cast(pa.int64()).to_numpy()
-    days = np.floor_divide(local, 86_400)
+    days = np.floor_divide(localise(seconds, zone), SECONDS_A_DAY)
     if unit == "person-month":
         return np.asarray(days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64))
     return np.asarray((days + MONDAY) // 7 if unit == "person-week" else days, np.int64)
+
+
+def localise(seconds: IntArray, zone: str | None) -> IntArray:
+    """Return times in seconds of local time since 1970: int64[n].
+
+    The parameters are those of :func:`number_periods`; UsageError for an unknown zone.
+    """
+    if zone is None:
+        return seconds
+    moments = pa.array(seconds).cast(pa.timestamp("s", "UTC"))
+    return np.asarray(_to_zone(moments, zone).cast(pa.int64()).to_numpy(), np.int64)
 
 
 def name_numbers(numbers: IntArray, unit: str) -> pa.Array:

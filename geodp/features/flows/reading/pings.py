@@ -26,6 +26,7 @@ from geodp.features.flows.reading.rules import (
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
     Batch,
+    FoundTrips,
     Traces,
     number_units,
     refuse,
@@ -41,7 +42,7 @@ from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
-from geodp.typing import FloatArray, IntArray, KeyArray
+from geodp.typing import FloatArray, IntArray
 
 COORDINATES = Rule(
     "flows-pings-without-coordinates",
@@ -152,8 +153,13 @@ class Pings(Traces):
         refuse(radius < 0, rows, self.accuracy, ACCURACY)
         return np.asarray(radius <= self.largest, np.bool_)
 
-    def find_trips(self, person: IntArray, columns: Columns) -> tuple[IntArray, KeyArray, KeyArray]:
-        """Return the rows with the unit of every trip, its origin and its destination."""
+    @property
+    def departure(self) -> str:
+        """What the time of a trip is, for the card."""
+        return "the last ping of the stay at the origin of the trip"
+
+    def find_trips(self, person: IntArray, columns: Columns) -> FoundTrips:
+        """Find the trips of some persons, each from a stay to the next one."""
         zone, time, *position = columns
         periods = position[3:]
         order = sort_rows(person, *periods, time)
@@ -169,7 +175,11 @@ class Pings(Traces):
         place, follows = np.empty(room, np.uint64), np.empty(room, np.bool_)
         size = kernels.find_stays(unit, time, at, zone, kept, limits, within, first, place, follows)
         end = np.flatnonzero(follows[:size])
-        return order[kept[first[end]]], place[end - 1], place[end]
+        # The last record of a stay before the next stay begins.
+        of_stays = np.flatnonzero(within)
+        last = of_stays[np.searchsorted(of_stays, first[end]) - 1]
+        departure = time[kept[last]]
+        return FoundTrips(order[kept[first[end]]], place[end - 1], place[end], departure)
 
 
 def read_pings(
@@ -193,6 +203,7 @@ def read_pings(
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     other: str | None = None,
+    by: str | Sequence[str] | None = None,
     key: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -229,6 +240,9 @@ def read_pings(
         Column of accuracy radii in metres; without it all records are used.
     largest_accuracy : float, optional
         Largest accuracy radius of records that are used; default: ``radius``.
+    by : str or sequence of str, optional
+        ``"hour"``, ``"daytype"`` or both: attributes by which trips are counted, of the time of
+        departure, which is that of the last ping of the stay at the origin.
     crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Places outside take part in stays; trips with an end there are left
         out where places may lie outside.
@@ -276,6 +290,7 @@ def read_pings(
         where=where or {},
         outside=outside,
         other=other,
+        by=by,
         key=key,
         options=options,
         memory=memory,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
+from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
+from geodp.features.flows.zones import pairs_of
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.memory import MIN_MEMORY, bytes_of
@@ -81,6 +83,8 @@ class RowReader:
     where: Mapping[str, Value] = field(default_factory=dict)
     outside: Outside | None = None
     other: str | None = None
+    by: By | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     key: NoiseKey | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     memory: int | str | None = None
@@ -118,6 +122,16 @@ class RowReader:
         if system.levels_of_codes([self.other])[0] >= 0:
             raise UsageError(OTHER_IS_CELL)
         return np.asarray(self.grid.names.find([self.other], other=self.other)[:, 0], np.int64)
+
+    @cached_property
+    def labelled(self) -> LabelColumns:
+        """Attributes that trips are published by."""
+        return LabelColumns.of(self.by, self.labels, self.time)
+
+    @cached_property
+    def pairs(self) -> Grid:
+        """The grid of pairs of zones, and labels."""
+        return pairs_of(self.grid, self.labelled.attributes)
 
     def require_other(self) -> None:
         """Raise UsageError where a zone of all other places is named that the grid lacks."""

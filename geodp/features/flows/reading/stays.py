@@ -20,6 +20,7 @@ from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
     Batch,
+    FoundTrips,
     Traces,
     number_units,
     refuse,
@@ -35,7 +36,7 @@ from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
-from geodp.typing import IntArray, KeyArray
+from geodp.typing import IntArray
 
 BEFORE, AFTER = -(2**63), 2**63 - 1
 """Times of a stay that began before its period, and of one that ends after it."""
@@ -154,8 +155,23 @@ class Stays(Traces):
             ]
             yield rows.at(at), index[:, at], names.take(pa.array(at)), [*times, period]
 
-    def find_trips(self, person: IntArray, columns: Columns) -> tuple[IntArray, KeyArray, KeyArray]:
-        """Return the rows with the unit of every trip, its origin and its destination."""
+    @property
+    def departs(self) -> str | None:
+        """Column of the times at which stays end, or at which they are."""
+        return self.time if self.end is None else self.end
+
+    @property
+    def departure(self) -> str:
+        """What the time of a trip is, for the card."""
+        if self.end is None:
+            return "the stay at the origin of the trip, which has no duration"
+        return (
+            "the end of the stay at the origin of the trip, or of the begin of the next stay where "
+            "that is earlier"
+        )
+
+    def find_trips(self, person: IntArray, columns: Columns) -> FoundTrips:
+        """Find the trips of some persons, each from a stay to the next one."""
         zone, begin, end, *periods = columns
         order = sort_rows(person, *periods, begin, end, zone)
         unit = number_units(person[order], *(one[order] for one in periods))
@@ -164,7 +180,9 @@ class Stays(Traces):
         size = kernels.chain_stays(unit, begin, end, zone, self.seconds_between, first, follows)
         later = np.flatnonzero(follows[:size])
         earlier, row = zone[first[later - 1]], first[later]
-        return order[row], earlier, zone[row]
+        # Nobody departs after having arrived; and a stay may go on beyond its period.
+        last = np.maximum.reduceat(end, first[:size]) if size else end
+        return FoundTrips(order[row], earlier, zone[row], np.minimum(last[later - 1], begin[row]))
 
 
 def cut(number: IntArray, most: int) -> Iterator[tuple[int, int]]:
@@ -194,6 +212,7 @@ def read_stays(
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     other: str | None = None,
+    by: str | Sequence[str] | None = None,
     key: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -223,6 +242,10 @@ def read_stays(
         and a trip over midnight is lost.
     gap : str or int, optional
         Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
+    by : str or sequence of str, optional
+        ``"hour"``, ``"daytype"`` or both: attributes by which trips are counted, of the time of
+        departure: the end of the stay at the origin, or the begin of the next stay where that is
+        earlier; without ``end`` that of the stay at the origin.
     crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
         outside. All places outside are one zone where they are counted (``other``): stays there
@@ -266,6 +289,7 @@ def read_stays(
         where=where or {},
         outside=outside,
         other=other,
+        by=by,
         key=key,
         options=options,
         memory=memory,

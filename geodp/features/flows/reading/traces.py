@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,18 +20,25 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.features.flows.reading.bounding import TRIPS_MISSING, TripBound, require_bounds
+from geodp.features.flows.reading.labels import (
+    HOUR,
+    PER_PAIR_LABELS,
+    Clock,
+    label_seconds,
+    require_clock,
+)
 from geodp.features.flows.reading.periods import (
     TIME_ZONE,
     UNITS,
     have_local,
     have_offsets,
+    localise,
     name_numbers,
     read_seconds,
     require_unit,
 )
 from geodp.features.flows.reading.reader import KEPT_FACT, SEPARATOR, Place, RowReader
-from geodp.features.flows.zones import pairs_of, require_zones
-from geodp.grid.grid import Grid
+from geodp.features.flows.zones import require_zones
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
@@ -49,6 +56,26 @@ from geodp.typing import IntArray, KeyArray
 Batch: TypeAlias = tuple[Rows, IntArray, pa.Array, list[NDArray[Any]]]
 """Rows, their cells, the names of their persons, and further columns."""
 
+
+class FoundTrips(NamedTuple):
+    """Trips that were made of records.
+
+    Attributes
+    ----------
+    row : int64[n]
+        Rows with their units.
+    origin, destination : uint64[n]
+        Keys of zones.
+    departure : int64[n]
+        Times of departure, in seconds as the records have them.
+    """
+
+    row: IntArray
+    origin: KeyArray
+    destination: KeyArray
+    departure: IntArray
+
+
 OUTSIDE = np.uint64(2**64 - 1)
 """Zone of a place outside the grid: a trip with such an end is left out."""
 
@@ -65,8 +92,15 @@ COLUMNS_SAME = Rule(
 
 NO_PERIODS = Rule(
     "flows-time-zone-unused",
-    "time_zone (--time-zone) is for units of periods, such as person-day: name one (--unit, "
-    "unit=), or leave it out.",
+    "time_zone (--time-zone) is for units of periods, such as person-day, and for hours and day "
+    "types: name one (--unit, unit=; --by hour, by=), or leave it out.",
+)
+
+OTHER_LABELS = Rule(
+    "flows-labels-of-records",
+    "Trips that are made of pings or stays are published by hour and daytype alone, which are made "
+    "of the times of departure: leave other attributes, and columns, out (--by, by=), or give "
+    "one row for each trip.",
 )
 
 TIMES_MIXED = Rule(
@@ -107,7 +141,7 @@ class Traces(RowReader):
         bound = TripBound(most, per_pair, self.key)
         runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
         for names, key in self.list_units(paths, survey):
-            runs.add(bound.keep(names, key))
+            runs.add(key[bound.keep(names, key)])
         kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
         return CountTable.of_cells(
             self.pairs,
@@ -142,11 +176,6 @@ class Traces(RowReader):
         """State for the card how trips are made, and which rows were left out or refused."""
         return (*self.state(), *self._state_selection())
 
-    @cached_property
-    def pairs(self) -> Grid:
-        """The grid of pairs of zones."""
-        return pairs_of(self.grid)
-
     def list_columns(self) -> list[str]:
         """Return the columns that are read besides that of persons, those of the place first."""
         raise NotImplementedError
@@ -160,8 +189,8 @@ class Traces(RowReader):
         """
         raise NotImplementedError
 
-    def find_trips(self, person: IntArray, columns: Columns) -> tuple[IntArray, KeyArray, KeyArray]:
-        """Return the rows with the unit of every trip, its origin and its destination.
+    def find_trips(self, person: IntArray, columns: Columns) -> FoundTrips:
+        """Find the trips of some persons, each from a stay to the next one.
 
         ``person``: numbers of persons int64[n]; ``columns``: zones, and those of
         :meth:`read_batch`.
@@ -182,6 +211,16 @@ class Traces(RowReader):
         return ""
 
     @property
+    def departs(self) -> str | None:
+        """Column of the times at which stays are known to end."""
+        return self.time
+
+    @property
+    def departure(self) -> str:
+        """What the time of a trip is, for the card."""
+        raise NotImplementedError
+
+    @property
     def form(self) -> Any:
         """Kind of a row, as the card has it."""
         raise NotImplementedError
@@ -197,9 +236,26 @@ class Traces(RowReader):
         if self.trips is None:
             raise UsageError(TRIPS_MISSING)
         unit = require_unit(self._unit, self.time)
-        if not UNITS[unit] and self.time_zone is not None:
+        if not self._are_local and self.time_zone is not None:
             raise UsageError(NO_PERIODS)
+        if self.labelled.columns:
+            raise UsageError(OTHER_LABELS)
+        self.labelled.require_timed_labels()
+        if self.by and self.per_pair is not None:
+            raise UsageError(PER_PAIR_LABELS)
+        # An unknown zone is refused before anything is read.
+        localise(np.zeros(1, np.int64), self.time_zone)
         return unit
+
+    @property
+    def _are_local(self) -> bool:
+        """Whether days or hours of local time play a role."""
+        return bool(UNITS[self._unit] or self.labelled.timed)
+
+    @cached_property
+    def _clock(self) -> Clock:
+        """Check of the times of departure, if hours are made from them."""
+        return Clock()
 
     def read_times(
         self, rows: Rows, column: str | None, times: pa.Array, zone: str | None
@@ -210,6 +266,10 @@ class Traces(RowReader):
         """
         with rows.named(column), suppress(UsageError):
             try:
+                if HOUR in self.labelled.timed:
+                    require_clock(times)
+                    if column == self.departs:
+                        self._clock.note(times)
                 return read_seconds(times, zone)
             except CodeError:
                 # Where a zone is named, local times are in the wrong form.
@@ -220,9 +280,9 @@ class Traces(RowReader):
     def _find_zone(self, times: pa.Array) -> str | None:
         """Return the time zone by which times are read; UsageError where one must be named."""
         if self.time_zone is None and have_offsets(times):
-            if UNITS[self._unit]:
+            if self._are_local:
                 raise UsageError(TIME_ZONE)
-            # Without periods no day is local, and a moment is the same in every zone.
+            # Where nothing is local, a moment is the same in every zone.
             return "UTC"
         return self.time_zone
 
@@ -252,19 +312,21 @@ class Traces(RowReader):
                         zone = np.full(inside.size, OUTSIDE)
                         zone[inside] = key
                     yield rows, names, zone, more
+            self._clock.complete(table.name)
 
     def _make_trips(self, names: pa.Array, columns: Columns) -> tuple[pa.Array, KeyArray]:
         """Return the units and pairs of the trips of some persons, all of whose rows are here."""
         person = names.dictionary_encode().indices.to_numpy().astype(np.int64)
-        row, origin, destination = self.find_trips(person, columns)
-        inside = (origin != OUTSIDE) & (destination != OUTSIDE)
-        row, origin, destination = row[inside], origin[inside], destination[inside]
+        found = self.find_trips(person, columns)
+        inside = (found.origin != OUTSIDE) & (found.destination != OUTSIDE)
+        row, origin, destination, departure = (each[inside] for each in found)
         units, period = names.take(pa.array(row)), self.periods_of(columns)
         if period is not None:
             named = name_numbers(period[row].astype(np.int64), self._unit)
             units = pc.binary_join_element_wise(units, named, SEPARATOR)
         ends = [self.grid.decode(one) for one in (origin, destination)]
-        return units, self.pairs.encode(np.concatenate(ends))
+        labels = label_seconds(departure, self.labelled.timed, self.time_zone)
+        return units, self.pairs.encode(np.concatenate([*ends, *(one[None] for one in labels)]))
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
@@ -273,7 +335,7 @@ class Traces(RowReader):
             facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
         facts += self.state_where()
         facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
-        return tuple(facts)
+        return (*facts, *self.labelled.state(self.departure, self.time_zone))
 
     def _describe(self, table: InputTable) -> StatedReading:
         """Describe for the card how a table is read."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
-from geodp.features.flows.reading.labels import By, LabelColumns, TimeLabels
+from geodp.features.flows.reading.labels import PER_PAIR_LABELS, By, TimeLabels
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.reading.positions import point_locator
@@ -23,7 +24,7 @@ from geodp.features.flows.reading.reader import (
     Place,
     RowReader,
 )
-from geodp.features.flows.zones import LABELS_NEED_MAP, pairs_of, require_zones
+from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
@@ -37,12 +38,13 @@ from geodp.io.read.rows.projection import transformation
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
+from geodp.io.read.rows.weights import GIVEN, Weights
 from geodp.io.read.table import read_table
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
-from geodp.typing import KeyArray
+from geodp.typing import IntArray, KeyArray
 
 PLACES = Rule(
     "flows-places-missing",
@@ -70,6 +72,13 @@ UNITS_UNNAMED = Rule(
     "(person=), and leave value out.",
 )
 
+WEIGHTS_UNBOUNDED = Rule(
+    "flows-weights-need-persons",
+    "Weights (--weight, weight=) need one row for each trip and the column of persons (--person, "
+    "person=), whose trips geodp bounds; or round weights yourself, give them as counts (--value, "
+    "value=), and state the contribution.",
+)
+
 TIME_UNUSED = Rule(
     "flows-time-unused",
     "time and time_zone (--time, --time-zone) are for units of periods, such as person-day, and "
@@ -78,13 +87,8 @@ TIME_UNUSED = Rule(
 
 SAME_PLACES = Rule(
     "flows-places-same",
-    "Origins and destinations, both coordinates of each, and labels are columns of their own.",
-)
-
-PER_PAIR_LABELS = Rule(
-    "flows-per-pair-with-labels",
-    "Trips of a person between two zones are not bounded where trips have labels: leave per_pair "
-    "(--per-pair) out.",
+    "Origins and destinations, both coordinates of each, labels and weights are columns of their "
+    "own.",
 )
 
 PERIOD_FACT = "that periods are those of the column {time}, in {zone}"
@@ -116,8 +120,9 @@ class Trips(RowReader):
     origin: Place | None = None
     destination: Place | None = None
     value: str | None = None
-    by: By | None = None
-    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    weight: str | None = None
+    max_weight: int = 1
+    raked_to: str | None = None
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
@@ -127,7 +132,7 @@ class Trips(RowReader):
         unit = self._require_unit()
         if self.person is None:
             runs, survey = Runs(bytes_of(self.memory), self.scratch), Survey()
-            for _, key, _, _ in self._place(self._open(paths), survey):
+            for _, key, *_ in self._place(self._open(paths), survey):
                 runs.add(key)
             reading = survey.reading(self._state_selection())
             return CountTable.of_cells(self.pairs, *runs.arrays(), reading=reading)
@@ -136,12 +141,15 @@ class Trips(RowReader):
         most, per_pair = require_bounds(self._most, per_pair)
         bound = TripBound(most, per_pair, self.key)
         runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
-        for names, key in self.list_units(paths, survey):
-            runs.add(bound.keep(names, key))
+        largest = 1 if self._weights is None else self._weights.largest
+        for names, (key, *weights) in self._list_rows(paths, survey):
+            weight = np.minimum(weights[0], largest) if weights else None
+            kept = bound.keep(names, key, weight)
+            runs.add(key[kept], None if weight is None else weight[kept])
         return CountTable.of_cells(
             self.pairs,
             *runs.arrays(),
-            bound=ContributionBound(most, "geodp", unit=unit),
+            bound=ContributionBound(most * largest, "geodp", unit=unit),
             reading=survey.reading(self._state(unit, most, per_pair)),
         )
 
@@ -154,11 +162,23 @@ class Trips(RowReader):
 
     def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
         """Yield units and pairs of trips, in parts; all trips of a unit are in one part."""
+        for names, (key, *_) in self._list_rows(paths, survey):
+            yield names, key
+
+    def _list_rows(
+        self, paths: TableSource, survey: Survey
+    ) -> Iterator[tuple[pa.Array, tuple[Any, ...]]]:
+        """Yield units and columns of trips, in parts; all trips of a unit are in one part.
+
+        Columns are pairs uint64[n] and, where there are any, weights int64[n].
+        """
         assert self.person is not None
         persons = Persons(self.person, self.memory_of_part, self.scratch)
-        for rows, key, names, inside in self._place(self._open(paths), survey):
-            persons.add(rows, key, names, inside)
-        yield from persons.named_parts()
+        for rows, key, names, inside, weights in self._place(self._open(paths), survey):
+            persons.add(rows, key, names, inside, *weights)
+        for names, columns in persons.parts_of_columns():
+            if columns:
+                yield names, columns
 
     def state_units(self) -> tuple[str, ...]:
         """State for the card which rows were read, and which periods units have."""
@@ -173,6 +193,13 @@ class Trips(RowReader):
         self.require_other()
         self._require_used()
         self.labelled.require_timed_labels()
+        if self._weights is not None and (self.person is None or self.value is not None):
+            raise UsageError(WEIGHTS_UNBOUNDED)
+
+    @cached_property
+    def _weights(self) -> Weights | None:
+        """Weights of trips; UsageError for weights without a bound."""
+        return Weights.of(self.weight, self.max_weight, self.raked_to)
 
     @property
     def _most(self) -> int:
@@ -206,7 +233,7 @@ class Trips(RowReader):
         """Raise UsageError for columns that are named twice, and for a CRS without coordinates."""
         places = [column for _, column in self._places()]
         names = [name for one in places for name in ((one,) if isinstance(one, str) else one)]
-        names += self.labelled.columns.values()
+        names += [*self.labelled.columns.values(), *([] if self.weight is None else [self.weight])]
         if len({*names}) < len(names):
             raise UsageError(SAME_PLACES)
         located = self.lies_on_earth and not all(isinstance(one, str) for one in places)
@@ -216,7 +243,10 @@ class Trips(RowReader):
     def _state(self, unit: str, most: int, per_pair: int) -> tuple[str, ...]:
         """State for the card how trips were bounded, and which of them were read."""
         kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
-        return (kept, *self.state_units())
+        facts = (kept, *self.state_units())
+        if self._weights is None:
+            return facts
+        return (*facts, *self._weights.facts, GIVEN.format(self._weights.largest))
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
@@ -225,22 +255,7 @@ class Trips(RowReader):
         facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
         if self.by:
             facts.append(LABELS_FACT)
-        return (*facts, *self.labelled.state(self.time, self.time_zone))
-
-    @cached_property
-    def pairs(self) -> Grid:
-        """The grid of pairs of zones, and labels."""
-        pairs = pairs_of(self.grid)
-        if self.labelled.attributes and not self.grid.names.on_map:
-            raise UsageError(LABELS_NEED_MAP)
-        for one in self.labelled.attributes:
-            pairs = pairs.with_attribute(one.name, one.labels)
-        return pairs
-
-    @cached_property
-    def labelled(self) -> LabelColumns:
-        """Attributes that trips are published by."""
-        return LabelColumns.of(self.by, self.labels, self.time)
+        return (*facts, *self.labelled.state(f"the column {self.time}", self.time_zone))
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""
@@ -324,18 +339,20 @@ class Trips(RowReader):
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey
-    ) -> Iterator[tuple[Rows, Any, pa.Array, Any]]:
-        """Yield rows in the domain, their keys, the units of all rows, and those inside."""
-        import numpy as np
+    ) -> Iterator[tuple[Rows, Any, pa.Array, Any, list[IntArray]]]:
+        """Yield rows in the domain, their keys, the units of all rows, those inside, and weights.
 
+        Weights are a list of one array of the rows in the domain, if there are any.
+        """
         locators = advise(self._locators())
         places = [name for locator in locators for name in locator.columns]
         units = [] if self.person is None else [self.person]
         # Times of labels alone are no part of a unit.
         units += [self.time] if self.time is not None and UNITS[self._unit] else []
+        weighed = [] if self._weights is None else [self._weights.column]
         for table in tables:
             survey.note(table.name, ())
-            names = [*places, *units]
+            names = [*places, *units, *weighed]
             chosen = [find_column(table, name, names) for name in names]
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             survey.state(self._describe(table))
@@ -346,7 +363,8 @@ class Trips(RowReader):
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
-                yield within, key, *self._name(within, arrays[len(places) :], inside)
+                named = self._name(within, arrays[len(places) :][: len(units)], inside)
+                yield within, key, *named, self._weigh(within, arrays[-1], inside)
             self._time_labels.complete(table.name)
 
     def _name(self, within: Rows, arrays: list[pa.Array], inside: Any) -> tuple[pa.Array, Any]:
@@ -362,6 +380,13 @@ class Trips(RowReader):
         with within.named(self.time):
             period = name_periods(times, self._unit, self.time_zone)
         return pc.binary_join_element_wise(as_text(names), period, SEPARATOR), None
+
+    def _weigh(self, within: Rows, column: pa.Array, inside: Any) -> list[IntArray]:
+        """Return the weights of the rows in the domain in a list, which is empty without any."""
+        if self._weights is None:
+            return []
+        own = column if inside is None else column.filter(pa.array(inside))
+        return [self._weights.count(within, own)]
 
     def _describe(self, table: InputTable) -> StatedReading:
         """Describe for the card how a table is read."""
@@ -391,6 +416,9 @@ def read_trips(
     time: str | None = None,
     time_zone: str | None = None,
     value: str | None = None,
+    weight: str | None = None,
+    max_weight: int = 1,
+    raked_to: str | None = None,
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
@@ -429,6 +457,16 @@ def read_trips(
         the IANA name of the zone of their days, if they count from UTC. Days follow summer time.
     value : str, optional
         Column of counts, if a row is several trips; no person is known then.
+    weight : str, optional
+        Column of weights of a survey: a trip counts as so many, to the nearest whole number. The
+        guarantee takes a weight as it is given: one that was calibrated on other respondents
+        depends on them, too, which it does not cover.
+    max_weight : int
+        Largest weight, public and chosen without the data: larger ones count as this, and noise is
+        proportional to it.
+    raked_to : str, optional
+        To which totals of the same data the weights were raked: these are invariants outside the
+        guarantee, and stand on the card.
     crs : str, optional
         CRS of coordinates, if it is not the grid's.
     where, outside, memory, scratch
@@ -486,6 +524,9 @@ def read_trips(
         time=time,
         time_zone=time_zone,
         value=value,
+        weight=weight,
+        max_weight=max_weight,
+        raked_to=raked_to,
         crs=crs,
         where=where or {},
         outside=outside,

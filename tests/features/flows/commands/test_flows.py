@@ -89,6 +89,17 @@ def test_counted_rows_need_the_contribution(trips, tmp_path):
     assert package.open(tmp_path / "out").index.guarantee.contribution == 12
 
 
+def test_trips_with_weights_are_published_and_verified(call, tmp_path):
+    weights = ("--weight", "n", "--max-weight", "5", "--raked-to", "residents of 2024")
+    done(*call, *weights, "--json")
+    assert "ok" in done("verify", tmp_path / "out").stdout
+    card = json.loads((tmp_path / "out" / "public" / "origins" / "release.json").read_text())
+    guarantee = card["guarantee"]
+    assert guarantee["contribution"] == 20
+    assert any("residents of 2024" in one for one in guarantee["not_protected"])
+    assert any("weights above 5" in one for one in guarantee["not_protected"])
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -104,6 +115,7 @@ def test_counted_rows_need_the_contribution(trips, tmp_path):
         (("--by", "daytype", "--time", "day", "--label-share", "2"), "--label-share"),
         (("--by", "daytype", "--time", "day", "--per-pair", "1"), "--per-pair"),
         (("--label-share", "1/5"), "--by"),
+        (("--weight", "n"), "max_weight"),
     ],
 )
 def test_calls_without_sense_are_refused(call, tmp_path, more, said):
@@ -172,6 +184,7 @@ def test_pings_and_stays_become_the_same_flows(traced, tmp_path):
         (("--pings", "lat,lon", "--dwell", "soon"), "duration"),
         (("--pings", "lat,lon", "--contribution", "2"), "contribution"),
         (("--pings", "lon,lat"), "swapped"),
+        (("--pings", "lat,lon", "--weight", "lat", "--max-weight", "2"), "another form"),
     ],
 )
 def test_forms_that_do_not_go_together_are_refused(traced, tmp_path, more, said):

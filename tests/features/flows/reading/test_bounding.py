@@ -13,8 +13,8 @@ KEY = NoiseKey(bytes(range(32)))
 
 
 def kept(names, key, trips, per_pair=10**4, secret=KEY):
-    bound = TripBound(trips, per_pair, secret)
-    return sorted(bound.keep(pa.array(names), np.array(key, np.uint64)).tolist())
+    bound, pairs = TripBound(trips, per_pair, secret), np.array(key, np.uint64)
+    return sorted(pairs[bound.keep(pa.array(names), pairs)].tolist())
 
 
 def made(seed, persons=40, rows=400):
@@ -36,6 +36,26 @@ def test_the_order_of_rows_does_not_matter():
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(key))
         assert kept([names[i] for i in order], [key[i] for i in order], 3) == one
+
+
+def test_the_order_of_rows_of_different_weights_does_not_matter():
+    names, key = made(5, rows=200)
+    weight = np.random.default_rng(5).integers(1, 4, 200)
+    found = set()
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(200)
+        pairs, own = np.array(key, np.uint64)[order], weight[order]
+        at = TripBound(3, 2, KEY).keep(pa.array([names[i] for i in order]), pairs, own)
+        found.add(tuple(sorted(zip(pairs[at].tolist(), own[at].tolist(), strict=True))))
+    assert len(found) == 1
+
+
+def test_trips_of_all_weights_are_kept():
+    """Of a person's trips between two zones, the heavy ones are kept as often as the light."""
+    names = np.repeat([f"p{n}" for n in range(3000)], 4).tolist()
+    key, weight = np.full(12_000, 7, np.uint64), np.tile(np.arange(1, 5), 3000)
+    counts = np.bincount(weight[TripBound(1, 1, KEY).keep(pa.array(names), key, weight)])
+    assert (np.abs(counts[1:] - 750) < 6 * 24).all()
 
 
 def test_other_persons_do_not_matter():
@@ -70,7 +90,7 @@ def test_what_is_kept_is_an_even_sample_of_all_trips_of_a_person(trips):
     persons = 1500
     names = np.repeat([f"p{n}" for n in range(persons)], 25).tolist()
     key = np.tile(np.array([0] * 20 + [1, 2, 3, 4, 5], np.uint64), persons)
-    found = TripBound(trips, trips, KEY).keep(pa.array(names), key)
+    found = key[TripBound(trips, trips, KEY).keep(pa.array(names), key)]
     assert found.size == trips * persons
     # Each with the deviation of a share of 0.8, or less.
     assert abs((found == 0).mean() - 0.8) < 6 * 0.4 / found.size**0.5
@@ -81,7 +101,7 @@ def test_all_trips_of_a_pair_are_candidates_for_its_bound():
     persons = 2000
     names = np.repeat([f"p{n}" for n in range(persons)], 10).tolist()
     key = np.tile(np.array([0] * 8 + [1, 2], np.uint64), persons)
-    found = TripBound(2, 1, KEY).keep(pa.array(names), key)
+    found = key[TripBound(2, 1, KEY).keep(pa.array(names), key)]
     # With equal chances of all three pairs, it would be kept of two thirds of the persons.
     assert (found == 0).sum() > 0.9 * persons
 
@@ -93,7 +113,8 @@ def test_whole_numbers_of_numpy_are_bounds():
 def test_persons_choose_independently():
     names = np.repeat([f"p{n}" for n in range(3000)], 4).tolist()
     bound = TripBound(1, 1, KEY)
-    every = bound.keep(pa.array(names), np.tile(np.arange(4, dtype=np.uint64), 3000))
+    key = np.tile(np.arange(4, dtype=np.uint64), 3000)
+    every = key[bound.keep(pa.array(names), key)]
     assert (np.abs(np.bincount(every.astype(int), minlength=4) - 750) < 6 * 24).all()
 
 

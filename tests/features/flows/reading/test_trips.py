@@ -244,3 +244,92 @@ def test_the_card_says_which_rows_were_read():
         "outside the domain were left",
     ):
         assert part in said
+
+
+NOBODY = {"person": None, "trips": None}
+
+
+def weighed(weights, world=WORLD):
+    """Rows of persons whose trips have weights, in the order of the rows."""
+    rows = rows_of(world)
+    return rows.append_column("w", pa.array(weights))
+
+
+def test_a_trip_counts_as_its_weight_up_to_the_largest():
+    table = read(
+        weighed([2.4, 1.5, 3.0, 90.0]), **WHERE, trips=9, weight="w", max_weight=10, key=KEY
+    )
+    # 2.4, 1.5 and 3 count as 2, 2 and 3, and 90 as 10.
+    assert sorted(table.count.tolist()) == [3, 4, 10]
+    assert table.bound == ContributionBound(90, "geodp", unit="person")
+    facts = " ".join(table.reading.public_facts)
+    assert "weights above 10 count as this" in facts
+    assert "at most 9 trips were kept" in facts
+
+
+@pytest.mark.parametrize("trips", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_person_changes_weighed_trips_by_at_most_the_bound(trips, seed):
+    draw = np.random.default_rng(seed)
+    worlds = tuple(
+        tuple((int(a), int(b)) for a, b in draw.integers(0, 4, (draw.integers(1, 6), 2)))
+        for _ in range(3)
+    )
+    weights = draw.uniform(0.5, 9, sum(map(len, worlds)))
+    given = {"trips": trips, "weight": "w", "max_weight": 4, "key": KEY}
+    every = read(weighed(weights, worlds), **WHERE, **given)
+    fewer = read(weighed(weights[: sum(map(len, worlds[:2]))], worlds[:2]), **WHERE, **given)
+    more = dict(zip(every.key.tolist(), every.count.tolist(), strict=True))
+    less = dict(zip(fewer.key.tolist(), fewer.count.tolist(), strict=True))
+    change = [more[one] - less.get(one, 0) for one in more]
+    assert set(less) <= set(more)
+    assert min(change) >= 0
+    assert 1 <= sum(change) <= every.bound.value == 4 * trips
+
+
+def test_totals_that_weights_were_raked_to_are_named():
+    given = {"weight": "w", "max_weight": 3, "raked_to": "residents by age of this survey"}
+    table = read(weighed([1, 1, 2, 3]), **WHERE, trips=2, **given)
+    assert any("residents by age of this survey" in one for one in table.reading.public_facts)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"weight": "w"}, "weights-bound"),
+        ({"max_weight": 5}, "weights-bound"),
+        ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
+        ({"raked_to": "residents"}, "weights-raked-to"),
+        (
+            {"weight": "w", "max_weight": 5, "person": None, "trips": None},
+            "flows-weights-need-persons",
+        ),
+        ({"weight": "oy", "max_weight": 5}, "flows-places-same"),
+    ],
+)
+def test_weights_without_bound_are_refused(given, code):
+    with refuses(UsageError, code):
+        read(weighed([1, 1, 2, 3]), **WHERE | {"trips": 2} | given)
+
+
+@pytest.mark.parametrize(
+    ("weight", "code"),
+    [
+        (0.4, "weight-not-positive"),
+        (-1.0, "weight-not-positive"),
+        (float("nan"), "weight-missing"),
+        ("1,000", "weight-form"),
+        ("two", "weight-form"),
+    ],
+)
+def test_weights_of_another_form_are_refused_by_row(weight, code):
+    with refuses(InputError, code) as refused:
+        read(weighed([type(weight)(1)] * 3 + [weight]), **WHERE, trips=2, weight="w", max_weight=5)
+    assert "row 4" in str(refused.value)
+
+
+def test_weighed_trips_are_published_with_the_noise_of_their_bound():
+    given = {"weight": "w", "max_weight": 4, "trips": 2, "key": KEY}
+    release = geodp.flows.publish(weighed([3, 3, 3, 2]), grid=GRID, **WHERE, **given, epsilon=1000)
+    assert release.flows.event.contribution == 8
+    assert abs(int(release.flows.table.count.sum()) - 8) <= 1

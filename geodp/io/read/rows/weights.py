@@ -1,0 +1,145 @@
+"""Weights of a survey's records: each record counts as many, up to a public limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from geodp.errors import CodeError, Rule, UsageError
+from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.decimals import LARGEST, MISSING, exact_decimals
+from geodp.typing import IntArray
+
+MAX_WEIGHT = 1 << 20
+"""Largest weight that a record may have."""
+
+LONGEST_FACT = 500
+"""Most characters of the name of the totals that weights were raked to."""
+
+WEIGHT_MISSING = Rule(
+    "weight-missing",
+    "a weight is missing: blank, NaN or written as unknown; drop such records, or weigh them.",
+)
+
+WEIGHT_FORM = Rule(
+    "weight-form",
+    "a weight is no number in plain digits, without separators of thousands.",
+)
+
+NO_WEIGHT = Rule(
+    "weight-not-positive",
+    "a weight is below 0.5, and is rounded to nobody, while a record stands for somebody: drop "
+    "records that stand for nobody, or scale weights so that they say for how many a record "
+    "stands.",
+)
+
+WEIGHT_FACT = (
+    "that every weight was a plain number of at least 0.5: other records are refused before "
+    "anything is charged"
+)
+"""Public fact of weights that were read."""
+
+RAKED = (
+    "that weights were raked, so that they add up to totals of the same data, which are "
+    "invariants: whoever knows these totals knows them without any noise, and the guarantee does "
+    "not cover them: {}"
+)
+"""Public fact of weights that were calibrated on totals of the data itself."""
+
+GIVEN = (
+    "that weights are taken as given: one that was calibrated on other respondents depends on "
+    "these, which the guarantee does not cover; weights above {:,} count as this"
+)
+"""What is public of weights, and not protected."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Column of weights, and how they are bounded.
+
+    Attributes
+    ----------
+    column : str
+    largest : int
+        Public, and chosen without the data: larger weights count as this.
+    raked_to : str, optional
+        Totals of the same data that the weights were calibrated on.
+    """
+
+    column: str
+    largest: int
+    raked_to: str | None = None
+
+    @classmethod
+    def of(cls, column: str | None, largest: int, raked_to: str | None) -> Self | None:
+        """Check the arguments of a reader; None without weights, whose ``largest`` is 1.
+
+        Raises UsageError for a bound without weights, or weights without a bound.
+        """
+        if raked_to is not None and (
+            column is None
+            or not isinstance(raked_to, str)
+            or not 0 < len(raked_to.strip()) <= LONGEST_FACT
+            or not raked_to.isprintable()
+        ):
+            raise UsageError(
+                "Say to which totals the weights (weight=, --weight) were raked in a sentence of "
+                "at most 500 characters (raked_to=, --raked-to).",
+                code="weights-raked-to",
+            )
+        if column is None and largest == 1:
+            return None
+        whole = isinstance(largest, int) and 1 < largest <= MAX_WEIGHT
+        if column is None or not whole:
+            raise UsageError(
+                "Weights (weight=) need their largest value, a whole number above 1 (max_weight=): "
+                "public and chosen without the data, as larger weights count as this.",
+                code="weights-bound",
+            )
+        return cls(column, largest, raked_to)
+
+    def count(self, rows: Rows, column: pa.Array, decimal: str | None = None) -> IntArray:
+        """Return the weights of rows as whole numbers, not trimmed yet: int64[n].
+
+        Weights far above the largest are cut to about its size. Raises InputError at the first
+        weight that is missing, no plain number, or below 0.5.
+        """
+        with rows.named(self.column):
+            return count_weights(column, self.largest, decimal)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Public facts of weights, for the card."""
+        raked = () if self.raked_to is None else (RAKED.format(" ".join(self.raked_to.split())),)
+        return (WEIGHT_FACT, *raked)
+
+
+def count_weights(column: pa.Array, largest: int, decimal: str | None = None) -> IntArray:
+    """Return the weights of a column as whole numbers, not trimmed yet: int64[n].
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    largest : int
+        Weights far above it are cut to about its size.
+    decimal : {".", ","}, optional
+
+    Raises CodeError at the first weight that is missing, no plain number, or below 0.5.
+    """
+    try:
+        values, exponent = exact_decimals(column, decimal)
+    except CodeError as error:
+        rule = WEIGHT_MISSING if error.code == MISSING.code else WEIGHT_FORM
+        raise CodeError(error.position, rule) from None
+    one = 10**exponent
+    # Compared without doubling, which might not fit; a half is rounded up to one.
+    nobody = values < one - one // 2
+    if nobody.any():
+        raise CodeError(int(nobody.argmax()), NO_WEIGHT)
+    if 2 * (largest + 2) * one > LARGEST:
+        values = values.astype(object)
+    values = np.minimum(values, (largest + 1) * one)
+    return np.asarray((2 * values + one) // (2 * one), np.int64)
