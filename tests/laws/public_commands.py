@@ -1,6 +1,7 @@
 """Commands that publish, each with a call and with inputs that the same call takes."""
 
 import gzip
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,11 @@ labelled = table(
     [(place, labels) for place in SQUARE for labels in LABELS],
 )
 units = table("geocode,n", lambda code, n: f"{code},{n}", UNITS)
+tract_modes = table(
+    "from,to,mode,n",
+    lambda one, n: f"{','.join(one)},{min(n, 1 << 44)}",
+    [(a, b, mode) for a in UNITS for b in UNITS[::3] for mode in ("walk", "car")],
+)
 pairs = table("from,to,n", lambda ends, n: f"{ends[0]},{ends[1]},{n}", PAIRS)
 census = table(
     "OBS_VALUE_T,GRD_ID",
@@ -436,6 +442,21 @@ CASES = {
                            "--outside", "drop"), variants=SMALL),
     "flows of stays": Case("flows publish", stays, (*VISITED, "--stays", "lat,lon", "--gap", "6h"),
                            variants=SMALL),
+    "flows of pings by hour": Case(
+        "flows publish", pings,
+        (*VISITED, "--pings", "lat,lon", "--by", "hour,daytype", "--time-zone", "Asia/Tokyo",
+         "--outside", "drop"),
+        variants=SMALL,
+    ),
+    "flows of stays by hour": Case(
+        "flows publish", stays, (*VISITED, "--stays", "lat,lon", "--by", "hour"), variants=SMALL
+    ),
+    "flows between units by label": Case(
+        "flows publish", tract_modes,
+        ("in.csv", "--grid", "units:tracts.geojson", "--units-source", "a law", "--from", "from",
+         "--to", "to", "--by", "mode", "--labels", "mode=walk,car", "--value", "n", *TERMS),
+        variants=SMALL,
+    ),
     "flows of persons by label": Case("flows publish", trips, (*TRAVELLED, "--by", "daytype",
                                       "--time", "day", "--label-share", "1/5"), variants=SMALL),
     "top": Case("select top", square, (*CELLS, "--k", "3"), quick=True),
@@ -476,6 +497,12 @@ def prepare(folder: Path) -> None:
     (folder / "codes.csv").write_text("code,n\n" + "".join(f"{code},9\n" for code in CODES))
     rows = "".join(f"{code},{code[:5]}\n" for code in UNITS)
     (folder / "units.csv").write_text(f"tract,county\n{rows}")
+    (folder / "tracts.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [
+        {"type": "Feature", "properties": {"tract": code}, "geometry": {
+            "type": "Polygon", "coordinates": [[[at, 35], [at + 1, 35], [at + 1, 36], [at, 36],
+                                                [at, 35]]]}}
+        for at, code in enumerate(UNITS, start=130)
+    ]}))  # fmt: skip
     (folder / "office.toml").write_text('reference_date = "2020-10-01"\npublisher = "An office"\n')
     write_raster(folder / "template.tif", np.zeros((SIDE, SIDE), np.int32))
     keep(folder / "key")

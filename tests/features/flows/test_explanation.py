@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.features.flows.zones import pairs_of
+from geodp.grid.axes import Attribute
 from tests.command import geodp as run
 from tests.features.flows.test_publish import publish
+from tests.features.flows.units import make_units
 from tests.features.flows.worlds import table_of
 
 
@@ -53,6 +56,21 @@ def test_what_was_counted_by_label_is_named():
     assert "daytype, mode の別にも、8 × 8 ゾーン" in translated
     assert "32 × 32" in translated
     assert "also counted by" not in sentences(publish().card())[1]
+
+
+@pytest.mark.parametrize(
+    ("contribution", "counted", "translated"),
+    [
+        (1, "to single zones and between blocks of at most 16", "一つ一つのゾーンの発着"),
+        (9, "to blocks of at most 4 zones and between blocks of at most 64", "最大 4 ゾーン"),
+    ],
+)
+def test_what_was_counted_by_label_between_units_is_named(contribution, counted, translated):
+    pairs = pairs_of(make_units()[0], [Attribute("mode", ("walk", "car"))])
+    trips = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.full(1, 900))
+    card = geodp.flows.publish(trips, epsilon=1, contribution=contribution).card()
+    assert f"also counted by mode, from and {counted}, and got noise" in sentences(card)[1]
+    assert f"mode の別にも、{translated}" in sentences(card, "ja")[1]
 
 
 def test_a_release_with_a_fixed_key_promises_nothing():

@@ -101,8 +101,8 @@ by_option = option(
     metavar="NAMES",
     help="Attributes by which trips are published, separated by commas: hour,mode; a trip has one "
     "label of each, in a column of this name, or of another one: mode=COLUMN. hour and daytype "
-    "(weekday, weekend) are made from --time where it is given. Other labels are listed by "
-    "--labels.",
+    "(weekday, weekend) are made from --time where it is given; of pings and stays they are those "
+    "of the departure, and there are no others. Other labels are listed by --labels.",
 )
 method_option = option(
     "--method",
@@ -254,7 +254,8 @@ _TIMES = (
     option(
         "--time-zone",
         group="Input",
-        help="IANA name of the zone of days, such as Asia/Tokyo, if times count from UTC.",
+        help="IANA name of the zone of days and hours, such as Asia/Tokyo, if times count from "
+        "UTC.",
     ),
 )
 """Options of the protected unit, and of times."""

@@ -26,7 +26,7 @@ from geodp.features.flows.reading.rules import (
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
     Batch,
-    FoundTrips,
+    TracedTrips,
     Traces,
     number_units,
     refuse,
@@ -158,7 +158,7 @@ class Pings(Traces):
         """What the time of a trip is, for the card."""
         return "the last ping of the stay at the origin of the trip"
 
-    def find_trips(self, person: IntArray, columns: Columns) -> FoundTrips:
+    def find_trips(self, person: IntArray, columns: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one."""
         zone, time, *position = columns
         periods = position[3:]
@@ -179,7 +179,7 @@ class Pings(Traces):
         of_stays = np.flatnonzero(within)
         last = of_stays[np.searchsorted(of_stays, first[end]) - 1]
         departure = time[kept[last]]
-        return FoundTrips(order[kept[first[end]]], place[end - 1], place[end], departure)
+        return TracedTrips(order[kept[first[end]]], place[end - 1], place[end], departure)
 
 
 def read_pings(

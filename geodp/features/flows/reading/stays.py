@@ -20,7 +20,7 @@ from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
     Batch,
-    FoundTrips,
+    TracedTrips,
     Traces,
     number_units,
     refuse,
@@ -170,7 +170,7 @@ class Stays(Traces):
             "that is earlier"
         )
 
-    def find_trips(self, person: IntArray, columns: Columns) -> FoundTrips:
+    def find_trips(self, person: IntArray, columns: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one."""
         zone, begin, end, *periods = columns
         order = sort_rows(person, *periods, begin, end, zone)
@@ -182,7 +182,7 @@ class Stays(Traces):
         earlier, row = zone[first[later - 1]], first[later]
         # Nobody departs after having arrived; and a stay may go on beyond its period.
         last = np.maximum.reduceat(end, first[:size]) if size else end
-        return FoundTrips(order[row], earlier, zone[row], np.minimum(last[later - 1], begin[row]))
+        return TracedTrips(order[row], earlier, zone[row], np.minimum(last[later - 1], begin[row]))
 
 
 def cut(number: IntArray, most: int) -> Iterator[tuple[int, int]]:

@@ -57,7 +57,7 @@ Batch: TypeAlias = tuple[Rows, IntArray, pa.Array, list[NDArray[Any]]]
 """Rows, their cells, the names of their persons, and further columns."""
 
 
-class FoundTrips(NamedTuple):
+class TracedTrips(NamedTuple):
     """Trips that were made of records.
 
     Attributes
@@ -189,7 +189,7 @@ class Traces(RowReader):
         """
         raise NotImplementedError
 
-    def find_trips(self, person: IntArray, columns: Columns) -> FoundTrips:
+    def find_trips(self, person: IntArray, columns: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one.
 
         ``person``: numbers of persons int64[n]; ``columns``: zones, and those of

@@ -172,10 +172,43 @@ def test_pings_and_stays_become_the_same_flows(traced, tmp_path):
     assert any("made of the stays" in one for one in card["guarantee"]["not_protected"])
 
 
+@pytest.mark.parametrize("labels", [(), ("--by", "hour,daytype")], ids=["plain", "by hour"])
+def test_interrupted_flows_of_pings_are_completed(traced, tmp_path, monkeypatch, labels):
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("pings", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    words = ["flows", "publish", *traced, tmp_path / "pings.csv", "--pings", "lat,lon", *labels]
+    words += ["--ledger", tmp_path / "l", "--dataset", "pings"]
+    with monkeypatch.context() as patched:
+        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        assert geodp(*words).returncode != 0
+    done(*words, "--resume")
+    assert len(ledger.charges("pings")) == 1
+    assert done("verify", tmp_path / "out").returncode == 0
+    names = [one.name for one in package.open(tmp_path / "out").flows.grid.attributes]
+    assert names == (["hour", "daytype"] if labels else [])
+
+
+def test_pings_and_stays_become_the_same_flows_by_hour(traced, tmp_path):
+    by = ("--by", "hour,daytype", "--key-file", tmp_path / "key")
+    traced[traced.index("--epsilon") + 1] = "90"
+    done("key", tmp_path / "key")
+    done("flows", "publish", *traced, *by, tmp_path / "pings.csv", "--pings", "lat,lon")
+    assert done("verify", tmp_path / "out").returncode == 0
+    one = package.open(tmp_path / "out").to_pandas()
+    stays = (tmp_path / "stays.csv", "--stays", "lat,lon", "--end", "u", "--gap", "2h")
+    done("flows", "publish", *traced, *by, *stays)
+    assert package.open(tmp_path / "out").to_pandas().equals(one)
+    # Departures are at 8:40 and 9:40 on a Wednesday.
+    hours = one.groupby("hour")["count"].sum()
+    assert hours[["8", "9"]].sum() > 0.5 * hours.sum()
+    assert one.groupby("daytype")["count"].sum().get("weekend", 0) < 0.5 * hours.sum()
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (("--pings", "lat,lon", "--stays", "lat,lon"), "one form"),
+        (("--pings", "lat,lon", "--by", "mode", "--labels", "mode=a,b"), "hour and daytype alone"),
         (("--pings", "lat,lon", "--from", "lat"), "one form"),
         (("--pings", "lat,lon", "--value", "lat"), "one form"),
         (("--pings", "lat,lon", "--end", "t"), "another form"),
@@ -441,6 +474,62 @@ def test_an_interrupted_release_between_units_is_completed(units, tmp_path, monk
     done(*words, "--resume")
     assert len(ledger.charges("trips")) == 1
     assert done("verify", tmp_path / "out").returncode == 0
+
+
+LABELLED = ("--by", "mode", "--labels", "mode=walk,car")
+
+
+@pytest.fixture
+def unit_modes(units, tmp_path):
+    """A call that publishes trips between units by mode."""
+    rows = pandas.read_csv(tmp_path / "rows.csv", dtype={"o": str, "d": str})
+    rows["mode"] = np.random.default_rng(0).choice(["walk", "car"], len(rows))
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    persons = ("--person", "id", "--trips", "4", "--epsilon", "1", "--output", tmp_path / "out")
+    return ["flows", "publish", tmp_path / "rows.csv", *units, *PLACES, *persons, *LABELLED]
+
+
+def test_flows_between_units_by_label_are_written_explained_and_exported(unit_modes, tmp_path):
+    out = tmp_path / "out"
+    done(*unit_modes, "--json")
+    done("verify", out)
+    one = ("--from", "000", "--to", "001", "--simulations", "20")
+    (row,) = json.loads(
+        done("flows", "estimate", out, *one, "--label", "mode=car", "--json").stdout
+    )
+    (whole,) = json.loads(done("flows", "estimate", out, *one, "--json").stdout)
+    assert 0 <= row["count"] <= whole["count"]
+    two = (*one, "--from", "001", "--to", "000", "--label", "mode=car")
+    assert "difference" in done("flows", "compare", out, *two).stdout
+    said = done("explain", out).stdout
+    assert "counted by mode, from and to blocks of at most 4 zones" in " ".join(said.split())
+    done("flows", "report", out, "--output", tmp_path / "page.html", "--simulations", "20")
+    page = (tmp_path / "page.html").read_text()
+    assert "counted in blocks of at most 4 zones" in page
+    done("export", out / "public" / "flows", "--to", "netcdf", "--output", tmp_path / "made")
+    assert (tmp_path / "made" / "flows.nc").exists()
+
+
+def test_an_interrupted_release_between_units_by_label_is_completed(
+    unit_modes, tmp_path, monkeypatch
+):
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    words = [*unit_modes, "--ledger", tmp_path / "l", "--dataset", "trips"]
+    with monkeypatch.context() as patched:
+        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        assert geodp(*words).returncode != 0
+    done(*words, "--resume")
+    assert len(ledger.charges("trips")) == 1
+    assert done("verify", tmp_path / "out").returncode == 0
+    assert package.open(tmp_path / "out").flows.grid.attributes[0].labels == ("walk", "car")
+
+
+def test_what_is_counted_by_label_between_units_is_planned(units):
+    words = ("flows", "plan", *units, "--epsilon", "1", "--by", "hour", "--json", "--trips")
+    for trips, sides in (("1", [1, 4]), ("10", [2, 8])):
+        (one,) = json.loads(done(*words, trips).stdout)
+        assert one["label_sides"] == sides
 
 
 def test_units_are_planned(units):
