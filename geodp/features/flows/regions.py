@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,17 @@ def find_region(grid: Grid, region: Any) -> Region:
     if not column.size:
         raise UsageError(NO_ZONE)
     return Region.of_map(grid, np.zeros_like(column), column)
+
+
+def find_named(grid: Grid, shapes: Mapping[str, Any]) -> dict[str, Region]:
+    """Find the zones of regions by name; UsageError, which names the region, as above."""
+    found = {}
+    for name, shape in shapes.items():
+        try:
+            found[name] = find_region(grid, shape)
+        except UsageError as error:
+            raise UsageError(f"{printable(name)}: {error}", code=error.code) from None
+    return found
 
 
 def ground_of(grid: Grid) -> Grid:

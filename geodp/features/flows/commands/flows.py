@@ -646,18 +646,19 @@ def _list_groups(
     names = [*zip(options["origins"], options["destinations"], strict=True)]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}
     if options["polygons"] is not None:
-        from geodp.features.flows.regions import ground_of
+        from geodp.features.flows.regions import find_named, ground_of
         from geodp.io.read.public.polygons import read_polygons
 
         name = options["polygon_name"]
-        regions = read_polygons(options["polygons"], ground_of(grid), name=name)
+        shapes = read_polygons(options["polygons"], ground_of(grid), name=name)
+        if len(shapes) > MOST_POLYGONS:
+            raise UsageError(
+                f"Flows are estimated between at most {MOST_POLYGONS} polygons, as all pairs of "
+                "them are.",
+                code="flows-polygons-many",
+            )
+        regions = find_named(grid, shapes)
         names = [(start, end) for start in regions for end in regions]
-    if len(regions) > MOST_POLYGONS and options["polygons"] is not None:
-        raise UsageError(
-            f"Flows are estimated between at most {MOST_POLYGONS} polygons, as all pairs of them "
-            "are.",
-            code="flows-polygons-many",
-        )
     return [(start, end, [(regions[start], regions[end])]) for start, end in names]
 
 
