@@ -351,7 +351,13 @@ class Grid:
 
     @property
     def outlines(self) -> Outlines | None:
-        """Locations of the units of a table, if it has them; None for pairs."""
+        """Locations of the units of a table, if it has those of all; None for pairs."""
+        known = self.known_outlines
+        return known if known is not None and known.located.all() else None
+
+    @property
+    def known_outlines(self) -> Outlines | None:
+        """Locations of the units of a table, of which some may lie nowhere; None for pairs."""
         table = self.hierarchy
         return None if table is None or self.maps.one is None else table.outlines
 
@@ -520,7 +526,7 @@ class Grid:
 
     def describe(self) -> dict[str, Any]:
         """Return plain values for the release card, enough to recreate the grid, mask aside."""
-        outlines = self.outlines
+        outlines = self.known_outlines
         return self._drawn() | ({} if outlines is None else {"outlines": outlines.describe()})
 
     def _drawn(self) -> dict[str, Any]:

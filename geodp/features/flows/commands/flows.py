@@ -192,6 +192,14 @@ simulations_option = option(
     help="Releases that are simulated from this one; more give steadier intervals.",
 )
 
+other_option = option(
+    "--other",
+    group="Input",
+    metavar="NAME",
+    help="Count trips from and to all other places in a zone of this name, which is added to areal "
+    "units and to cells of H3 or S2; without it they are refused, or left out (--outside).",
+)
+
 _PLACES = (
     option(
         "--from",
@@ -273,13 +281,7 @@ _ROWS = (
         type=click.Choice(("error", "crop", "drop")),
         help="What to do with trips of which an end lies outside the domain.  [default: error]",
     ),
-    option(
-        "--other",
-        group="Input",
-        metavar="NAME",
-        help="Count trips from and to all other places in a zone of this name, which is added to "
-        "cells of H3 or S2; without it they are refused, or left out (--outside).",
-    ),
+    other_option,
     option("--encoding", group="Input", help="Encoding of text files.  [default: detected]"),
     option("--delimiter", group="Input", help="Delimiter of text files.  [default: detected]"),
     option(
@@ -467,6 +469,7 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours")
     required=True,
     help="Most trips that are kept of a person; repeatable, to compare.",
 )
+@other_option
 @level_option
 @by_option
 @label_share_option
@@ -952,12 +955,13 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
                 "The labels are read from the trips; a list of labels must be public.",
                 code="flows-labels-are-input",
             )
-    if options.get("other") is not None and str(options["spec"]).startswith("units:"):
-        from geodp.features.flows.reading.reader import OTHER_WITHOUT_CELLS
-
-        raise UsageError(OTHER_WITHOUT_CELLS)
     labels = {one.name: one.labels for one in read_attributes(options)}
-    return grid_of({**options, "labels": ()}), labels
+    grid = grid_of({**options, "labels": ()})
+    if options.get("other") is not None:
+        from geodp.features.flows.reading.reader import find_other
+
+        find_other(grid, options["other"])
+    return grid, labels
 
 
 def _publish(options: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.land import count_as_other, find_land
+from geodp.features.flows.units import find_outlines
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.memory import MIN_MEMORY, bytes_of
@@ -31,17 +32,17 @@ CRS_UNUSED = Rule(
     "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
 )
 
-OTHER_WITHOUT_CELLS = Rule(
-    "flows-other-needs-cells",
-    "A zone for all other places (--other, other=) needs cells of H3 or S2 with such a unit, as "
-    "grid_of_cells(..., other=) makes them; on other grids leave out trips from and to such places "
+OTHER_ON_MAP = Rule(
+    "flows-other-on-map",
+    "Every zone of a map is a square somewhere, so that it has none for all other places (--other, "
+    "other=): give areal units, or cells of H3 or S2, or leave out trips from and to such places "
     "(--outside drop, outside='drop').",
 )
 
-OTHER_IS_CELL = Rule(
-    "flows-other-is-cell",
-    "The zone of all other places (other=) is a cell, whose own trips could not be told from "
-    "those; name the unit that the grid was made with (grid_of_cells(..., other=)).",
+OTHER_IS_PLACE = Rule(
+    "flows-other-is-place",
+    "The zone of all other places (other=) lies somewhere, so that its own trips could not be told "
+    "from those; name the unit that the grid was made with (read_units and grid_of_cells, other=).",
 )
 
 OTHER_WITH_OUTSIDE = Rule(
@@ -64,6 +65,22 @@ KEPT_FACT = (
 
 WHERE_FACT = "that only rows with {} were read"
 """Statement on the selection of rows."""
+
+
+def find_other(grid: Grid, other: str) -> IntArray:
+    """Find the zone of all other places: its row and column, int64[2].
+
+    UsageError for a map, and for a name that is no unit, or one that lies somewhere.
+    """
+    if grid.names.on_map or grid.hierarchy is None:
+        raise UsageError(OTHER_ON_MAP)
+    cells = grid.names.cells
+    if cells is not None and cells[1].levels_of_codes([other])[0] >= 0:
+        raise UsageError(OTHER_IS_PLACE)
+    place = np.asarray(grid.names.find([other], other=other)[:, 0], np.int64)
+    if place[1] in find_outlines(grid.hierarchy)[1]:
+        raise UsageError(OTHER_IS_PLACE)
+    return place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +106,7 @@ class RowReader:
     @cached_property
     def land(self) -> Lattice:
         """The map on which coordinates are located."""
-        crops = self.outside == "crop" and self.grid.outlines is not None
+        crops = self.outside == "crop" and self.grid.known_outlines is not None
         return find_land(self.grid, drops=self.drops or crops)
 
     @property
@@ -99,6 +116,11 @@ class RowReader:
         Codes that are no cells at all remain errors.
         """
         return self.outside == "drop" or self.other is not None
+
+    @property
+    def codes_outside(self) -> dict[str, Any]:
+        """How codes outside are located; a blank one remains an error where others are counted."""
+        return {"drops": self.outside == "drop", "other": self.other}
 
     @property
     def lies_on_earth(self) -> bool:
@@ -112,12 +134,7 @@ class RowReader:
             return None
         if self.outside not in (None, "error"):
             raise UsageError(OTHER_WITH_OUTSIDE)
-        if self.grid.names.cells is None:
-            raise UsageError(OTHER_WITHOUT_CELLS)
-        _, system, _ = self.grid.names.cells
-        if system.levels_of_codes([self.other])[0] >= 0:
-            raise UsageError(OTHER_IS_CELL)
-        return np.asarray(self.grid.names.find([self.other], other=self.other)[:, 0], np.int64)
+        return find_other(self.grid, self.other)
 
     def require_other(self) -> None:
         """Raise UsageError where a zone of all other places is named that the grid lacks."""
