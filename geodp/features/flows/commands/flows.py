@@ -1035,10 +1035,14 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
 
 def _prepare_choice(options: dict[str, Any]) -> Ready:
     """Read the inputs, and prepare the choice of the most trips of a unit."""
-    from geodp.features.flows.choice import count_units, prepare_choice, require_quantile
-    from geodp.features.flows.reading.bounding import require_bounds
+    from geodp.features.flows.choice import (
+        count_units,
+        prepare_choice,
+        require_largest,
+        require_quantile,
+    )
 
-    q, (largest, _) = require_quantile(options["share"]), require_bounds(options["largest"], 1)
+    q, largest = require_quantile(options["share"]), require_largest(options["largest"])
     grid, labels = split_grid(options)
     if labels:
         raise UsageError(

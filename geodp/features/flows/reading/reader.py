@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -63,8 +64,24 @@ KEPT_FACT = (
 )
 """Statement of a release on how its trips were bounded."""
 
+KEPT = re.compile(
+    re.sub(r"\\{[a-z]+\\}", ".+", re.escape(KEPT_FACT))
+    .replace(r"\{trips:,\}", "[0-9,]+")
+    .replace(r"\{per_pair:,\}", "([0-9,]+)")
+)
+"""Form of :data:`KEPT_FACT`; its group has the trips between two zones."""
+
 WHERE_FACT = "that only rows with {} were read"
 """Statement on the selection of rows."""
+
+
+def find_per_pair(facts: Iterable[str]) -> int | None:
+    """Find in the facts of a card how many trips of a unit were kept between two zones.
+
+    None where geodp did not bound trips.
+    """
+    kept = map(KEPT.fullmatch, facts)
+    return next((int(one[1].replace(",", "")) for one in kept if one is not None), None)
 
 
 def find_other(grid: Grid, other: str) -> IntArray:
