@@ -81,7 +81,7 @@ def find_columns(grid: Grid, shape: Any) -> IntArray:
     assert grid.hierarchy is not None
     outlines, column = find_outlines(grid.hierarchy)
     if not has_cells(grid):
-        inside, cut = outlines.units_in(shape)
+        whole, cut = outlines.units_in(shape)
         if cut >= 0:
             code = grid.names.format(0, np.array([[0], [column[cut]]]))[0]
             raise UsageError(
@@ -90,7 +90,7 @@ def find_columns(grid: Grid, shape: Any) -> IntArray:
                 "--to).",
                 code="flows-polygon-cuts-unit",
             )
-        return np.asarray(column[inside], np.int64)
+        return np.asarray(column[whole], np.int64)
     x, y = outlines.inner_points.T
     shapely.prepare(shape)
     turns = (-2 * HALF, 0.0, 2 * HALF)
