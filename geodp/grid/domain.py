@@ -36,6 +36,12 @@ FAR = (
     "--mask land:world:30km, may hold it."
 )
 
+PAIRS_OF_MASK = Rule(
+    "pairs-of-mask",
+    "Trips between the cells of a mask are released as flows (geodp flows publish, "
+    "geodp.flows.publish); other methods take pairs of a whole map.",
+)
+
 MAX_KEYS = 1 << 26
 """Maximal cells of a domain that are enumerated."""
 
@@ -242,13 +248,8 @@ class Rectangular(Domain):
 
 
 @dataclass(frozen=True, eq=False)
-class Masked(Domain):
-    """The cells of a map's mask, in Morton order, each with all combinations of attributes.
-
-    The mask's places are numbered in key order, and the attributes of each in index order.
-    """
-
-    __repr__ = one_line
+class _OfMask(Domain):
+    """Base of domains that a mask limits: the cells of a map, and pairs of them."""
 
     mask: Mask
 
@@ -269,14 +270,24 @@ class Masked(Domain):
         return {"source": self.source, "sha256": self.digest}
 
     @property
-    def ranges(self) -> NDArray[np.uint64]:
-        """Ranges of the mask."""
-        return self.mask.ranges.copy()
-
-    @property
     def digest(self) -> str:
         """SHA-256 of the mask's ranges."""
         return self.mask.sha256
+
+
+@dataclass(frozen=True, eq=False)
+class Masked(_OfMask):
+    """The cells of a map's mask, in Morton order, each with all combinations of attributes.
+
+    The mask's places are numbered in key order, and the attributes of each in index order.
+    """
+
+    __repr__ = one_line
+
+    @property
+    def ranges(self) -> NDArray[np.uint64]:
+        """Ranges of the mask."""
+        return self.mask.ranges.copy()
 
     @property
     def _numbered(self) -> tuple[int, ...]:
@@ -367,6 +378,68 @@ class Masked(Domain):
             fresh[1:] -= first[1:] == last[:-1]
             counts.append(int(fresh.sum()))
         return counts
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedPairs(_OfMask):
+    """All pairs of the cells of a map's mask, each with all combinations of attributes.
+
+    Origins, then destinations, are numbered in the order of their own keys, and attributes in index
+    order. Pairs of a mask are no few ranges of keys, so that no tree divides them: a release of
+    flows measures its ends and pairs of blocks.
+    """
+
+    __repr__ = one_line
+
+    @property
+    def ranges(self) -> NDArray[np.uint64]:
+        """Raise UsageError, as methods that need ranges would count pairs outside the mask."""
+        raise UsageError(PAIRS_OF_MASK)
+
+    def overlaps(self, first: NDArray[np.uint64], digits: int) -> NDArray[np.bool_]:
+        """Raise UsageError, as :attr:`ranges` does."""
+        raise UsageError(PAIRS_OF_MASK)
+
+    def count_label_blocks(self, digits: int, axis: int) -> int:
+        """Raise UsageError, as :attr:`ranges` does."""
+        raise UsageError(PAIRS_OF_MASK)
+
+    @property
+    def _numbered(self) -> tuple[int, ...]:
+        """Number of places of the mask, once for each end, and sizes of the attributes."""
+        return (self.mask.cells, self.mask.cells, *self.shape[4:])
+
+    @cached_property
+    def _end(self) -> Masked:
+        """Domain of the cells at either end."""
+        return Masked(Order.morton(self.shape[:2]), self.shape[:2], self.mask)
+
+    def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether indices lie inside the axes' sizes, and both ends inside the mask."""
+        inside = in_box(index, self.shape)
+        for at in (0, 2):
+            inside[inside] = self._end.contains(index[at : at + 2, inside])
+        return inside
+
+    def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether keys are pairs of cells of the mask."""
+        inside = super().contains_keys(key)
+        inside[inside] = self.contains(self.order.decode(key[inside], len(self.shape)))
+        return inside
+
+    def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return keys of pairs: by origin, then by destination."""
+        origin, destination, *labels = np.unravel_index(rank, self._numbered)
+        keys = [self._end.keys_of_ranks(one) for one in (origin, destination)]
+        places = np.concatenate([self._end.order.decode(one, 2) for one in keys])
+        return self.order.encode(np.array([*places, *labels], np.int64))
+
+    def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return ranks of pairs: by origin, then by destination."""
+        index = self.order.decode(key, len(self.shape))
+        ends = [self._end.order.encode(index[at : at + 2]) for at in (0, 2)]
+        numbers = [self._end.ranks_of_keys(one) for one in ends]
+        return np.asarray(np.ravel_multi_index((*numbers, *index[4:]), self._numbered), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -461,8 +534,10 @@ def _blocks_across(order: Order, shape: Sequence[int], shift: int) -> list[int]:
     return [-(-size // (1 << low.count(axis))) for axis, size in enumerate(shape)]
 
 
-def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None) -> Domain:
-    """Return the domain of a grid's order, axes and mask."""
+def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None, places: int) -> Domain:
+    """Return the domain of a grid's order, axes, mask and number of places."""
     if isinstance(order, HierarchyOrder | PairOrder):
         return Hierarchical(order, shape)
-    return Rectangular(order, shape) if mask is None else Masked(order, shape, mask)
+    if mask is None:
+        return Rectangular(order, shape)
+    return (Masked if places == 1 else MaskedPairs)(order, shape, mask)

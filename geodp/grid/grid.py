@@ -47,6 +47,7 @@ class Grid:
     extents : tuple of int
         Sizes of plain axes, for a grid without any place.
     mask : Mask, optional
+        Of pairs, that of both maps, with the keys of one map without attributes.
     order : Order
         Axes are numbered place by place (row, column), then plain axes, then attributes.
         Default: the bits of places and plain axes interleaved, attributes under them.
@@ -90,10 +91,10 @@ class Grid:
         self.order.require_fit(self.shape)
         if self.mask is not None:
             refusal = Rule(
-                "mask-needs-morton-map", "A mask needs a grid of one map in Morton order."
+                "mask-needs-morton-map",
+                "A mask needs a grid of one map, or of its pairs, in Morton order.",
             )
-            self.require_map(refusal)
-            if self.order != self._morton():
+            if len({*self.places}) != 1 or self.order != self._morton():
                 raise UsageError(refusal)
 
     def __repr__(self) -> str:
@@ -201,7 +202,8 @@ class Grid:
         self._require_morton()
         attributes = (*self.attributes, Attribute(name, tuple(labels)))
         mask = self.mask
-        if mask is not None:  # every cell of the map becomes a run of keys
+        # Every cell of the map becomes a run of keys; the mask of pairs has the keys of one end.
+        if mask is not None and self.maps.one is not None:
             mask = replace(mask, ranges=mask.ranges << np.uint64(bits_for(len(labels))))
         return Grid(self.places, attributes, self.extents, mask)
 
@@ -357,7 +359,13 @@ class Grid:
 
     @property
     def outlines(self) -> Outlines | None:
-        """Locations of the units of a table, if it has them; None for pairs."""
+        """Locations of the units of a table, if it has those of all; None for pairs."""
+        known = self.known_outlines
+        return known if known is not None and known.located.all() else None
+
+    @property
+    def known_outlines(self) -> Outlines | None:
+        """Locations of the units of a table, of which some may lie nowhere; None for pairs."""
         table = self.hierarchy
         return None if table is None or self.maps.one is None else table.outlines
 
@@ -452,7 +460,7 @@ class Grid:
     @cached_property
     def domain(self) -> Domain:
         """Domain of the grid: the keys that are cells which can hold people."""
-        return domain_of(self.order, self.shape, self.mask)
+        return domain_of(self.order, self.shape, self.mask, len(self.places))
 
     @cached_property
     def size(self) -> int:
@@ -526,7 +534,7 @@ class Grid:
 
     def describe(self) -> dict[str, Any]:
         """Return plain values for the release card, enough to recreate the grid, mask aside."""
-        outlines = self.outlines
+        outlines = self.known_outlines
         return self._drawn() | ({} if outlines is None else {"outlines": outlines.describe()})
 
     def _drawn(self) -> dict[str, Any]:

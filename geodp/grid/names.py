@@ -87,8 +87,9 @@ class CellNames(ABC):
             Unit to which unknown codes are assigned, such as "abroad"; a blank code
             remains an error.
 
-        Raises CodeError at the first unknown code, and always for a cell of H3 or S2 of another
-        level than the grid's; UsageError if cells are not units, or there is no unit `other`.
+        Raises CodeError at the first unknown code, and always for a code that is no cell of H3 or
+        S2 on such a grid, or one of another level than the grid's; UsageError if cells are not
+        units, or there is no unit `other`.
         """
 
     @abstractmethod
@@ -233,6 +234,7 @@ class UnitNames(CellNames):
         # for tables with such codes.
         if cells is None and array.dtype.kind in "iu" and array.size and _begin_with_zero(table):
             raise CodeError(0, LOST_ZEROS.format("these units"))
+        home = None if other is None else _find_unit(table, other)
         texts = np.array([str(code).strip() for code in array.tolist()], np.str_)
         at, wrong = _find(table, texts)
         # Integers are ids of 64 bits: a token of digits alone would have the same text.
@@ -240,11 +242,8 @@ class UnitNames(CellNames):
             wrong |= [isinstance(code, int) for code in array.tolist()]
             rest = np.flatnonzero(wrong)
             with _positions(rest):
-                at[rest], wrong[rest] = _find_cells(table, *cells, array[rest], other is not None)
-        if other is not None:
-            home = np.flatnonzero(np.array(table.codes[-1], np.str_) == other)
-            if not home.size:
-                raise UsageError(NO_OTHER)
+                at[rest], wrong[rest] = _find_cells(table, *cells, array[rest])
+        if home is not None:
             # A blank is a missing value and no place elsewhere, so it is not assigned to the unit
             # for others.
             at = np.where(wrong & (texts != ""), home[0], at)
@@ -283,6 +282,14 @@ def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
     return MapNames(places)
 
 
+def _find_unit(table: Hierarchy, code: str) -> IntArray:
+    """Return the position of the unit for other codes: int64[1]; UsageError where it is none."""
+    at = np.flatnonzero(np.array(table.codes[-1], np.str_) == code)
+    if not at.size:
+        raise UsageError(NO_OTHER)
+    return at
+
+
 @lru_cache(maxsize=4)
 def _sorted_units(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
     """Return the codes of finest units, sorted as text, and their positions."""
@@ -304,17 +311,16 @@ def _find(table: Hierarchy, texts: NDArray[np.str_]) -> tuple[IntArray, NDArray[
 
 
 def _find_cells(
-    table: Hierarchy, system: CellSystem, level: int, codes: NDArray[Any], others: bool
+    table: Hierarchy, system: CellSystem, level: int, codes: NDArray[Any]
 ) -> tuple[IntArray, NDArray[np.bool_]]:
     """Return the positions of cells in other spellings; see :func:`_find`.
 
-    ``others``: whether invalid codes are assigned to another unit. Otherwise they raise CodeError,
-    as does a cell of another level.
+    Raises CodeError for a code that is no cell at all, and for a cell of another level.
     """
     cells, good = system.read(codes)
     levels = system.levels_of(cells)
     rules = (
-        (~good & (not others), NO_CELL.format(system.title, system.codes)),
+        (~good, NO_CELL.format(system.title, system.codes)),
         (good & (levels > level), FINER.format(system.spec(level), system.pattern)),
         (good & (levels < level), COARSER.format(system.spec(level), system.pattern)),
     )
@@ -322,8 +328,7 @@ def _find_cells(
     # The first code that breaks any of the rules is reported, with the rule that it breaks.
     fit = np.asarray(~bad.any(axis=0), np.bool_)
     require(fit, lambda position: rules[int(bad[:, position].argmax())][1])
-    at, wrong = _find(table, system.format(cells))
-    return at, wrong | ~good
+    return _find(table, system.format(cells))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.grid.order import Order
 from geodp.typing import FloatArray, IntArray
@@ -38,7 +39,7 @@ class Outlines:
     ----------
     shapes : object[n]
         Multipolygons of shapely in two dimensions, counter-clockwise, in the order of the columns
-        of the grid of units.
+        of the grid of units; None of a unit that lies nowhere, such as one for other codes.
     crs : str
         CRS of their coordinates, x (or longitude) first.
     """
@@ -51,16 +52,31 @@ class Outlines:
 
     @classmethod
     def of(cls, shapes: NDArray[Any], crs: str) -> Outlines:
-        """Create outlines from polygons and multipolygons, object[n], of any dimension."""
+        """Create outlines from polygons and multipolygons, object[n], of any dimension.
+
+        None is of a unit that lies nowhere. UsageError for an empty polygon, and for none at all.
+        """
         import shapely
 
+        shapes = np.asarray(shapes, object)
+        known = ~shapely.is_missing(shapes)
+        empty = np.flatnonzero(known & shapely.is_empty(shapes))
+        if empty.size:
+            raise UsageError(
+                f"Outline {empty[0] + 1} is empty: give each unit a polygon with an area, or None "
+                "if it lies nowhere.",
+                code="outline-empty",
+            )
+        if not known.any():
+            raise UsageError("No unit has an outline.", code="outlines-none")
         # One orientation and type for all, so that the digest does not depend on the file format.
         flat = shapely.orient_polygons(shapely.force_2d(shapes), exterior_cw=False)
         multipolygons = [
-            one if isinstance(one, shapely.MultiPolygon) else shapely.MultiPolygon([one])
-            for one in flat
+            shapely.MultiPolygon([one]) if isinstance(one, shapely.Polygon) else one for one in flat
         ]
-        return cls(np.array(multipolygons, object), crs)
+        made = np.empty(flat.size, object)
+        made[:] = multipolygons
+        return cls(made, crs)
 
     @classmethod
     def from_wkb(cls, wkb: Any, crs: str) -> Outlines:
@@ -74,8 +90,15 @@ class Outlines:
         return Outlines(self.shapes[at], self.crs)
 
     @cached_property
-    def wkb(self) -> tuple[bytes, ...]:
-        """Well-known binary of each outline, little-endian."""
+    def located(self) -> NDArray[np.bool_]:
+        """Whether each unit lies somewhere: bool[n]."""
+        import shapely
+
+        return np.asarray(~shapely.is_missing(self.shapes), np.bool_)
+
+    @cached_property
+    def wkb(self) -> tuple[bytes | None, ...]:
+        """Well-known binary of each outline, little-endian; None of a unit that lies nowhere."""
         import shapely
 
         return tuple(shapely.to_wkb(self.shapes, output_dimension=2, byte_order=1))
@@ -85,7 +108,7 @@ class Outlines:
         """Digest of the CRS's name and of all outlines in order."""
         digest = hashlib.sha256(self.crs.encode() + b"\0")
         for one in self.wkb:
-            digest.update(one)
+            digest.update(b"\0" if one is None else one)
         return digest.hexdigest()
 
     @cached_property
@@ -99,7 +122,7 @@ class Outlines:
     def morton(self) -> NDArray[np.uint64]:
         """Position of each outline along Morton's curve: uint64[n].
 
-        Neighbours are near each other.
+        Neighbours are near each other, and a unit that lies nowhere is the last.
 
         The position is that of the centre of its box in the CRS of the outlines, in 2^16 steps
         along each side of the box around all.
@@ -110,14 +133,16 @@ class Outlines:
         up = ((low + high) / 2 - south) / (north - south)
         # Elementary arithmetic only, so that the order of units, and with it their noise, does not
         # depend on the version of a geometry library.
-        steps = np.minimum(np.floor(np.stack([up, across]) * STEPS), STEPS - 1).astype(np.int64)
+        at = np.where(self.located, np.stack([up, across]), 1.0)
+        steps = np.minimum(np.floor(at * STEPS), STEPS - 1).astype(np.int64)
         return Order.morton((STEPS, STEPS)).encode(steps)
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
         """West, south, east and north of all outlines."""
         west, south, east, north = self.boxes.T
-        return float(west.min()), float(south.min()), float(east.max()), float(north.max())
+        edges = np.nanmin(west), np.nanmin(south), np.nanmax(east), np.nanmax(north)
+        return edges[0].item(), edges[1].item(), edges[2].item(), edges[3].item()
 
     @cached_property
     def drawn(self) -> Outlines:

@@ -100,13 +100,15 @@ def add_other(
 ) -> tuple[dict[str, NDArray[Any]], str]:
     """Add a unit for other codes to each level of a table, and to its source.
 
-    Raises UsageError if the name is blank or that of a finest unit.
+    Raises UsageError if the name is blank, has a comma or a line break, or is that of a finest
+    unit.
     """
     finest = next(iter(levels.values()))
-    if not other.strip() or (finest == other).any():
+    plain = other.strip() and "," not in other and other.isprintable()
+    if not plain or (finest == other).any():
         raise UsageError(
-            "The unit for other codes (--other, other=) needs a name that is not blank and differs "
-            "from every unit of the table.",
+            "The unit for other codes (--other, other=) needs a name that is not blank, has no "
+            "comma or line break, and differs from every unit of the table.",
             code="other-unit-name",
         )
     more = {level: np.append(codes, other) for level, codes in levels.items()}

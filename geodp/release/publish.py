@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.margins import UNKNOWN
 from geodp.advice import by_names
 from geodp.errors import Rule, UsageError
+from geodp.grid.domain import PAIRS_OF_MASK
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.reading import read
@@ -492,6 +493,8 @@ def make_event(
     UsageError
         For a grid or a budget that the method does not support.
     """
+    if grid.mask is not None and grid.maps.ends:
+        raise UsageError(PAIRS_OF_MASK)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     event = method.event(grid, terms, key_origin)

@@ -234,3 +234,52 @@ def test_a_table_of_regions_may_reach_beyond_the_map_on_all_sides():
     grid = Grid.regular((4, 4)).with_hierarchy(table)
     assert grid.hierarchy.sha256 == few.sha256
     assert grid.size == 3
+
+
+def pairs_of_mask(shape, labels=()):
+    """Pairs of the cells of a mask with gaps, and of labels."""
+    inside = np.indices(shape).sum(axis=0) % 3 != 1
+    row, col = np.nonzero(inside)
+    one = Grid.regular(shape)
+    ones = np.ones_like(row)
+    mask = mask_of_blocks(one, np.stack([row, col, ones, ones]), "every third diagonal")
+    pairs = Grid(one.places * 2, mask=mask)
+    return (pairs.with_attribute("mode", labels) if labels else pairs), inside
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 5), (4, 4)])
+@pytest.mark.parametrize("labels", [(), ("walk", "car", "bus")])
+def test_pairs_of_a_mask_are_those_of_its_cells(shape, labels):
+    grid, inside = pairs_of_mask(shape, labels)
+    domain, every = grid.domain, np.indices(grid.shape).reshape(len(grid.shape), -1)
+    held = inside[tuple(every[:2])] & inside[tuple(every[2:4])]
+    assert np.array_equal(domain.contains(every), held)
+    assert domain.cells == grid.size == held.sum()
+    keys = np.arange((1 << grid.bits) + 5, dtype=np.uint64)
+    known = grid.order.encode(every[:, held])
+    assert keys[domain.contains_keys(keys)].tolist() == sorted(known.tolist())
+    rank = np.arange(grid.size)
+    assert sorted(domain.keys_of_ranks(rank).tolist()) == sorted(known.tolist())
+    assert np.array_equal(domain.ranks_of_keys(domain.keys_of_ranks(rank)), rank)
+    assert domain.describe_mask() == Grid(grid.places[:1], mask=grid.mask).domain.describe_mask()
+    with refuses(CodeError, "cell-outside-domain"):
+        grid.encode(every[:, ~held][:, :1])
+
+
+def test_no_tree_divides_pairs_of_a_mask():
+    domain = pairs_of_mask((4, 4))[0].domain
+    for ask in (
+        lambda: domain.ranges,
+        lambda: domain.overlaps(np.zeros(1, np.uint64), 1),
+        lambda: domain.count_label_blocks(1, 0),
+    ):
+        with refuses(UsageError, "pairs-of-mask"):
+            ask()
+
+
+def test_a_mask_is_of_one_map_or_of_its_pairs():
+    mask = pairs_of_mask((4, 4))[0].mask
+    with refuses(UsageError, "mask-needs-morton-map"):
+        Grid((*Grid.regular((4, 4)).places, *Grid.regular((4, 5)).places), mask=mask)
+    with refuses(UsageError, "mask-needs-morton-map"):
+        Grid((), extents=(4, 4), mask=mask)

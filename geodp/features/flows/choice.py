@@ -112,7 +112,7 @@ def choose_trips(
     grid : str or Grid
         The public grid of zones. Trips with an end outside are no trips of a unit.
     largest : int
-        The largest number that may be chosen, public and chosen without the data: 1 to 10,000.
+        The largest number that may be chosen, public and chosen without the data: 2 to 10,000.
     share : number
         Of the units with trips that may have more than the chosen number, above 0 and below 1.
     form : {"trips", "stays", "pings"}
@@ -144,7 +144,7 @@ def choose_trips(
     """
     q = require_quantile(share)
     reader = _make_reader(form, Grid.mesh(grid) if isinstance(grid, str) else grid, reading)
-    most, _ = require_bounds(largest, 1)
+    most = require_largest(largest)
     # Of the bound it is only required that there is one.
     reader = replace(reader, trips=most)
     request = Request(
@@ -168,6 +168,18 @@ def require_quantile(share: Budget) -> Fraction:
             code="flows-choice-share",
         )
     return 1 - part
+
+
+def require_largest(largest: object) -> int:
+    """Return the largest number that may be chosen; UsageError where it would be the only one."""
+    most, _ = require_bounds(largest, 1)
+    if most == 1:
+        raise UsageError(
+            "With a largest number of 1 the answer is 1, and nothing has to be charged for it: "
+            "give a larger one (--largest, largest=), or publish with 1 trip (--trips 1, trips=1).",
+            code="flows-choice-known",
+        )
+    return most
 
 
 def find_trips(chosen: Sequence[Answer]) -> int:

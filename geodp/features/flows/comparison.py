@@ -19,6 +19,7 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.card import FlowsGuarantee
 from geodp.features.flows.estimates import FlowEstimator, find_zones
 from geodp.features.flows.prior import FlowsPrior
+from geodp.features.flows.reading.reader import find_per_pair
 from geodp.features.flows.zones import zones_of
 from geodp.table.released import ReleasedTable
 
@@ -137,11 +138,14 @@ def require_apart(estimator: FlowEstimator, one: Side, other: Side) -> None:
 
 
 def require_comparable(
-    promises: tuple[FlowsGuarantee, FlowsGuarantee], flows: tuple[ReleasedTable, ReleasedTable]
+    promises: tuple[FlowsGuarantee, FlowsGuarantee],
+    flows: tuple[ReleasedTable, ReleasedTable],
+    facts: tuple[Sequence[str], Sequence[str]],
 ) -> None:
     """Raise UsageError unless two releases of one grid differ, and are of units with as many trips.
 
-    ``promises``: their guarantees; ``flows``: their tables of pairs.
+    ``promises``: their guarantees; ``flows``: their tables of pairs; ``facts``: what the cards of
+    these state.
     """
     (one, other), (first, second) = promises, flows
     if zones_of(first.grid) != zones_of(second.grid):
@@ -160,6 +164,14 @@ def require_comparable(
             "Of the two releases other units are protected, or another number of trips of each is "
             "counted: flows would differ by that alone.",
             code="flows-compare-bounds",
+        )
+    # Of counted rows it is not known, and the operator answers for them.
+    of_pair = [find_per_pair(each) for each in facts]
+    if None not in of_pair and of_pair[0] != of_pair[1]:
+        raise UsageError(
+            "Of the two releases other numbers of trips of each unit were kept between two zones "
+            "(--per-pair, per_pair=): flows would differ by that alone.",
+            code="flows-compare-per-pair",
         )
 
 

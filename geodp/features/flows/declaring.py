@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from geodp.errors import UsageError
+from dataclasses import replace
+from typing import Any
+
+from geodp.errors import Rule, UsageError
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.zones import Zones, pairs_of, zones_of
@@ -11,6 +14,11 @@ from geodp.release.prior import describe_charge
 from geodp.table.counts import Cells, CountTable, coalesce
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
+
+OTHER_ZONES = Rule(
+    "flows-prior-zones",
+    "The prior has other zones than this release: read its trips on the same grid.",
+)
 
 
 def declare_prior(zones: Zones, prior: Flows | CountTable, source: str | None) -> FlowsPrior:
@@ -27,11 +35,11 @@ def declare_prior(zones: Zones, prior: Flows | CountTable, source: str | None) -
         )
     cells: Cells = prior.flows.table if isinstance(prior, Flows) else prior
     pairs = pairs_of(zones.grid)
-    if len(cells.grid.places) != 2 or zones_of(cells.grid) != zones_of(pairs):
-        raise UsageError(
-            "The prior has other zones than this release: read its trips on the same grid.",
-            code="flows-prior-zones",
-        )
+    if len(cells.grid.places) != 2:
+        raise UsageError(OTHER_ZONES)
+    require_same_zones(
+        prior.origins.grid if isinstance(prior, Flows) else zones_of(cells.grid), zones.grid
+    )
     if isinstance(prior, Flows):
         source = source or describe_charge(prior.index.budget)
     known = Prior.of(pairs, _without_labels(cells, pairs), source or "")
@@ -40,10 +48,39 @@ def declare_prior(zones: Zones, prior: Flows | CountTable, source: str | None) -
     return FlowsPrior.of(zones, (origin, destination), known.count, known.source)
 
 
+def require_same_zones(known: Grid, wanted: Grid) -> None:
+    """Raise UsageError where the zones of a prior are others than those of a release.
+
+    The words for their source may differ, as of a table that was named anew, if codes and outlines,
+    or the cells of a mask, are the same.
+    """
+    if known == wanted:
+        return
+    if _describe_zones(known) != _describe_zones(wanted):
+        raise UsageError(OTHER_ZONES)
+    outlines = [one.known_outlines and one.known_outlines.sha256 for one in (known, wanted)]
+    if outlines[0] != outlines[1]:
+        raise UsageError(
+            "The prior's units have the codes of this release's and other outlines, so that its "
+            "flows may be between other areas: read it with the same file of outlines.",
+            code="flows-prior-outlines",
+        )
+
+
+def _describe_zones(grid: Grid) -> dict[str, Any]:
+    """Describe zones without their outlines, and without the words for their source."""
+    described = grid.describe()
+    described.pop("outlines", None)
+    for part in (described["mask"], described["order"]):
+        table = part.get("regions", part) if isinstance(part, dict) else {}
+        table.pop("source", None)
+    return described
+
+
 def _without_labels(cells: Cells, pairs: Grid) -> Cells:
-    """Add up the labels of cells, of which a release stays one."""
+    """Add up the labels of cells on pairs of the same zones, of which a release stays one."""
     if not cells.grid.attributes:
-        return cells
+        return cells if cells.grid == pairs else replace(cells, grid=pairs)
     key, count = coalesce(pairs.encode(cells.grid.decode(cells.key)[:4]), cells.count)
     if isinstance(cells, ReleasedTable):
         return ReleasedTable(pairs, key, count, cells.event)

@@ -321,7 +321,7 @@ class Flows:
         UsageError
             Labels that are no pair; flows of this release that have common ones; or the same
             release twice, one in which another unit is protected or other numbers of trips are
-            counted, or two of which one is the prior of the other.
+            counted, in all or between two zones, or two of which one is the prior of the other.
 
         Examples
         --------
@@ -351,6 +351,7 @@ class Flows:
         require_comparable(
             (self.index.guarantee, release.index.guarantee),
             (self.flows.table, release.flows.table),
+            (self._facts, release._facts),
         )
         estimators = self._estimator(), release._estimator()
         require_no_prior(estimators)
@@ -431,6 +432,11 @@ class Flows:
             groups += [[there], [back], [there, back]]
         found = self.estimate_groups(groups, simulations=simulations, seed=seed, labels=labels)
         return [Crossing(*found[at : at + 3]) for at in range(0, len(found), 3)]
+
+    @property
+    def _facts(self) -> tuple[str, ...]:
+        """What the card of the flows states that was done with the rows."""
+        return self.flows.card().guarantee.not_protected
 
     def _estimator(self) -> FlowEstimator:
         """Return the estimator of the flows of this release."""

@@ -28,7 +28,7 @@ from geodp.features.flows.english import PAGE
 from geodp.features.flows.estimates import SIMULATIONS
 from geodp.features.flows.explanation import explain_flows
 from geodp.features.flows.flows import Flows
-from geodp.features.flows.regions import find_columns, find_region, has_cells
+from geodp.features.flows.regions import find_columns, find_region
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.read.public.places import Circle
@@ -293,7 +293,7 @@ def find_places(
 
 def list_places(grid: Grid, places: Mapping[str, Any], side: int) -> list[NamedRegion]:
     """List the places of a public list that have a zone; see :func:`list_regions`."""
-    if not has_cells(grid):
+    if grid.names.on_map or grid.outlines is not None:
         return list_regions(grid, places, side=side)
     listed = []
     for name, one in places.items():

@@ -142,7 +142,7 @@ def _find_centres(
     if grid.names.on_map or grid.hierarchy is None:
         place = grid.places[0]
         y, x = middles_of(place)
-        index = np.indices(grid.shape).reshape(2, -1)
+        index = grid.decode(grid.domain.keys_of_ranks(np.arange(grid.size)))
         return place.bounds, x[index[1]], y[index[0]], index
     outlines, column = find_outlines(grid.hierarchy)
     x, y = outlines.drawn.inner_points.T

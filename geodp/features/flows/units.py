@@ -367,12 +367,19 @@ def _order_known(table: Hierarchy, outlines: Outlines) -> IntArray:
 def find_outlines(table: Hierarchy) -> tuple[Outlines, IntArray]:
     """Find the outlines of the units of a table, and the columns of these; UsageError without any.
 
-    Cells of H3 and S2 have those of their system, in degrees. The unit for other codes has none.
+    Cells of H3 and S2 have those of their system, in degrees. The unit for other places has none.
     """
     # Tables are equal that differ in their outlines alone, which no cache may confuse.
     if table.outlines is not None:
-        return table.outlines, np.arange(table.cells)
+        return take_located(table.outlines)
     return _trace_table(table)
+
+
+@lru_cache(maxsize=4)
+def take_located(outlines: Outlines) -> tuple[Outlines, IntArray]:
+    """Take the outlines of units that lie somewhere, and their columns: int64[n]."""
+    column = np.flatnonzero(outlines.located)
+    return (outlines if column.size == outlines.shapes.size else outlines.take(column)), column
 
 
 @lru_cache(maxsize=4)

@@ -40,7 +40,7 @@ from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import event_of, read_ordered_grid, read_release_table
+from geodp.io.verify.readback import event_of, read_masked_grid, read_release_table
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.privacy.event import Measurement
 from geodp.table.counts import coalesce
@@ -123,8 +123,12 @@ def _read_plan(folder: Path, card: FlowsCard) -> Plan:
     assert isinstance(of_origins, Measurement)
     # From the cards: no flow has to be read for it. Where units lie is told with their map.
     pairs, grid = (
-        read_ordered_grid(folder / name, one)
+        read_masked_grid(folder / name, one)
         for name, one in zip((FLOWS, ORIGINS), cards, strict=True)
+    )
+    require(
+        all((one.domain.mask is None) is (pairs.mask is None) for one in cards),
+        Rule("flows-mask-missing", "The files do not show the mask that the cards state."),
     )
     require(zones_of(pairs) == grid, GRIDS_DIFFER)
     return make_plan_of(whole, of_origins, read_design(card), grid, pairs.attributes)

@@ -27,15 +27,15 @@ from geodp.grid.axes import Attribute
 from geodp.grid.crs import unit_of
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import HierarchyOrder
+from geodp.grid.order import bits_for
 from geodp.grid.pairs import PairOrder
 from geodp.grid.units import pairs_of_units
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 NEEDS_MAP = Rule(
     "flows-need-map",
-    "Flows need a grid of one map of cells, without attributes, regions or a mask, such as "
-    "jis:basic or Grid.regular((rows, columns)); or areal units with outlines, or cells of H3 or "
-    "S2.",
+    "Flows need a grid of one map of cells, without attributes or regions, such as jis:basic or "
+    "Grid.regular((rows, columns)); or areal units with outlines, or cells of H3 or S2.",
 )
 
 KILOMETRES_A_DEGREE = 111.2
@@ -94,7 +94,7 @@ class Zones:
     Attributes
     ----------
     grid : Grid
-        One map without attributes and mask, or units.
+        One map without attributes, whose zones are the cells of its mask if it has one; or units.
     key : uint64[n]
         Of cells of a map in increasing order.
     row, column : int64[n]
@@ -111,10 +111,8 @@ class Zones:
         require_zones(grid)
         if not grid.names.on_map:
             return UnitZones.of_units(grid)
-        index = np.indices(grid.shape).reshape(2, -1)
-        key = grid.encode(index)
-        order = np.argsort(key)
-        return cls(grid, key[order], index[0][order], index[1][order])
+        key = np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
+        return cls(grid, key, *grid.decode(key))
 
     @property
     def number(self) -> int:
@@ -154,9 +152,9 @@ class Zones:
 
     @property
     def extent(self) -> tuple[float, float]:
-        """Width of a zone, and diagonal of the map, in the unit of ``steps``."""
+        """Width of a zone, and diagonal of the box around all, in the unit of ``steps``."""
         high, wide, _ = self.steps
-        rows, columns = self.grid.shape
+        rows, columns = (int(np.ptp(axis)) + 1 for axis in (self.row, self.column))
         return max(high, wide), hypot(rows * high, columns * wide)
 
     def table(self, decay: float, side: int = 1) -> FloatArray:
@@ -167,7 +165,8 @@ class Zones:
         decay : float
             Length over which flows decrease by the factor e.
         side : int
-            Of the blocks, between which the law is averaged over pairs of their zones.
+            Of the blocks, between which the law is averaged over pairs of their zones, as if all
+            squares of both were zones.
 
         Returns
         -------
@@ -302,20 +301,23 @@ class UnitZones(Zones):
 def require_zones(grid: Grid) -> None:
     """Raise UsageError for a grid whose cells are no zones of flows.
 
-    They are those of one map in the order of their bits, or units of which it is known where they
-    lie.
+    They are those of one map, or of its mask, in the order of their bits, or units of which it is
+    known where they lie.
     """
     if grid.hierarchy is not None and not grid.names.on_map and grid.plain_map is not None:
         find_places(grid.hierarchy)
         return
-    plain = grid.plain_map is not None and grid.mask is None and grid.hierarchy is None
+    plain = grid.plain_map is not None and grid.hierarchy is None
     if not plain or grid.order != Grid(grid.places).order:
         raise UsageError(NEEDS_MAP)
 
 
 def pairs_of(grid: Grid, attributes: Sequence[Attribute] = ()) -> Grid:
     """Return the grid of pairs of zones of a grid, and of labels of attributes."""
-    pairs = grid.pairs() if grid.names.on_map else pairs_of_units(grid)
+    if not grid.names.on_map:
+        pairs = pairs_of_units(grid)
+    else:
+        pairs = grid.pairs() if grid.mask is None else Grid(grid.places * 2, mask=grid.mask)
     for one in attributes:
         pairs = pairs.with_attribute(one.name, one.labels)
     return pairs
@@ -329,13 +331,18 @@ def zones_of(pairs: Grid) -> Grid:
     order = pairs.order
     if isinstance(order, PairOrder):
         return Grid(pairs.places[:1], order=HierarchyOrder.of(order.hierarchy))
-    return Grid(pairs.places[:1])
+    return Grid(pairs.places[:1], mask=pairs.mask)
 
 
 def count_zone_blocks(grid: Grid, side: int) -> int:
     """Count the blocks of a side, before any is made."""
     if not grid.names.on_map:
         return count_blocks(grid.size, side)
+    if grid.mask is not None:
+        # Keys of the cells of a square share their first bits; an axis may have fewer than others.
+        below = side.bit_length() - 1
+        (number,) = grid.domain.count_blocks([sum(min(bits_for(n), below) for n in grid.shape)])
+        return number
     rows, columns = (-(-size // side) for size in grid.shape)
     return rows * columns
 

@@ -29,11 +29,15 @@ def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
     # A table of units has one row, in whose columns the units stand in the order of the file.
     units = np.empty(regions.cells, object)
     units[regions.cell[1]] = regions.codes[-1]
+    column = np.flatnonzero(np.isin(units.astype(np.str_), codes))
     require(
-        codes.tolist() == units.tolist(),
+        codes.tolist() == units[column].tolist(),
         Rule("outlines-of-other-units", "The outlines are of other units than the table's."),
     )
-    outlines = Outlines.from_wkb(rows["geometry"].to_numpy(zero_copy_only=False), declared.crs)
+    # Units that are not listed lie nowhere.
+    wkb = np.full(regions.cells, None, object)
+    wkb[column] = rows["geometry"].to_numpy(zero_copy_only=False)
+    outlines = Outlines.from_wkb(wkb, declared.crs)
     require(
         outlines.sha256 == declared.sha256,
         Rule("outlines-not-stated", "The outlines are not the card's."),

@@ -28,13 +28,14 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.memory import fit
-from geodp.io.opening import open_raster
+from geodp.io.opening import open_parquet, open_raster
 from geodp.io.verify.card import public_folder, read_table_card, require
 from geodp.io.verify.chunks import Chunk, read_chunks
 from geodp.io.verify.outlines import with_outlines
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels
 from geodp.io.write.hierarchy import hierarchy_file
+from geodp.io.write.zones import zone_rows, zones_file
 from geodp.privacy.event import Measurement, TableEvent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card
@@ -61,6 +62,11 @@ BROKEN = (
 Among Arrow's errors is one for a lack of memory, which is no fault of the files: catch MemoryError
 before these.
 """
+
+
+ZONES_DIFFER = Rule(
+    "zones-file-differs", "The list of cells has other columns, another order or more than cells."
+)
 
 
 def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
@@ -108,9 +114,8 @@ def read_rows(
         The columns that ``extras`` names, in key order.
     """
     with explain_errors(folder):
-        grid, event = read_ordered_grid(folder, card), event_of(card)
-        if masked and (mask := read_mask_of(folder, card)) is not None:
-            grid = grid.with_mask(mask)
+        event = event_of(card)
+        grid = (read_masked_grid if masked else read_ordered_grid)(folder, card)
         gathered = TableBuilder(extras)
         for chunk in read_chunks(folder, card, grid):
             gathered.add(chunk)
@@ -182,9 +187,16 @@ def require_order(folder: Path, key: NDArray[np.uint64]) -> None:
 
 
 def read_mask_of(folder: Path, card: Card) -> Mask | None:
-    """Read the mask from the empty cells of the raster; None without a mask or a raster."""
+    """Read the mask from the empty cells of the raster; None without a mask or a raster.
+
+    That of pairs is read from the list of its cells.
+    """
     declared = card.domain.mask
-    if declared is None or not raster_file(folder, card).is_file():
+    if declared is None:
+        return None
+    if len(card.domain.places) > 1:
+        return _read_mask_of_pairs(folder, card)
+    if not raster_file(folder, card).is_file():
         return None
     grid = grid_of(card.domain)
     place = grid.places[0]
@@ -204,6 +216,28 @@ def read_mask_of(folder: Path, card: Card) -> Mask | None:
         mask.sha256 == declared.sha256,
         Rule("raster-mask-differs", "The raster's mask is not the card's."),
     )
+    return mask
+
+
+def _read_mask_of_pairs(folder: Path, card: Card) -> Mask | None:
+    """Read the mask of pairs from the list of its cells; None without that file."""
+    declared, path = card.domain.mask, folder / zones_file(card.name)
+    if declared is None or not path.is_file():
+        return None
+    one = Grid(grid_of(card.domain).places[:1])
+    rows = open_parquet(path).read().combine_chunks()
+    columns = [column.to_numpy(zero_copy_only=False) for column in rows.columns]
+    coded = one.places[0].system is not None
+    require(rows.column_names == (["code"] if coded else ["row", "col"]), ZONES_DIFFER)
+    row, col = one.names.parse(0, columns[0].astype(np.str_)) if coded else columns
+    ones = np.ones(row.size, np.int64)
+    mask = mask_of_blocks(one, np.stack([row, col, ones, ones]).astype(np.int64), declared.source)
+    require(
+        mask.sha256 == declared.sha256,
+        Rule("zones-mask-differs", "The listed cells are not the card's mask."),
+    )
+    expected = zone_rows(Grid(one.places * 2, mask=mask))
+    require(rows.equals(expected, check_metadata=True), ZONES_DIFFER)
     return mask
 
 
@@ -264,6 +298,16 @@ def read_ordered_grid(folder: Path, card: Card) -> Grid:
     )
     regions = with_outlines(folder, card, regions)
     return grid.with_order(grid.maps.region_order(order.axes, order.radices, hierarchy=regions))
+
+
+def read_masked_grid(folder: Path, card: Card) -> Grid:
+    """Make the grid of a card as :func:`read_ordered_grid` does, with the mask of its files.
+
+    Without a raster, or a list of the cells of pairs, it has none. Raises VerificationError if the
+    mask's digest is not the card's.
+    """
+    grid, mask = read_ordered_grid(folder, card), read_mask_of(folder, card)
+    return grid if mask is None else grid.with_mask(mask)
 
 
 def grid_of(domain: StatedDomain) -> Grid:

@@ -251,4 +251,6 @@ def _check_mask(written: ReleaseFiles) -> str:
         StatedDomain.of(grid) == card.domain,
         Rule("card-domain-differs-from-mask", "The card's domain is not the mask's."),
     )
+    if grid.maps.ends:
+        return f"{grid.mask.cells:,} cells of the list, with the card's SHA-256"
     return f"{grid.mask.cells:,} cells of the raster, with the card's SHA-256"

@@ -44,18 +44,19 @@ def has_geometry(grid: Grid) -> bool:
 
 def geometry_crs(grid: Grid) -> str | None:
     """Return the CRS of geometries: of the outlines of units, or of the map."""
-    return grid.places[0].crs if grid.outlines is None else grid.outlines.crs
+    known = grid.known_outlines
+    return grid.places[0].crs if known is None else known.crs
 
 
 def geometry_kind(grid: Grid) -> str:
     """Return the OGC type of the geometries of cells."""
-    return grid.maps.geometry if grid.outlines is None else "MultiPolygon"
+    return grid.maps.geometry if grid.known_outlines is None else "MultiPolygon"
 
 
 def geometry_bounds(grid: Grid) -> tuple[float, float, float, float]:
     """Return west, south, east and north of all geometries, which are public."""
-    if grid.outlines is not None:
-        return grid.outlines.bounds
+    if grid.known_outlines is not None:
+        return grid.known_outlines.bounds
     edges = np.array([place.bounds for place in grid.places])
     west, south = edges[:, :2].min(axis=0).tolist()
     east, north = edges[:, 2:].max(axis=0).tolist()
@@ -86,7 +87,7 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     index : int64[d, n]
     """
     if grid.outlines is not None:
-        return _outlines_at(grid.outlines, index[1])
+        return outlines_at(grid.outlines, index[1])
     boxes = [_sides(grid, index, number) for number, _ in enumerate(grid.places)]
     n = index.shape[1]
     if len(boxes) == 1:
@@ -114,7 +115,7 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     return wkb, pa.StructArray.from_arrays([column_of(side) for side in box], names=list(SIDES))
 
 
-def _outlines_at(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
+def outlines_at(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return outlines of units at columns of their grid, int64[n], as WKB, and their boxes."""
     wkb = pa.array([outlines.wkb[one] for one in at.tolist()], pa.binary())
     box = outlines.boxes[at].T

@@ -18,6 +18,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.netcdf import COUNT, LARGEST, MAX_BYTES, add_variable, count_type
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
+from geodp.io.write.zones import count_zones, list_zones, number_zones
 from geodp.typing import IntArray
 
 ENDS = ("origin", "destination")
@@ -41,10 +42,10 @@ def why_no_pairs(view: View) -> str | None:
     grid = view.table.grid
     if view.regions is not None:
         return "NetCDF is written of origins and destinations that are cells or areal units"
-    if prod(grid.shape[:2]) > MOST_ZONES:
+    if count_zones(grid) > MOST_ZONES:
         return f"NetCDF is written of up to {MOST_ZONES:,} zones"
     if not is_dense(view):
-        if prod(grid.shape) > LARGEST:
+        if prod(_count_axes(grid)) > LARGEST:
             return f"NetCDF numbers up to {LARGEST:,} pairs of zones with labels"
         if view.table.key.size * (4 + count_type([view]).itemsize) > MAX_BYTES:
             return f"NetCDF is written of up to {MAX_BYTES:,} bytes, as it is not compressed"
@@ -59,15 +60,19 @@ def why_no_pairs(view: View) -> str | None:
 
 def is_dense(view: View) -> bool:
     """Return whether all pairs are written, and not only those that are listed."""
-    return prod(view.table.grid.shape) * count_type([view]).itemsize <= DENSE_BYTES
+    return prod(_count_axes(view.table.grid)) * count_type([view]).itemsize <= DENSE_BYTES
+
+
+def _count_axes(grid: Grid) -> tuple[int, ...]:
+    """Return the sizes of the dimensions: zones at either end, and labels."""
+    return (count_zones(grid), count_zones(grid), *grid.shape[4:])
 
 
 def write_pairs(file: Any, view: View) -> None:
     """Write zones, labels and counts."""
     grid = view.table.grid
-    zones = prod(grid.shape[:2])
     names = [*ENDS, *(one.name for one in grid.attributes)]
-    for name, size in zip(names, (zones, zones, *grid.shape[4:]), strict=True):
+    for name, size in zip(names, _count_axes(grid), strict=True):
         file.createDimension(name, size)
     located = _write_zones(file, grid)
     for one in grid.attributes:
@@ -97,9 +102,10 @@ def write_pairs(file: Any, view: View) -> None:
 
 def _list_positions(view: View) -> Any:
     """Yield positions of pairs among all pairs with all labels, and their counts."""
-    shape = view.table.grid.shape
+    grid = view.table.grid
     for _, index, count in chunks(view.table):
-        yield np.ravel_multi_index(tuple(index), shape), count
+        ends = [number_zones(grid, index[at : at + 2]) for at in (0, 2)]
+        yield np.ravel_multi_index((*ends, *index[4:]), _count_axes(grid)), count
 
 
 def _locate_names(grid: Grid) -> list[str]:
@@ -111,7 +117,7 @@ def _locate_names(grid: Grid) -> list[str]:
 
 def _write_zones(file: Any, grid: Grid) -> list[str]:
     """Write the codes of zones, or their rows and columns, whose names are returned."""
-    index = np.indices(grid.shape[:2]).reshape(2, -1)
+    index = list_zones(grid)
     located = _locate_names(grid)
     if not located:
         codes = [*map(str, grid.names.format(0, index))]

@@ -13,7 +13,7 @@ import pyarrow.parquet
 
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.geometry import geo_metadata, geometry
+from geodp.io.write.geometry import geo_metadata, outlines_at
 from geodp.io.write.parquet import MEDIA_TYPE
 from geodp.io.write.view import View
 
@@ -33,7 +33,7 @@ class UnitOutlines(Format):
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file, or none."""
         grid, file = view.table.grid, outlines_file(view.name)
-        if grid.outlines is not None:
+        if grid.known_outlines is not None:
             rows = outline_rows(grid)
             pa.parquet.write_table(rows, folder / file, compression="zstd")
             what = "the public outlines of all units of the domain, also of those of 0"
@@ -47,12 +47,15 @@ def outlines_file(name: str) -> str:
 
 
 def outline_rows(grid: Grid) -> Any:
-    """Return codes, outlines and their boxes of all units, in key order, as an Arrow table."""
+    """Return codes, outlines and their boxes of all units, in key order, as an Arrow table.
+
+    Units that lie nowhere are left out.
+    """
+    assert grid.known_outlines is not None
     # A grid of units has one row, with a column for each unit.
-    index = np.zeros((2, grid.places[0].cols), np.int64)
-    index[1] = np.arange(index.shape[1])
-    code = pa.array(grid.names.format(0, index), pa.string())
-    columns = [code, *geometry(grid, index)]
+    column = np.flatnonzero(grid.known_outlines.located)
+    code = pa.array(grid.names.format(0, np.stack([np.zeros_like(column), column])), pa.string())
+    columns = [code, *outlines_at(grid.known_outlines, column)]
     geo = json.dumps(geo_metadata(grid), ensure_ascii=False)
     return pa.table(columns, names=list(COLUMNS)).replace_schema_metadata({"geo": geo})
 

@@ -220,6 +220,7 @@ def test_its_card_says_what_is_counted_and_read():
         ({"share": 0}, "budget-number-not-positive"),
         ({"share": 1}, "flows-choice-share"),
         ({"largest": 0}, "flows-bound-form"),
+        ({"largest": 1}, "flows-choice-known"),
         ({"largest": 10**5}, "flows-trips-too-many"),
         ({"per_pair": 0}, "flows-bound-form"),
         ({"per_pair": -1}, "flows-bound-form"),

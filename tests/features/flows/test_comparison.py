@@ -3,15 +3,18 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.comparison import Side, Simulation, find_opposite
+from geodp.features.flows.reading.reader import KEPT_FACT, find_per_pair
 from geodp.privacy.key import NoiseKey
 from tests.features.flows.test_by_label import labelled
 from tests.features.flows.test_estimates import box, region
 from tests.features.flows.test_publish import GRID, publish, trips_on
+from tests.features.flows.worlds import WHERE
 from tests.refusals import refuses
 
 NEAR, FAR = ((0, 0, 8, 8), (0, 0, 8, 8)), ((8, 8, 16, 16), (0, 0, 8, 8))
@@ -158,3 +161,34 @@ def test_the_same_trips_with_other_noise_do_not_differ():
     one, two = (publish(TABLES[0], key=key_of(at)) for at in (1, 2))
     for pair in (NEAR, FAR):
         assert not one.compare(of(pair), release=two, simulations=20).is_certain
+
+
+def of_persons(seed=0, **more):
+    """A release of the trips of persons, as they are bounded by geodp."""
+    draw = np.random.default_rng(seed)
+    names = ("oy", "ox", "dy", "dx")
+    rows = {name: draw.integers(0, 16, 600) for name in names}
+    rows = pa.table({**rows, "id": [f"p{n % 90}" for n in range(600)]})
+    return geodp.flows.publish(rows, grid=GRID, **WHERE, trips=4, epsilon=1, **more)
+
+
+def test_releases_with_other_bounds_between_two_zones_are_not_compared(tmp_path):
+    bounded, other, free = of_persons(per_pair=1), of_persons(per_pair=2), of_persons()
+    for one, two in ((bounded, other), (bounded, free), (free, bounded)):
+        with refuses(UsageError, "flows-compare-per-pair"):
+            one.compare(of(NEAR), release=two, simulations=20)
+    # That of all trips is none, however it is said.
+    assert free.compare(of(NEAR), release=of_persons(1, per_pair=4), simulations=20)
+    assert bounded.compare(of(NEAR), release=of_persons(1, per_pair=1), simulations=20)
+    bounded.write(tmp_path / "out")
+    with refuses(UsageError, "flows-compare-per-pair"):
+        free.compare(of(NEAR), release=geodp.open(tmp_path / "out"), simulations=20)
+    # Of counted rows nobody knows.
+    assert bounded.compare(of(NEAR), release=publish(contribution=4), simulations=20)
+
+
+def test_the_bound_between_two_zones_is_read_from_the_fact_on_the_card():
+    for per_pair in (1, 1234):
+        fact = KEPT_FACT.format(unit="person in a day", trips=5000, per_pair=per_pair)
+        assert find_per_pair(["that else", fact, "that more"]) == per_pair
+    assert find_per_pair(["that else"]) is None

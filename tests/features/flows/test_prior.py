@@ -8,21 +8,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import shapely
 
 import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
 from geodp.features.flows.prior import LAW_RECORDS, FlowsPrior, TrustedPrior
 from geodp.features.flows.verify import verify_flows
+from geodp.grid.outlines import Outlines
+from geodp.grid.units import grid_of_units
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.simulated_cells import errors_of
 from tests.command import geodp as run
+from tests.features.flows.masks import land, masked, masked_trips
 from tests.features.flows.test_estimator import ZONES, noisy, right, truth
 from tests.features.flows.test_explanation import sentences
 from tests.features.flows.test_publish import GRID, MESH, ends_of, publish, trips_on
 from tests.features.flows.test_verify import change_index, failed
+from tests.features.flows.units import make_units, unit_table
 from tests.keys import keep
 from tests.refusals import refuses
 
@@ -305,3 +310,51 @@ def test_the_command_takes_a_file_or_a_folder(tmp_path):
     done = run(*public, "--prior", tmp_path / "before.csv", "--output", tmp_path / "x")
     assert "--prior-source" in done.stderr
     assert not (tmp_path / "x").exists()
+
+
+def renamed(grid, source="the same table, named anew", outlines=None):
+    """The same units with other words for their source, or other outlines."""
+    index = np.stack([np.zeros(grid.shape[1], np.int64), np.arange(grid.shape[1])])
+    codes = grid.names.format(0, index)
+    return grid_of_units({"unit": codes}, source, outlines or grid.outlines)
+
+
+def test_units_of_the_same_codes_and_outlines_are_the_same_zones(tmp_path):
+    grid, _ = make_units()
+    table = unit_table(grid)
+    again = renamed(grid)
+    assert again != grid
+    key, amounts = NoiseKey(bytes(32)), {"contribution": 3, "epsilon": 1}
+    priors = [unit_table(grid), unit_table(again)]
+    told = [
+        geodp.flows.publish(table, **amounts, key=key, prior=one, prior_source="a census")
+        for one in priors
+    ]
+    assert told[0].prior.sha256 == told[1].prior.sha256
+    assert told[0].to_pandas().equals(told[1].to_pandas())
+    # So is an earlier release, also where it was opened from its folder.
+    earlier = geodp.flows.publish(priors[1], **amounts)
+    earlier.write(tmp_path / "out")
+    for one in (earlier, geodp.open(tmp_path / "out")):
+        made = geodp.flows.publish(table, **amounts, prior=one, prior_source="an earlier release")
+        assert made.prior.trips == earlier.flows.table.count.sum()
+    moved = Outlines.of(shapely.transform(grid.outlines.shapes, lambda at: at + 1), "EPSG:4326")
+    other = unit_table(renamed(grid, outlines=moved))
+    with refuses(UsageError, "flows-prior-outlines"):
+        geodp.flows.publish(table, **amounts, prior=other, prior_source="a census")
+    others = unit_table(make_units(rows=5)[0])
+    with refuses(UsageError, "flows-prior-zones"):
+        geodp.flows.publish(table, **amounts, prior=others, prior_source="a census")
+
+
+def test_the_same_mask_with_other_words_is_the_same():
+    inside = land((8, 8))
+    one, two = (masked(geodp.Grid.regular((8, 8)), inside, source) for source in ("a", "b"))
+    table, prior = masked_trips(one, number=500), masked_trips(two, number=400)
+    made = geodp.flows.publish(table, contribution=1, epsilon=1, prior=prior, prior_source="c")
+    assert made.prior.trips == 400
+    smaller = inside & (np.indices((8, 8))[0] > 2)
+    for other in (masked(geodp.Grid.regular((8, 8)), smaller, "a"), geodp.Grid.regular((8, 8))):
+        with refuses(UsageError, "flows-prior-zones"):
+            wrong = masked_trips(other, number=50)
+            geodp.flows.publish(table, contribution=1, epsilon=1, prior=wrong, prior_source="c")

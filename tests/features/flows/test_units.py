@@ -392,7 +392,7 @@ def test_what_units_cannot_do_is_refused():
         geodp.flows.read_trips(rows, grid=bare, **BY_CODE)
     with refuses(UsageError, "flows-need-map"):
         geodp.flows.read_trips(rows, grid=UNITS.with_attribute("sex", ["f", "m"]), **BY_CODE)
-    with refuses(UsageError, "flows-other-needs-cells"):
+    with refuses(UsageError, "other-no-unit"):
         geodp.flows.read_trips(rows, grid=UNITS, other="elsewhere", **BY_CODE)
     with refuses(UsageError, "flows-level-too-large"):
         geodp.flows.publish(TABLE, contribution=1, epsilon=1, levels={16: "1/10"})
@@ -578,7 +578,7 @@ class TestCells:
         assert np.mean(across) < 4 * 4 * zones.places.extent[0]
         assert np.median(across) < 2 * 4 * zones.places.extent[0]
 
-    @pytest.mark.parametrize("reader", ["trips", "stays"])
+    @pytest.mark.parametrize("reader", ["trips", "stays", "counted"])
     @pytest.mark.parametrize(
         ("code", "rule"),
         [
@@ -595,10 +595,15 @@ class TestCells:
         there = grid.names.format(0, np.array([[0], [0]]))[0]
         # A cell of New York, and the zone itself, lie outside.
         codes = [there, "862a1072fffffff", "elsewhere", there]
-        rows = {"id": ["p"] * 4, "o": codes, "d": codes[::-1]}
+        rows = {"id": ["p"] * 4, "o": codes, "d": codes[::-1], "n": [1] * 4}
         rows["t"] = [f"2024-05-01T{hour:02d}:00" for hour in range(4)]
 
         def read():
+            if reader == "counted":
+                return geodp.flows.read_trips(
+                    pa.table(rows), grid=grid, other="elsewhere", origin="o", destination="d",
+                    value="n",
+                )  # fmt: skip
             if reader == "trips":
                 return geodp.flows.read_trips(
                     pa.table(rows), grid=grid, other="elsewhere", **BY_CODE
@@ -608,7 +613,7 @@ class TestCells:
                 trips=4,
             )  # fmt: skip
 
-        assert read().count.sum() == (4 if reader == "trips" else 3)
+        assert read().count.sum() == (3 if reader == "stays" else 4)
         rows["o"] = [*codes[:3], code]
         with refuses(InputError, rule):
             read()
@@ -633,7 +638,7 @@ class TestCells:
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
         for at in (0, 5):
             cell = str(grid.names.format(0, np.array([[0], [at]]))[0])
-            with refuses(UsageError, "flows-other-is-cell"):
+            with refuses(UsageError, "flows-other-is-place"):
                 geodp.flows.read_trips(self.rows(), grid=grid, other=cell, **PLACES)
 
     def test_another_zone_needs_a_choice(self):

@@ -128,10 +128,12 @@ def test_cells_outside_and_other_codes_are_refused_dropped_or_counted_elsewhere(
     assert (grid.names.find([far], drops=True) == -1).all()
     home = grid.names.find(["elsewhere"])
     assert np.array_equal(grid.names.find([far], other="elsewhere"), home)
-    for more in ({}, {"drops": True}):  # what is no cell at all is no cell outside
+    # What is no cell at all is no cell outside.
+    for more in ({}, {"drops": True}, {"other": "elsewhere"}):
         with refuses(CodeError, f"code-no-cell: {system.title}"):
             grid.names.find(["abroad"], **more)
-    assert np.array_equal(grid.names.find(["abroad"], other="elsewhere"), home)
+    with refuses(UsageError, "other-no-unit"):
+        grid.names.find([far], other="abroad")
     with refuses(CodeError, "code-missing"):
         grid.names.find([" "], other="elsewhere")
     with refuses(UsageError, "other-unit-name"):

@@ -41,9 +41,14 @@ def test_outlines_of_others_are_refused(public):
     assert "checksums" in failures(public)
     with refuses(VerificationError, "outlines-not-stated"):
         geodp.open(public)
+    # A unit that is not listed lies nowhere, which the card does not say.
     pq.write_table(rows.slice(1), public / FILE)
-    with refuses(VerificationError, "outlines-of-other-units"):
+    with refuses(VerificationError, "outlines-not-stated"):
         geodp.open(public)
+    for other in (rows.take([1, 0, *range(2, 12)]), rows.take([*range(12), 11])):
+        pq.write_table(other, public / FILE)
+        with refuses(VerificationError, "outlines-of-other-units"):
+            geodp.open(public)
 
 
 def test_without_the_file_the_counts_are_read_all_the_same(public, tmp_path):

@@ -193,6 +193,14 @@ simulations_option = option(
     help="Releases that are simulated from this one; more give steadier intervals.",
 )
 
+other_option = option(
+    "--other",
+    group="Input",
+    metavar="NAME",
+    help="Count trips from and to all other places in a zone of this name, which is added to areal "
+    "units and to cells of H3 or S2; without it they are refused, or left out (--outside).",
+)
+
 _PLACES = (
     option(
         "--from",
@@ -275,13 +283,7 @@ _ROWS = (
         type=click.Choice(("error", "crop", "drop")),
         help="What to do with trips of which an end lies outside the domain.  [default: error]",
     ),
-    option(
-        "--other",
-        group="Input",
-        metavar="NAME",
-        help="Count trips from and to all other places in a zone of this name, which is added to "
-        "cells of H3 or S2; without it they are refused, or left out (--outside).",
-    ),
+    other_option,
     option("--encoding", group="Input", help="Encoding of text files.  [default: detected]"),
     option("--delimiter", group="Input", help="Delimiter of text files.  [default: detected]"),
     option(
@@ -470,6 +472,7 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours")
     required=True,
     help="Most trips that are kept of a person; repeatable, to compare.",
 )
+@other_option
 @level_option
 @by_option
 @label_share_option
@@ -649,18 +652,19 @@ def _list_groups(
     names = [*zip(options["origins"], options["destinations"], strict=True)]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}
     if options["polygons"] is not None:
-        from geodp.features.flows.regions import ground_of
+        from geodp.features.flows.regions import find_named, ground_of
         from geodp.io.read.public.polygons import read_polygons
 
         name = options["polygon_name"]
-        regions = read_polygons(options["polygons"], ground_of(grid), name=name)
+        shapes = read_polygons(options["polygons"], ground_of(grid), name=name)
+        if len(shapes) > MOST_POLYGONS:
+            raise UsageError(
+                f"Flows are estimated between at most {MOST_POLYGONS} polygons, as all pairs of "
+                "them are.",
+                code="flows-polygons-many",
+            )
+        regions = find_named(grid, shapes)
         names = [(start, end) for start in regions for end in regions]
-    if len(regions) > MOST_POLYGONS and options["polygons"] is not None:
-        raise UsageError(
-            f"Flows are estimated between at most {MOST_POLYGONS} polygons, as all pairs of them "
-            "are.",
-            code="flows-polygons-many",
-        )
     return [(start, end, [(regions[start], regions[end])]) for start, end in names]
 
 
@@ -954,12 +958,13 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
                 "The labels are read from the trips; a list of labels must be public.",
                 code="flows-labels-are-input",
             )
-    if options.get("other") is not None and str(options["spec"]).startswith("units:"):
-        from geodp.features.flows.reading.reader import OTHER_WITHOUT_CELLS
-
-        raise UsageError(OTHER_WITHOUT_CELLS)
     labels = {one.name: one.labels for one in read_attributes(options)}
-    return grid_of({**options, "labels": ()}), labels
+    grid = grid_of({**options, "labels": ()})
+    if options.get("other") is not None:
+        from geodp.features.flows.reading.reader import find_other
+
+        find_other(grid, options["other"])
+    return grid, labels
 
 
 def _publish(options: dict[str, Any]) -> str:
@@ -1033,10 +1038,14 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
 
 def _prepare_choice(options: dict[str, Any]) -> Ready:
     """Read the inputs, and prepare the choice of the most trips of a unit."""
-    from geodp.features.flows.choice import count_units, prepare_choice, require_quantile
-    from geodp.features.flows.reading.bounding import require_bounds
+    from geodp.features.flows.choice import (
+        count_units,
+        prepare_choice,
+        require_largest,
+        require_quantile,
+    )
 
-    q, (largest, _) = require_quantile(options["share"]), require_bounds(options["largest"], 1)
+    q, largest = require_quantile(options["share"]), require_largest(options["largest"])
     grid, labels = split_grid(options)
     if labels:
         raise UsageError(

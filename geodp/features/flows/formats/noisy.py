@@ -280,7 +280,7 @@ def _find_zones(rows: pa.Table, end: str, names: Mapping[str, pa.Array], zones: 
     columns = [rows[f"{end}_{name}"] for name in names]
     if zones.grid.names.on_map:
         index = np.stack([np.asarray(one.to_numpy(), np.int64) for one in columns])
-        if not ((index >= 0) & (index < np.array(zones.grid.shape)[:, None])).all():
+        if not zones.grid.contains(index).all():
             raise ValueError("The file lists other pairs.")
         return zones.find(zones.grid.encode(index))
     (codes,) = names.values()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule
+from geodp.features.flows.units import take_located
 from geodp.grid.cells.points import OUTSIDE, CellMap
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period
@@ -22,8 +23,9 @@ from geodp.typing import FloatArray, IntArray
 
 OUTSIDE_UNITS = Rule(
     "flows-point-outside-units",
-    "the point lies in no unit; give a table of all units, or leave out trips from and to such "
-    "places (--outside drop, outside='drop').",
+    "the point lies in no unit; give a table of all units, leave out trips from and to such "
+    "places (--outside drop, outside='drop'), or count them in a zone of their own (--other, "
+    "other=).",
 )
 
 OUTSIDE_CELLS = Rule(
@@ -36,8 +38,9 @@ OUTSIDE_CELLS = Rule(
 UNKNOWN_UNIT = Rule(
     "flows-code-unknown",
     "the code is not in the table of units; check leading zeros, a prefix such as 1400000US and "
-    "the table's year, give a table that lists every unit, or leave out trips from and to such "
-    "places (--outside drop, outside='drop').",
+    "the table's year, give a table that lists every unit, leave out trips from and to such "
+    "places (--outside drop, outside='drop'), or count them in a zone of their own (--other, "
+    "other=).",
 )
 
 IN_FLOWS = {OUTSIDE.code: OUTSIDE_CELLS, UNKNOWN.code: UNKNOWN_UNIT}
@@ -54,12 +57,15 @@ class UnitMap(Lattice):
     Attributes
     ----------
     outlines : Outlines
-        In the order of the columns of the grid.
+        Of the units that lie somewhere.
+    column : int64[n]
+        Column of each in the grid, in increasing order.
     drops : bool
         Whether points in no unit get row and column -1; otherwise they raise CodeError.
     """
 
     outlines: Outlines = field(repr=False)
+    column: IntArray = field(repr=False)
     drops: bool
 
     @property
@@ -89,7 +95,7 @@ class UnitMap(Lattice):
                 column[outside] = self._find(east[outside] + turn, north[outside])
         if not self.drops and (column < 0).any():
             raise CodeError(int((column < 0).argmax()), OUTSIDE_UNITS)
-        return np.where(column < 0, -1, 0), column
+        return np.where(column < 0, -1, 0), np.where(column < 0, -1, self.column[column])
 
     def _find(self, east: FloatArray, north: FloatArray) -> IntArray:
         """Return the columns of points where their coordinates say; -1 in no unit."""
@@ -126,10 +132,10 @@ def find_land(grid: Grid, *, drops: bool) -> Lattice:
     ``drops``: whether points in no unit, or no cell of H3 or S2, get row and column -1, and are not
     refused at once.
     """
-    outlines = grid.outlines
-    if outlines is not None:
+    if grid.known_outlines is not None:
+        outlines, column = take_located(grid.known_outlines)
         rows, cols = grid.shape[:2]
-        return UnitMap(rows, cols, crs=outlines.crs, outlines=outlines, drops=drops)
+        return UnitMap(rows, cols, crs=outlines.crs, outlines=outlines, column=column, drops=drops)
     return CellMap.of(grid, drops) or grid.places[0]
 
 

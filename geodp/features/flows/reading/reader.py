@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ import pyarrow as pa
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
+from geodp.features.flows.units import find_outlines
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
@@ -33,17 +35,17 @@ CRS_UNUSED = Rule(
     "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
 )
 
-OTHER_WITHOUT_CELLS = Rule(
-    "flows-other-needs-cells",
-    "A zone for all other places (--other, other=) needs cells of H3 or S2 with such a unit, as "
-    "grid_of_cells(..., other=) makes them; on other grids leave out trips from and to such places "
+OTHER_ON_MAP = Rule(
+    "flows-other-on-map",
+    "Every zone of a map is a square somewhere, so that it has none for all other places (--other, "
+    "other=): give areal units, or cells of H3 or S2, or leave out trips from and to such places "
     "(--outside drop, outside='drop').",
 )
 
-OTHER_IS_CELL = Rule(
-    "flows-other-is-cell",
-    "The zone of all other places (other=) is a cell, whose own trips could not be told from "
-    "those; name the unit that the grid was made with (grid_of_cells(..., other=)).",
+OTHER_IS_PLACE = Rule(
+    "flows-other-is-place",
+    "The zone of all other places (other=) lies somewhere, so that its own trips could not be told "
+    "from those; name the unit that the grid was made with (read_units and grid_of_cells, other=).",
 )
 
 OTHER_WITH_OUTSIDE = Rule(
@@ -64,8 +66,40 @@ KEPT_FACT = (
 )
 """Statement of a release on how its trips were bounded."""
 
+KEPT = re.compile(
+    re.sub(r"\\{[a-z]+\\}", ".+", re.escape(KEPT_FACT))
+    .replace(r"\{trips:,\}", "[0-9,]+")
+    .replace(r"\{per_pair:,\}", "([0-9,]+)")
+)
+"""Form of :data:`KEPT_FACT`; its group has the trips between two zones."""
+
 WHERE_FACT = "that only rows with {} were read"
 """Statement on the selection of rows."""
+
+
+def find_per_pair(facts: Iterable[str]) -> int | None:
+    """Find in the facts of a card how many trips of a unit were kept between two zones.
+
+    None where geodp did not bound trips.
+    """
+    kept = map(KEPT.fullmatch, facts)
+    return next((int(one[1].replace(",", "")) for one in kept if one is not None), None)
+
+
+def find_other(grid: Grid, other: str) -> IntArray:
+    """Find the zone of all other places: its row and column, int64[2].
+
+    UsageError for a map, and for a name that is no unit, or one that lies somewhere.
+    """
+    if grid.names.on_map or grid.hierarchy is None:
+        raise UsageError(OTHER_ON_MAP)
+    cells = grid.names.cells
+    if cells is not None and cells[1].levels_of_codes([other])[0] >= 0:
+        raise UsageError(OTHER_IS_PLACE)
+    place = np.asarray(grid.names.find([other], other=other)[:, 0], np.int64)
+    if place[1] in find_outlines(grid.hierarchy)[1]:
+        raise UsageError(OTHER_IS_PLACE)
+    return place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +127,7 @@ class RowReader:
     @cached_property
     def land(self) -> Lattice:
         """The map on which coordinates are located."""
-        crops = self.outside == "crop" and self.grid.outlines is not None
+        crops = self.outside == "crop" and self.grid.known_outlines is not None
         return find_land(self.grid, drops=self.drops or crops)
 
     @property
@@ -103,6 +137,11 @@ class RowReader:
         Codes that are no cells at all remain errors.
         """
         return self.outside == "drop" or self.other is not None
+
+    @property
+    def codes_outside(self) -> dict[str, Any]:
+        """How codes outside are located; a blank one remains an error where others are counted."""
+        return {"drops": self.outside == "drop", "other": self.other}
 
     @property
     def lies_on_earth(self) -> bool:
@@ -116,12 +155,7 @@ class RowReader:
             return None
         if self.outside not in (None, "error"):
             raise UsageError(OTHER_WITH_OUTSIDE)
-        if self.grid.names.cells is None:
-            raise UsageError(OTHER_WITHOUT_CELLS)
-        _, system, _ = self.grid.names.cells
-        if system.levels_of_codes([self.other])[0] >= 0:
-            raise UsageError(OTHER_IS_CELL)
-        return np.asarray(self.grid.names.find([self.other], other=self.other)[:, 0], np.int64)
+        return find_other(self.grid, self.other)
 
     @cached_property
     def labelled(self) -> LabelColumns:

@@ -118,7 +118,8 @@ class Stays(Traces):
         """The locators of places."""
         if isinstance(self.place, str):
             code = self.place
-            return cell_locators(self.grid, code, (None, None), "centre", {}, drops=self.drops)
+            outside = self.codes_outside
+            return cell_locators(self.grid, code, (None, None), "centre", {}, **outside)
         assert self.place is not None
         lattice, (y, x) = self.land, self.place
         if not self.lies_on_earth:

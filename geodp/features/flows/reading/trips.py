@@ -300,10 +300,10 @@ class Trips(RowReader):
 
     def _locators(self) -> list[Locator]:
         """Return the locators of both ends."""
-        drops = self.drops
+        outside = self.codes_outside
         if not self.lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
             located = cell_locators(
-                self.pairs, None, (None, None), "centre", self._columns(), drops=drops
+                self.pairs, None, (None, None), "centre", self._columns(), **outside
             )
             return [*located, *self._time_locators()]
         move = transformation(self.land, self.crs, False)
@@ -311,9 +311,7 @@ class Trips(RowReader):
         for number, (end, column) in enumerate(self._places()):
             if isinstance(column, str):
                 named = {end: column}
-                located += cell_locators(
-                    self.pairs, None, (None, None), "centre", named, drops=drops
-                )
+                located += cell_locators(self.pairs, None, (None, None), "centre", named, **outside)
             else:
                 y, x = column
                 one = point_locator(self.land, y, x, move)
@@ -472,10 +470,10 @@ def read_trips(
     where, outside, memory, scratch
         See :func:`geodp.read_points`. A trip is outside if one of its ends is.
     other : str, optional
-        Zone of all other places: a unit of this name, which a grid of cells of H3 or S2 was made
-        with (``grid_of_cells(..., other="elsewhere")``). Places outside are counted there, and are
-        neither refused nor left out. Codes that are no cells of the grid's level remain errors; of
-        rows with counts all codes but blank ones and cells of another level are counted there.
+        Zone of all other places: a unit of this name, which a grid of units or of cells of H3 or S2
+        was made with (``read_units(..., other="elsewhere")``, ``grid_of_cells``). Places outside
+        are counted there, and are neither refused nor left out. Blank codes, and those that are no
+        cells of the grid's level, remain errors.
     by : str, sequence of str, or mapping, optional
         Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
         ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.

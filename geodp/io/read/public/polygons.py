@@ -108,7 +108,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
         The file is unreadable or holds anything but polygons with different names.
     """
     file = os.fspath(path)
-    outlines = grid.outlines
+    outlines = grid.known_outlines
     crs = grid.require_map(NO_EARTH).crs if outlines is None else outlines.crs
     if crs is None:
         raise UsageError(NO_EARTH)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, Rule, UsageError, printable
+from geodp.errors import CodeError, InputError, Rule, printable
 from geodp.grid.grid import Grid
 from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
@@ -86,9 +86,6 @@ def read_units(
         member=member,
     )
     drawn = find_outlines(table)
-    # A unit without an outline could not be drawn, and its area is unknown.
-    if drawn is not None and other is not None:
-        raise UsageError(OTHER_NOWHERE)
     chosen, names = _choose_columns(table, columns, outlined=drawn is not None)
     texts: list[list[np.ndarray]] = [[] for _ in names]
     shapes: list[np.ndarray] = []
@@ -108,6 +105,7 @@ def read_units(
     levels = {name: np.concatenate(values) for name, values in zip(names, texts, strict=True)}
     if other is not None:
         levels, source = add_other(levels, source, other)
+        shapes.append(np.array([None], object))
     outlines = None if drawn is None else outlines_of(shapes, str(drawn[1].crs))
     try:
         return grid_of_units(levels, source, outlines)
@@ -155,10 +153,4 @@ def _suggest_levels(levels: Mapping[str, NDArray[Any]]) -> str:
 _BLANK = Rule(
     "unit-code-blank",
     "the code is blank; every unit has a code and lies in one unit of every coarser level.",
-)
-
-OTHER_NOWHERE = Rule(
-    "other-without-outline",
-    "A unit for other codes (--other, other=) has no outline among those of the file; give a table "
-    "of codes alone (CSV) with it, or leave such rows out (--outside drop, outside=).",
 )

@@ -15,6 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.format import Export
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
+from geodp.io.write.zones import count_zones, list_zones, number_zones
 from geodp.typing import CountArray, IntArray
 
 MOST_ZONES, MOST_MATRICES = 20_000, 200
@@ -41,7 +42,7 @@ class OMX(Export):
         grid = view.table.grid
         if len(grid.places) != 2 or view.regions is not None:
             return "OMX is written of origins and destinations"
-        zones, matrices = _count_zones(grid), math.prod(grid.shape[4:])
+        zones, matrices = count_zones(grid), math.prod(grid.shape[4:])
         if zones > MOST_ZONES:
             return f"OMX lists all pairs of zones, of which there may be {MOST_ZONES:,}"
         if matrices > MOST_MATRICES:
@@ -56,7 +57,7 @@ class OMX(Export):
         import h5py
 
         grid = view.table.grid
-        zones = _count_zones(grid)
+        zones = count_zones(grid)
         with h5py.File(path, "w", libver=("earliest", "v110")) as file:
             for name, value in _describe(view, zones).items():
                 file.attrs[name] = value
@@ -66,11 +67,6 @@ class OMX(Export):
             data = file.create_group("data")
             for name, flows in _split(view):
                 _write_matrix(data, name, flows, zones)
-
-
-def _count_zones(grid: Grid) -> int:
-    """Count the zones at either end: all cells of the map, also those outside a mask."""
-    return math.prod(grid.shape[:2])
 
 
 def _describe(view: View, zones: int) -> dict[str, Any]:
@@ -93,11 +89,10 @@ def _list_zones(grid: Grid) -> dict[str, Any]:
     By code where the grid has codes: as integers where all codes are, as programs expect.
     Otherwise by row and column.
     """
-    rows, columns = grid.shape[:2]
-    index = np.indices((rows, columns)).reshape(2, -1)
+    index = list_zones(grid)
     if grid.names.on_map and grid.places[0].system is None:
         return {"row": index[0], "column": index[1]}
-    every = np.zeros((len(grid.shape), rows * columns), np.int64)
+    every = np.zeros((len(grid.shape), index.shape[1]), np.int64)
     every[:2] = index
     codes = [str(code) for code in grid.names.format(0, every)]
     # A leading 0 would be lost.
@@ -115,10 +110,10 @@ def _name_matrices(view: View) -> list[str]:
 
 def _split(view: View) -> Iterator[tuple[str, tuple[IntArray, IntArray, CountArray]]]:
     """Yield the name of every matrix, and its pairs, sorted by origin."""
-    shape = view.table.grid.shape
-    parts = []
+    grid, parts = view.table.grid, []
+    shape = grid.shape
     for _, index, count in chunks(view.table):
-        ends = [np.ravel_multi_index(tuple(index[at : at + 2]), shape[:2]) for at in (0, 2)]
+        ends = [number_zones(grid, index[at : at + 2]) for at in (0, 2)]
         label = np.ravel_multi_index(tuple(index[4:]), shape[4:]) if shape[4:] else 0 * ends[0]
         parts.append((label, *ends, count))
     columns = [np.concatenate([part[n] for part in parts]) for n in range(4)] if parts else []

@@ -123,6 +123,7 @@ def test_days_of_persons_and_rows_are_chosen(office):
         (("--labels", "mode=walk,car"), "leave --labels out"),
         (("--share", "1"), "above 0 and below 1"),
         (("--largest", "20000"), "at most 10,000"),
+        (("--largest", "1"), "--trips 1"),
         (("--pings", "oy,ox"), "Rows are of one form"),
         (("--time", "day"), "for units of periods"),
     ],

@@ -547,10 +547,10 @@ def test_places_outside_are_counted_in_a_zone_of_cells(units, tmp_path):
     ends = ("--from", "elsewhere", "--to", "elsewhere")
     assert "elsewhere" in done("flows", "estimate", tmp_path / "out", *ends).stdout
     refused = geodp(
-        "flows", "publish", tmp_path / "rows.csv", *units, "--other", "x", *PLACES, *persons
+        "flows", "publish", tmp_path / "rows.csv", *GRID, "--other", "x", *PLACES, *persons
     )
     assert refused.returncode == 2
-    assert "needs cells of H3 or S2" in refused.stderr
+    assert "Every zone of a map is a square somewhere" in refused.stderr
 
 
 def test_flows_are_compared(tmp_path):

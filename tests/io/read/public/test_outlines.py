@@ -3,13 +3,18 @@
 import json
 
 import geopandas
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import shapely
 from click.testing import CliRunner
 
+import geodp
 from geodp.cli.commands.publish import publish
 from geodp.errors import InputError, UsageError
+from geodp.grid.outlines import Outlines
 from geodp.io.read.public.units import read_units
+from geodp.io.verify.verify import verify
 from tests import tracts
 from tests.refusals import refuses
 
@@ -61,7 +66,40 @@ def test_what_is_no_unit_is_refused_with_its_row(tmp_path):
     gone = table.copy()
     gone.loc[4, "geometry"] = None
     refused(gone, tmp_path, "geometry-missing", columns=("GEOID",))
-    refused(table, tmp_path, "other-without-outline", UsageError, other="abroad")
+    for name in ("a,b", "two\nlines", " ", tracts.CODES[0]):
+        refused(table, tmp_path, "other-unit-name", UsageError, columns=("GEOID",), other=name)
+
+
+def test_a_unit_for_other_codes_lies_nowhere(tmp_path):
+    path = tracts.write(tracts.frame(), tmp_path / "tracts.gpkg")
+    grid = read_units(path, source="made up", columns=("GEOID", "county"), other="abroad")
+    plain = read_units(path, source="made up", columns=("GEOID", "county"))
+    at = grid.names.find(["abroad"])[1, 0]
+    assert grid.outlines is None
+    known = grid.known_outlines
+    assert np.flatnonzero(~known.located).tolist() == [at]
+    assert known.bounds == plain.outlines.bounds
+    assert known.sha256 != plain.outlines.sha256
+    assert np.array_equal(np.delete(known.boxes, at, axis=0), plain.outlines.boxes)
+    # All but the outlines is as if the table had none; these are listed and read back.
+    table = geodp.CountTable.from_index(grid, np.stack([[0, 0], [0, at]]), [90, 70])
+    release = geodp.publish(table, epsilon=1, contribution=1)
+    release.write(tmp_path / "out", name="residents")
+    assert all(one.ok for one in verify(tmp_path / "out"))
+    again = geodp.open(tmp_path / "out").grid
+    assert again == grid
+    assert again.known_outlines.sha256 == known.sha256
+    listed = pq.read_table(tmp_path / "out" / "public" / "residents.outlines.parquet")
+    assert sorted(listed["code"].to_pylist()) == sorted(tracts.CODES)
+
+
+def test_an_empty_outline_is_refused_by_its_number():
+    box = shapely.box(0, 0, 1, 1)
+    with refuses(UsageError, "outline-empty: Outline 2"):
+        Outlines.of(np.array([box, shapely.Polygon()], object), "EPSG:4326")
+    with refuses(UsageError, "outlines-none"):
+        Outlines.of(np.array([None], object), "EPSG:4326")
+    assert Outlines.of(np.array([box, None], object), "EPSG:4326").located.tolist() == [True, False]
 
 
 def test_outlines_need_a_crs(tmp_path):
