@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, Tops
+from geodp.accuracy.margins import UNKNOWN
+from geodp.accuracy.margins import Margins as CellMargins
 from geodp.errors import Rule, UsageError
 from geodp.features.amounts.card import COUNT, IDENTITY, MEAN, MEDIAN, SUM, AmountsCard
 from geodp.features.amounts.estimates import (
@@ -131,16 +133,22 @@ class AmountNumbers:
     @cached_property
     def records(self) -> Release:
         """The records with their closed forms; those in files are rounded."""
-        return Release(self.count.table)
+        return Release(self.count.table, margins=self._cell_margins)
 
     @cached_property
     def class_releases(self) -> list[Release]:
         """The records of every class, with their errors."""
-        return [Release(table) for table in self.classes]
+        return [Release(table, margins=self._cell_margins) for table in self.classes]
+
+    @property
+    def _cell_margins(self) -> CellMargins | None:
+        """Margins of single cells: those of public maps were measured without priors."""
+        return None if self.index.prior is None else UNKNOWN
 
     def _stream(self, key: KeyArray, count: IntArray, event: Measurement) -> Release:
         some = count > 0
-        return Release(ReleasedTable(self.count.grid, key[some], count[some], event))
+        table = ReleasedTable(self.count.grid, key[some], count[some], event)
+        return Release(table, margins=self._cell_margins)
 
     def _event_of(self, share: Fraction, notches: int) -> Measurement:
         """Return the event of one stream: with a share of the budget, in notches."""

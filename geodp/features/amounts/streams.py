@@ -16,7 +16,7 @@ added to records or sums would be a bias that no interval knows of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ from geodp.privacy.key import Stream as KeyStream
 from geodp.privacy.noise.decay import draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
+from geodp.table.stated.prior import StatedPrior
 from geodp.typing import IntArray, KeyArray
 
 ABOVE = digest(b"geodp amounts stream 1", b"above the lower end")
@@ -128,12 +130,15 @@ class ReleasedAmounts:
         Sums of (x - L), in notches, from 0 to ``notches * number``; None without sums.
     classes : int64[k, m] or None
         Records of each class, which add up to ``number``; None without classes.
+    learned : tuple of StatedPrior
+        How far the prior of every stream can be trusted; empty without a prior.
     """
 
     key: KeyArray
     number: IntArray
     above: IntArray | None = None
     classes: IntArray | None = None
+    learned: tuple[StatedPrior, ...] = ()
 
 
 class Stream(NamedTuple):
@@ -187,6 +192,11 @@ class Design:
     share: Fraction
     max_weight: int = 1
 
+    @property
+    def number(self) -> int:
+        """Number of streams."""
+        return 2 * (self.of_sums is not None) + max(len(self.edges) - 1, 0)
+
     def declare(self, grid: Grid) -> Draws:
         """Declare all draws, each with the key of its stream."""
         derived = {}
@@ -216,13 +226,30 @@ def key_of_class(number: int) -> bytes:
     return digest(b"geodp amounts stream 1", b"class", str(number).encode())
 
 
-def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) -> ReleasedAmounts:
-    """Release the streams of a design; ``key``: from which all keys are derived."""
-    released, offset = [], 0
-    for counts, event, label in streams:
+def release_streams(
+    streams: Sequence[Stream], design: Design, key: NoiseKey, priors: Sequence[Prior] = ()
+) -> ReleasedAmounts:
+    """Release the streams of a design.
+
+    Parameters
+    ----------
+    streams : sequence of Stream
+    design : Design
+    key : NoiseKey
+        From which all keys are derived.
+    priors : sequence of Prior
+        Of every stream; empty without a prior.
+    """
+    released, learned, offset = [], [], 0
+    for number, (counts, event, label) in enumerate(streams):
         own = key.derive(label)
         try:
-            released.append(design.method.release(counts, event, own))
+            if priors:
+                made, stated = design.method.release_informed(counts, event, own, priors[number])
+                released.append(made)
+                learned.append(stated)
+            else:
+                released.append(design.method.release(counts, event, own))
         finally:
             own.forget()
     if design.of_sums is not None:
@@ -236,7 +263,8 @@ def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) ->
     for row, one, at in zip(each, released, places, strict=True):
         row[at] = one.count
     sums = 0 if design.of_sums is None else 2
-    return fit(cells, each[:sums], each[sums:], design, offset)
+    fitted = fit(cells, each[:sums], each[sums:], design, offset)
+    return replace(fitted, learned=tuple(learned))
 
 
 def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:

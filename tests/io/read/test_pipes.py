@@ -145,6 +145,7 @@ READ = {
         "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
         "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
+        "prior": ("in.csv", *INCOMES, "--prior", PIPE, "--prior-source", "s"),
     },
     **{
         f"amounts {command}": {

@@ -26,7 +26,7 @@ from geodp.cli.options import (
     grid_options,
     inputs,
 )
-from geodp.cli.readers import ReadingCommand, make_reader, reader_options
+from geodp.cli.readers import ReadingCommand, make_reader, read_prior, reader_options
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
@@ -53,7 +53,6 @@ ELSEWHERE = (
     "contribution",
     "measurements",
     "totals",
-    "prior",
     "simulate",
     "supersedes",
 )
@@ -720,7 +719,8 @@ def _publish(options: dict[str, Any]) -> str:
     _check_reading(click.get_current_context(), options)
     complete_with_commit()
     grid = grid_of(options)
-    request = read_request(options, grid, method=options["method"])
+    # Its prior may be a release of amounts, which has one for every stream.
+    request = read_request(options, grid, method=options["method"], prior=None)
     if options["resume"]:
         return _write(options, grid, request)
     from geodp.features.amounts.publish import prepare_amounts
@@ -732,12 +732,37 @@ def _publish(options: dict[str, Any]) -> str:
     reader = _reader(options, grid, request)
     progress.begin("Reading")
     table = reader.read_amounts(options["inputs"])
+    prior, source = _read_prior(options, grid)
     prepared = prepare_amounts(
-        table, request, means=not options["no_means"], share=options["share"]
+        table,
+        request,
+        means=not options["no_means"],
+        share=options["share"],
+        prior=prior,
+        prior_source=source,
     )
     for sentence in list_warnings(prepared.preview.count):
         click.echo(f"Warning: {sentence}", err=True)
     return _write(options, grid, request, prepared)
+
+
+def _read_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | None]:
+    """Read the prior of the options, if any, and return it with the source that it still needs."""
+    path, source = options["prior"], options["prior_source"]
+    if path is None:
+        if options["prior_value"]:
+            raise UsageError(
+                "--prior-value is a column of the prior: name its file, too (--prior).",
+                code="amounts-prior-missing",
+            )
+        return None, source
+    # An earlier release of amounts has a prior for every stream.
+    if path.is_dir():
+        from geodp.release.opening import open_written
+
+        return open_written(path), source
+    # A file has counts of people: no persons, and nothing of what selects records.
+    return read_prior({**options, "person": None, "where": ()}, grid), None
 
 
 def _check_reading(context: click.Context, options: dict[str, Any]) -> None:
@@ -883,8 +908,10 @@ def _release(
     place: StagedAmounts, prepared: PreparedAmounts, options: dict[str, Any]
 ) -> tuple[Amounts, dict[str, Any]]:
     """Draw, store the draw before the charge, and return it with the operator's record."""
+    from geodp.features.amounts.prior import state_learned
     from geodp.io.folder.pending_tables import pack_tables
     from geodp.table.released import ReleasedTable
+    from geodp.table.stated.prior import pack_prior
 
     run: dict[str, Any] = {
         "inputs": {str(path): sha256(path) for path in options["inputs"]},
@@ -892,11 +919,14 @@ def _release(
         "records_beyond_clip": dict(prepared.table.beyond),
     }
     count = prepared.preview.count
+    if prepared.prior is not None:
+        run["prior"] = {"file": str(options["prior"]), "cells_sha256": prepared.prior.sha256}
 
     def pack(drawn: Any) -> Packed:
         table = ReleasedTable(count.grid, drawn.key, drawn.number, prepared.design.whole)
         names = ("above", "classes")
         extras = {n: one for n in names if (one := getattr(drawn, n)) is not None}
+        extras |= pack_prior(state_learned(prepared.preview.index.prior, drawn.learned))
         return pack_tables([table], prepared.facts, extras, count.reading)
 
     # Formats and disk space fail here, before the charge, and not after it.
@@ -913,12 +943,14 @@ def _resume(
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     import numpy as np
 
+    from geodp.features.amounts.card import StatedAmountsPrior
     from geodp.features.amounts.publish import restore_amounts
     from geodp.features.amounts.streams import ReleasedAmounts
     from geodp.io.folder.pending import read_pending_draw
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.privacy.assumption import ContributionBound
     from geodp.release.charging import find_charge
+    from geodp.table.stated.prior import unpack_prior
 
     stored = read_pending_draw(place.folder, describe_call(options))
     (table,), facts, arrays = unpack_tables(stored, grid, place.folder)
@@ -930,7 +962,7 @@ def _resume(
     release = restore_amounts(
         drawn, (*_scale(options), grid), request, bound, facts, reading, charge,
         means=not options["no_means"], share=options["share"],
-        max_weight=options["max_weight"] or 1,
+        max_weight=options["max_weight"] or 1, prior=unpack_prior(arrays, StatedAmountsPrior),
     )  # fmt: skip
     return release, dict(stored.run)
 

@@ -1,0 +1,139 @@
+"""Amounts with a prior: an earlier census, an earlier release, and priors that know nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs.public import load
+from bench.suites.amounts import (
+    DOCUMENT,
+    EPSILONS,
+    NAMES,
+    Truth,
+    cover,
+    judge_means,
+    judge_medians,
+    make_incomes,
+    publish_amounts,
+)
+from bench.tables import fill, markdown, table
+from geodp.privacy.budget import rational
+
+TITLE = """\
+Incomes of the people of two censuses, made up as by `amounts`: places keep their mean incomes.
+Median errors of means (cells, 1 km and 8 km) and of medians (8 km, classes alone), in per cent;
+mean absolute errors of counts and sums of cells.
+  held       how often 95 % intervals hold the truth, by the records of the region"""
+
+SAVED = Path(__file__).parents[1] / "results" / "amounts_priors.json"
+
+PAIRS = {
+    "Hiroshima 2015 → 2020": ("hiroshima-2015-wide", "hiroshima-2020-wide"),
+    "Europe 9/8 2011 → 2018": ("europe-2011-9-8", "europe-2018-9-8"),
+}
+
+AREAS = ("cells of 500 and more", "cells of 100 and more", "1 km of 500 and more",
+         "8 km of 500 and more")  # fmt: skip
+"""Areas whose means are judged."""
+
+NONE, CENSUS, RELEASE, FLAT, MIRRORED = (
+    "none", "earlier census", "earlier release", "flat", "mirrored"
+)  # fmt: skip
+
+COVERED = 4
+"""Releases whose intervals are measured."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options, named as the parameters of :func:`measure`."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
+    parser.add_argument("--trials", type=int, default=6)
+
+
+def measure(
+    data: Path | None = None, epsilon: tuple[Fraction, ...] = EPSILONS, trials: int = 6
+) -> dict[str, Any]:
+    """Measure errors with every prior and without, and coverage of intervals."""
+    result: dict[str, Any] = {"settings": {"trials": trials}, "errors": [], "coverage": []}
+    for title, names in PAIRS.items():
+        before, now = (make_incomes(load(name, data)) for name in names)
+        for one in epsilon:
+            priors = make_priors(before, one)
+            for name, more in priors.items():
+                row = {"data": title, "epsilon": str(one), "prior": name}
+                result["errors"].append(row | judge(now, one, trials, more))
+            for name in (CENSUS, RELEASE):
+                for row in cover(now, one, min(trials, COVERED), **priors[name]):
+                    result["coverage"].append({"data": title, "prior": name} | row)
+    return result
+
+
+def make_priors(before: Truth, epsilon: Fraction) -> dict[str, dict[str, Any]]:
+    """Make the arguments of a release by its prior, from the people of the earlier census."""
+    people = before.table.records
+    maps = {CENSUS: people, FLAT: np.ones(people.grid.shape, np.int64),
+            MIRRORED: people.to_dense()[::-1, ::-1].copy()}  # fmt: skip
+    tables = {
+        name: one
+        if isinstance(one, geodp.CountTable)
+        else geodp.CountTable.from_dense(one, people.grid)
+        for name, one in maps.items()
+    }
+    released = geodp.amounts.publish(before.table, epsilon=epsilon, contribution=1)
+    made: dict[str, dict[str, Any]] = {NONE: {}}
+    told = {**tables, RELEASE: released}
+    for name in (CENSUS, RELEASE, FLAT, MIRRORED):
+        made[name] = {"prior": told[name], "prior_source": name}
+    return made
+
+
+def judge(truth: Truth, epsilon: Fraction, trials: int, more: dict[str, Any]) -> dict[str, float]:
+    """Return the errors of a release with a prior, averaged over trials."""
+    rows = []
+    for trial in range(trials):
+        release = publish_amounts(truth, epsilon, trial, **more)
+        assert release.sum is not None
+        number, total = release.count.table.to_dense(), release.sum.table.to_dense()
+        row = {area: judge_means(truth, area, number, total)[0] for area in AREAS}
+        row["count of a cell"] = float(np.abs(number - truth.number).mean())
+        row["sum of a cell"] = float(np.abs(total - truth.total).mean())
+        medians = publish_amounts(truth, epsilon, trial, classes=True, means=False, **more)
+        row["median of 8 km"] = judge_medians(truth, medians)["8 km"][1]
+        rows.append(row)
+    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+
+
+PARTS = ("errors", "coverage")
+"""Tables of the document, by their markers."""
+
+
+def lines(part: str, result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a table."""
+    for row in result[part]:
+        shares = (*NAMES, *(f"{name}s known" for name in NAMES[2:])) if part == "coverage" else ()
+        kept = {name: value for name, value in row.items() if name not in shares}
+        yield kept | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
+
+
+def show(result: dict[str, Any]) -> str:
+    """Format all tables."""
+    tables = (table([*lines(part, result)]) for part in PARTS)
+    return "\n\n".join([f"{result['settings']['trials']} trials", *tables])
+
+
+def fill_document() -> dict[str, Any]:
+    """Fill the document's tables with the saved figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    for part in PARTS:
+        marks = f"<!-- bench:amounts_priors:{part} -->", f"<!-- /bench:amounts_priors:{part} -->"
+        fill(DOCUMENT, marks, markdown([*lines(part, result)]))
+    return result
