@@ -468,16 +468,11 @@ NAMES = ("count", "sum", "mean", "median")
 """Numbers whose intervals are measured; medians are those of a release of classes alone."""
 
 
-def cover(truth: Truth, epsilon: Fraction, trials: int, **more: Any) -> Iterator[dict[str, Any]]:
-    """Yield how often intervals of squares hold the truth, by their released records.
-
-    ``more``: arguments of the releases, such as a prior.
-    """
+def cover(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of squares hold the truth, by their released records."""
     held: dict[str, list[list[bool | None]]] = {name: [] for name in RELEASED}
     for trial in range(trials):
-        for released, shown in hold(
-            truth, epsilon, 1000 + trial, draw_squares(truth, trial), **more
-        ):
+        for released, shown in hold(truth, epsilon, 1000 + trial, draw_squares(truth, trial)):
             for name, (low, high) in RELEASED.items():
                 if low <= released < high:
                     held[name].append(shown)
@@ -488,11 +483,11 @@ def cover(truth: Truth, epsilon: Fraction, trials: int, **more: Any) -> Iterator
 
 
 def hold(
-    truth: Truth, epsilon: Fraction, trial: int, boxes: list[tuple[slice, slice]], **more: Any
+    truth: Truth, epsilon: Fraction, trial: int, boxes: list[tuple[slice, slice]]
 ) -> Iterator[tuple[float, list[bool | None]]]:
     """Yield the released records of squares, and which of their intervals hold the truth."""
-    both = publish_amounts(truth, epsilon, trial, **more)
-    medians = publish_amounts(truth, epsilon, trial, classes=True, means=False, **more)
+    both = publish_amounts(truth, epsilon, trial)
+    medians = publish_amounts(truth, epsilon, trial, classes=True, means=False)
     regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
     found = zip(both.estimate_all(regions), medians.estimate_all(regions), boxes, strict=True)
     for one, other, box in found:
