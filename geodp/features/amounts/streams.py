@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.features.amounts.kernels.aligning import LEAST, divide, follow
+from geodp.features.amounts.kernels.aligning import LEAST, divide, merge, settle
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.kernels.searching import find
@@ -35,6 +35,7 @@ from geodp.privacy.noise.decay import draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
+from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 from geodp.typing import IntArray, KeyArray
 
@@ -258,10 +259,7 @@ def release_streams(
             offset = draw_one_below(design.notches, own, KeyStream.ROUNDING)
         finally:
             own.forget()
-    cells, places = align_keys([one.key for one in released])
-    each = np.zeros((len(released), cells.size), np.int64)
-    for row, one, at in zip(each, released, places, strict=True):
-        row[at] = one.count
+    cells, each = align(released)
     sums = 0 if design.of_sums is None else 2
     fitted = fit(cells, each[:sums], each[sums:], design, offset)
     return replace(fitted, learned=tuple(learned))
@@ -281,25 +279,29 @@ def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
     return found
 
 
-def align_keys(keys: Sequence[KeyArray]) -> tuple[KeyArray, list[IntArray]]:
-    """Return the keys of several increasing arrays together, and where those of each lie.
+def align(released: Sequence[ReleasedTable]) -> tuple[KeyArray, IntArray]:
+    """Return the cells of several released tables together, and the counts of each.
 
     Returns
     -------
-    uint64[m], increasing; list of int64[n]
-
-    Examples
-    --------
-    >>> cells, places = align_keys([np.array([2, 7], np.uint64), np.array([7], np.uint64)])
-    >>> cells.tolist(), [one.tolist() for one in places]
-    ([2, 7], [[0, 1], [1]])
+    uint64[m], increasing; int64[tables, m]
+        A table that does not list a cell has 0 there.
     """
-    cells = merge_keys(keys)
-    if not cells.size or int(cells[-1]) >= DENSE * sum(one.size for one in keys):
-        return cells, [find(cells, one) for one in keys]
-    place = np.empty(int(cells[-1]) + 1, np.int64)
-    place[cells] = np.arange(cells.size)
-    return cells, [place[one] for one in keys]
+    if len(released) == 2:
+        one, other = released
+        room = one.key.size + other.key.size
+        cells, each = np.empty(room, np.uint64), np.empty((2, room), np.int64)
+        size = merge(one.key, one.count, other.key, other.count, cells, each)
+        return cells[:size], each[:, :size]
+    keys = [one.key for one in released]
+    cells, place = merge_keys(keys), None
+    each = np.zeros((len(keys), cells.size), np.int64)
+    if cells.size and int(cells[-1]) < DENSE * sum(one.size for one in keys):
+        place = np.empty(int(cells[-1]) + 1, np.int64)
+        place[cells] = np.arange(cells.size)
+    for row, one in zip(each, released, strict=True):
+        row[find(cells, one.key) if place is None else place[one.key]] = one.count
+    return cells, each
 
 
 def fit(
@@ -321,16 +323,12 @@ def fit(
     """
     if not len(sums):
         return ReleasedAmounts(key, classes.sum(axis=0), None, classes)
-    u, w, span = sums[0], sums[0] + sums[1], design.notches
-    reached = np.cumsum(w) + offset
-    records = reached // span
-    number = np.diff(records, prepend=0)
+    number, total = np.empty_like(sums[0]), np.empty_like(sums[0])
+    settle(sums[0], sums[1], design.notches, offset, number, total)
     given = np.empty_like(classes)
     if len(classes):
         near = np.maximum(classes.mean(axis=1), LEAST)
         divide(classes, number, near, np.zeros(len(classes)), given)
-    total = np.empty_like(u)
-    follow(u, np.maximum(w, 1), reached - records * span - offset, number * span, total)
     some = number > 0
     listed = given[:, some] if len(given) else None
     return ReleasedAmounts(key[some], number[some], total[some], listed)
