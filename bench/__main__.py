@@ -46,6 +46,7 @@ BENCHMARKS = {
     "select": "hot spots by geodp and by OpenDP, and how their cost grows with the domain",
     "series": "a series under one budget compared with independent releases of its snapshots",
     "amounts": "sums, means and medians of amounts, compared with half budgets and with OpenDP",
+    "amounts_priors": "the same with an earlier census or release as a prior, and useless ones",
     "flows": "flows between zones, compared with trees, gravity and noise on single pairs",
     "pings": "1e9 made-up pings to trips and flows, compared with the reader of points",
     "flow_units": "flows between areal units, compared with trees on pairs of units",

@@ -7,6 +7,9 @@ from geodp.privacy.assumption import Assumption
 from geodp.table.public_totals import PublicTotals
 from geodp.table.stated.prior import StatedPrior
 
+PRIOR_PUBLIC = "The prior is public, or a release that was charged itself."
+"""The assumption on a prior, which geodp cannot check."""
+
 
 def list_assumptions(
     contribution: Assumption,
@@ -32,8 +35,7 @@ def list_assumptions(
         statement = f"The {domain.kind} is public and was not made from the records."
         assumptions.append(Assumption(domain.kind, statement, "operator", domain.source))
     if prior is not None:
-        statement = "The prior is public, or a release that was charged itself."
-        assumptions.append(Assumption("prior", statement, "operator", prior.source))
+        assumptions.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
     if totals is not None:
         statement = "The totals that the release meets exactly were public before."
         assumptions.append(Assumption("public totals", statement, "operator", totals.source))

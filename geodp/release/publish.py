@@ -461,7 +461,7 @@ def restore_extras(
 ) -> Release:
     """Add a stored prior's description and stored measurements to a restored release."""
     # With a prior the margins are unknown, as in `_add_prior`.
-    if (prior_card := unpack_prior(arrays)) is not None:
+    if (prior_card := unpack_prior(arrays, StatedPrior)) is not None:
         release = replace(release, prior=prior_card, margins=UNKNOWN)
     measurements_request = _request_measurements(method, release.grid, event, measurements)
     return (

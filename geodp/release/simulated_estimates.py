@@ -53,7 +53,10 @@ settlement there."""
 
 
 def simulate_estimates(
-    release: ReleaseProtocol, regions: Sequence[Region], prior: Prior | Cells | None = None
+    release: ReleaseProtocol,
+    regions: Sequence[Region],
+    prior: Prior | Cells | None = None,
+    unit: int = 1,
 ) -> list[Estimate]:
     """Estimate regions with simulated standard errors and 95 % intervals.
 
@@ -64,6 +67,8 @@ def simulate_estimates(
         All are estimated from the same simulated releases.
     prior : Prior or Cells, optional
         The prior of a release that was made with one: its card does not have the prior's cells.
+    unit : int
+        Counts of one record.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def simulate_estimates(
     if plain and not any(estimate.clamped for estimate in closed):
         return closed
     simulated = Simulation(
-        method, table, table.event, tree, simulation.RELEASES, known, release.totals
+        method, table, table.event, tree, simulation.RELEASES, known, release.totals, unit
     )
     steps = simulation.RELEASES * (simulation.SHARPER + 2)
     progress.begin("Simulating releases", steps, public=True)

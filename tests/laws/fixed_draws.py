@@ -103,9 +103,9 @@ def _fix_households(patch):
 def _fix_amounts(patch):
     real = amounts_publish.release_streams
 
-    def release_streams(streams, design, _key):
+    def release_streams(streams, design, _key, priors):
         fixed = [one._replace(counts=fixed_table(one.counts.grid)) for one in streams]
-        return real(fixed, design, fixed_key())
+        return real(fixed, design, fixed_key(), priors)
 
     patch.setattr(amounts_publish, "release_streams", release_streams)
 

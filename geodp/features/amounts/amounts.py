@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,17 +19,22 @@ from geodp.features.amounts.card import (
     AmountsCard,
     AmountsGuarantee,
     StatedAmount,
+    StatedAmountsPrior,
 )
 from geodp.features.amounts.comparison import (
     AmountDifference,
     compare_regions,
     compare_releases,
 )
+from geodp.features.amounts.declaring import AnyPrior
+from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.files import StagedAmounts
 from geodp.features.amounts.formats.joint import join_columns, view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
 from geodp.features.amounts.numbers import AmountNumbers, SumRelease
+from geodp.features.amounts.prior import state_learned
 from geodp.features.amounts.scale import Scale, show_number
+from geodp.features.amounts.simulated import simulate_amounts
 from geodp.features.amounts.streams import Design, ReleasedAmounts
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -38,9 +44,11 @@ from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
+from geodp.release.assumptions import PRIOR_PUBLIC
 from geodp.release.card import state_budget
 from geodp.release.preview import preview_release
 from geodp.release.request import Request
+from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.reprs import one_line
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
@@ -111,6 +119,66 @@ class Amounts(AmountNumbers):
         self.check_place(path, overwrite=overwrite)
         with StagedAmounts.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
+
+    def estimate(
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+        method: str = CLOSED_FORM,
+        prior: AnyPrior | None = None,
+    ) -> AmountEstimate:
+        """Estimate records, sum, mean and median of a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
+        quantiles : sequence of float
+            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
+        below : sequence of float
+            Amounts, such as a poverty line, below which the share of the records is estimated, too.
+        method : str
+            ``"closed-form"``, or ``"simulation"`` for narrower intervals of count, sum and mean of
+            a release with a prior, which takes minutes: estimate many regions together then.
+        prior : CountTable, Release, Prior or Amounts, optional
+            For a simulation: the prior of the release.
+
+        Returns
+        -------
+        AmountEstimate
+            Amounts are in units. What was not released is None, and so are a mean and a median of
+            which nothing is known but the clip.
+
+        Raises
+        ------
+        UsageError
+            Quantiles or shares of a release without classes, or outside their ranges; what cannot
+            be simulated.
+        """
+        asked = {"quantiles": quantiles, "below": below}
+        return self.estimate_all([region], labels, **asked, method=method, prior=prior)[0]
+
+    def estimate_all(
+        self,
+        regions: Iterable[Any],
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+        method: str = CLOSED_FORM,
+        prior: AnyPrior | None = None,
+    ) -> list[AmountEstimate]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        found = super().estimate_all(listed, quantiles=quantiles, below=below)
+        if method == SIMULATION:
+            return simulate_amounts(self, listed, found, prior)
+        # Another method, and a prior that nothing needs, are refused as of a map of counts.
+        self.records.estimate_all([], method=method, prior=cast(Any, prior))
+        return found
 
     def compare(
         self,
@@ -190,6 +258,7 @@ def preview_amounts(
     request: Request,
     facts: tuple[str, ...],
     reading: StatedReading | None,
+    prior: StatedAmountsPrior | None = None,
 ) -> Amounts:
     """Make the release of no records, with cards and closed forms of the real one."""
     event, scale, method = design.whole, design.scale, design.method
@@ -201,6 +270,8 @@ def preview_amounts(
         facts = (*facts, describe_notches(scale, design.notches))
     if design.max_weight > 1:
         facts = (*facts, GIVEN.format(design.max_weight))
+    if prior is not None:
+        facts = (*facts, describe_prior(prior.source))
     common = (request.terms.people, facts, reading, request.metadata)
     count = preview_release(grid, counting, replace(event, mechanism=counting.spec), *common)
     none = np.empty(0, np.int64)
@@ -213,12 +284,13 @@ def preview_amounts(
     classes: tuple[ReleasedTable, ...] = ()
     if design.of_classes is not None:
         classes = (ReleasedTable(grid, *empty, design.of_classes),) * number
-    return Amounts(count, total, classes, state_index(design, facts))
+    return Amounts(count, total, classes, state_index(design, facts, prior))
 
 
 def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
     """Return the release of what was drawn in place of nothing."""
-    grid, facts = empty.count.grid, (describe_identity(drawn, empty.index.amount),)
+    prior = state_learned(empty.index.prior, drawn.learned)
+    grid, facts = empty.count.grid, (describe_identity(drawn, empty.index.amount, prior),)
     make = ReleasedTable
     count = replace(
         empty.count,
@@ -240,11 +312,13 @@ def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) ->
         # Positions are taken faster than a mask, which most cells of most classes are not in.
         some = np.flatnonzero(drawn.classes[k])
         classes.append(make(grid, drawn.key[some], drawn.classes[k][some], one.event))
-    index = replace(empty.index, budget=state_budget(charge))
+    index = replace(empty.index, budget=state_budget(charge), prior=prior)
     return replace(empty, count=count, sum=total, classes=tuple(classes), index=index)
 
 
-def state_index(design: Design, facts: tuple[str, ...]) -> AmountsCard:
+def state_index(
+    design: Design, facts: tuple[str, ...], prior: StatedAmountsPrior | None
+) -> AmountsCard:
     """State the amount, the guarantee and the constraints of a release that is not drawn yet."""
     event, scale = design.whole, design.scale
     lower, upper = map(show_number, scale.clip)
@@ -264,14 +338,18 @@ def state_index(design: Design, facts: tuple[str, ...]) -> AmountsCard:
         software=Software("geodp", __version__),
         private=event.is_private,
         amount=amount,
-        guarantee=state_guarantee(event, amount, facts),
+        guarantee=state_guarantee(event, amount, facts, prior),
         budget=None,
         constraints=list_constraints(amount),
+        prior=prior,
     )
 
 
 def state_guarantee(
-    event: Measurement, amount: StatedAmount, facts: tuple[str, ...]
+    event: Measurement,
+    amount: StatedAmount,
+    facts: tuple[str, ...],
+    prior: StatedAmountsPrior | None,
 ) -> AmountsGuarantee:
     """State the guarantee of all numbers together."""
     described = event.describe()
@@ -282,6 +360,9 @@ def state_guarantee(
         source = BOTH_PROOF.format(*proofs)
     counted = COUNTED if amount.max_weight is None else WEIGHED
     bound = replace(event.assumption, statement=counted.format(event.unit, event.contribution))
+    assumed = [bound, Assumption("amounts", CHOSEN, "operator")]
+    if prior is not None:
+        assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
     return AmountsGuarantee(
         in_words=event.statement.replace("any result", "any result of these numbers together"),
         source=source,
@@ -291,7 +372,7 @@ def state_guarantee(
         neighbours=described["neighbours"],
         unit=event.unit,
         contribution=event.contribution,
-        assumptions=(bound, Assumption("amounts", CHOSEN, "operator")),
+        assumptions=tuple(assumed),
         not_protected=(*event.not_protected, *facts),
     )
 
@@ -324,11 +405,20 @@ def describe_notches(scale: Scale, notches: int) -> str:
     )
 
 
-def describe_identity(drawn: ReleasedAmounts, amount: StatedAmount) -> str:
+def describe_prior(source: str) -> str:
+    """Describe, for the card of the records, the prior of the release that they are a part of."""
+    return f"that records and amounts of their release were estimated with a public prior: {source}"
+
+
+def describe_identity(
+    drawn: ReleasedAmounts, amount: StatedAmount, prior: StatedAmountsPrior | None
+) -> str:
     """Describe, for the card of the records, the sums and classes that they were released with.
 
-    The digest is of these, and of what they mean: the amount, its clip, step and edges.
+    The digest is of these, and of what they mean: the amount, its clip, step and edges, and a prior
+    with what was learned of it.
     """
-    meaning = json.dumps(write_plain(amount), sort_keys=True).encode()
+    stated = [one for one in (amount, prior) if one is not None]
+    meaning = [json.dumps(write_plain(one), sort_keys=True).encode() for one in stated]
     arrays = [one for one in (drawn.above, drawn.classes) if one is not None]
-    return IDENTITY + digest(meaning, *arrays).hex()
+    return IDENTITY + digest(*meaning, *arrays).hex()

@@ -9,7 +9,8 @@ from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
-from geodp.table.stated.release import Size, Software, TableInfo
+from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
+from geodp.table.stated.release import Digest, Size, Software, TableInfo
 
 AMOUNTS_SCHEMA: Literal["geodp-amounts-1"] = "geodp-amounts-1"
 """Value of ``schema`` in the index of a release of amounts."""
@@ -99,6 +100,62 @@ class AmountsGuarantee:
     not_protected: tuple[str, ...]
 
 
+Shape = Literal["amounts", "records"]
+"""Whether a stream is expected to lie as the same one of an earlier release, or as records."""
+
+
+@dataclass(frozen=True)
+class StatedStreamPrior:
+    """How one stream used its prior.
+
+    Attributes
+    ----------
+    shape : {"amounts", "records"}
+        See :data:`Shape`.
+    finest : int
+        Keys that one cell of the prior covers.
+    levels : tuple of StatedPriorLevel
+        Below the root; empty before anything is drawn.
+    attenuation : tuple of StatedSlope
+        Of changes of cells, in notches of a sum, or in records of a class.
+    """
+
+    shape: Shape
+    finest: Size
+    levels: tuple[StatedPriorLevel, ...] = ()
+    attenuation: tuple[StatedSlope, ...] = ()
+
+
+@dataclass(frozen=True)
+class StatedAmountsPrior:
+    """A prior that a release of amounts was made with.
+
+    Attributes
+    ----------
+    source : str
+        Where it was published, in the words of the operator, who vouches that it is public; or
+        which charged release it is.
+    version : int
+        Version of what is computed from a prior.
+    meaning : str
+    streams : tuple of StatedStreamPrior
+        The sums above the lower and below the upper end, where there are sums, and all classes.
+    identity : str or None
+        Digest that names the earlier release of amounts that is the prior; None of a map.
+    """
+
+    source: str
+    version: Size
+    meaning: str
+    streams: tuple[StatedStreamPrior, ...]
+    identity: Digest | None = None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any stream was estimated with it."""
+        return any(level.reliability > 0 for one in self.streams for level in one.levels)
+
+
 @dataclass(frozen=True, kw_only=True)
 class AmountsCard:
     """The contents of ``amounts.json``.
@@ -133,6 +190,7 @@ class AmountsCard:
     tables: tuple[TableInfo, ...] = ()
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    prior: StatedAmountsPrior | None = None
 
     def __repr__(self) -> str:
         return f"AmountsCard({self.amount.name}, {self.guarantee.spends})"

@@ -18,7 +18,7 @@ import numpy as np
 
 from geodp.accuracy.difference import Bounded, Difference, subtract
 from geodp.errors import UsageError
-from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM
+from geodp.features.amounts.card import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.features.amounts.estimates import AmountEstimate, Ends, Interval
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.grid.region import Region
@@ -106,6 +106,15 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
             "Both are the same release, which differs nowhere from itself.",
             code="amounts-compare-same",
         )
+    for later, earlier in ((first, second), (second, first)):
+        prior = later.index.prior
+        if prior is not None and earlier.identity == f"{IDENTITY}{prior.identity}":
+            raise UsageError(
+                "One of these releases of amounts is the prior of the other, so that their "
+                "differences would be understated: compare with a release that was made without "
+                "this prior.",
+                code="amounts-compare-prior",
+            )
     ends = [(each.index.amount.unit, each.scale.clip) for each in (first, second)]
     if ends[0] != ends[1]:
         raise UsageError(

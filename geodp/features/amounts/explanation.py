@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from geodp.errors import printable
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
@@ -69,5 +70,8 @@ def _together_section(page: Writer, card: AmountsCard) -> Section:
         sentences.append(page.write("amounts_classes", name=amount.name))
     if amount.max_weight is not None:
         sentences.append(page.write("amounts_weights", largest=amount.max_weight))
+    if card.prior is not None:
+        used = "amounts_prior" if card.prior.is_used else "amounts_prior_unused"
+        sentences.append(page.write(used, source=printable(card.prior.source)))
     sentences.append(page.write("together_once"))
     return Section(page.write("heading_together"), tuple(sentences))

@@ -13,7 +13,10 @@ import numpy as np
 from geodp.advice import by_names
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
+from geodp.features.amounts.card import StatedAmountsPrior
+from geodp.features.amounts.declaring import AnyPrior, declare_prior
 from geodp.features.amounts.formats.joint import require_columns
+from geodp.features.amounts.prior import AmountsPrior
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.streams import (
@@ -48,6 +51,7 @@ from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
+from geodp.table.prior import Prior
 from geodp.table.reading import require_rows
 from geodp.table.stated.reading import StatedReading
 
@@ -100,6 +104,8 @@ def publish(
     unit: str = "person",
     people: float | None = None,
     method: str | None = None,
+    prior: AnyPrior | None = None,
+    prior_source: str | None = None,
     metadata: Mapping[str, str | int] | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
@@ -163,6 +169,14 @@ def publish(
         A public guess of the number of all records; never taken from the data.
     method : str, optional
         ``pyramid``, the default, with settings after a colon.
+    prior : CountTable, Release, Prior or Amounts, optional
+        Where records are likely to be, such as a census of people, or an earlier release of
+        amounts in the same unit, which also says where amounts are high: on the same grid or on
+        larger squares. How far it can be trusted is learned from the noisy values of every stream.
+        See docs/amounts.md.
+    prior_source : str, optional
+        Where the prior was published, as text that the card quotes. With it you vouch that the
+        prior is public. A release that was charged to a ledger needs none.
     epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
         See :func:`geodp.publish`.
 
@@ -216,7 +230,9 @@ def publish(
         "columns": columns, "where": where, "outside": outside, "decimal": decimal,
     }  # fmt: skip
     table = _read(data, reading, contribution)
-    prepared = prepare_amounts(table, request, means=means, share=share)
+    prepared = prepare_amounts(
+        table, request, means=means, share=share, prior=prior, prior_source=prior_source
+    )
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.count, between=1)
     return prepared.release()
@@ -264,6 +280,7 @@ class PreparedAmounts:
         Public facts about the input.
     preview : Amounts
         The release of no records.
+    prior : AmountsPrior or None
     """
 
     table: AmountTable = field(repr=False)
@@ -271,6 +288,7 @@ class PreparedAmounts:
     request: Request
     facts: tuple[str, ...]
     preview: Amounts
+    prior: AmountsPrior | None = None
 
     def release(self, keep: Keep[ReleasedAmounts] | None = None) -> Amounts:
         """Draw all streams, and charge once; ``keep`` stores them and a fingerprint before."""
@@ -284,7 +302,7 @@ class PreparedAmounts:
                 request.dataset,
                 name_release(self.design),
                 fingerprint,
-                lambda: release_streams(self.streams, self.design, derived),
+                lambda: release_streams(self.streams, self.design, derived, self.priors),
                 keep,
                 records=request.records,
             )
@@ -303,6 +321,11 @@ class PreparedAmounts:
         """Everything that is measured; confidential."""
         return self.design.streams(self.table)
 
+    @property
+    def priors(self) -> tuple[Prior, ...]:
+        """The prior of every stream; empty without one."""
+        return () if self.prior is None else self.prior.streams
+
     def identify(self) -> bytes:
         """Return the SHA-256 of everything that the release depends on except the key."""
         design, scale = self.design, self.table.scale
@@ -315,6 +338,9 @@ class PreparedAmounts:
             ("max weight", design.max_weight),
             ("whole", loss_fields(design.whole)),
         )
+        if self.prior is not None:
+            # Another prior, another release: it is drawn with noise of its own, and charged.
+            named = (*named, ("prior", self.prior.sha256))
         digests = [
             release_digest(counts, design.method, event) for counts, event, _ in self.streams
         ]
@@ -343,7 +369,13 @@ def name_release(design: Design) -> Measurement:
 
 
 def prepare_amounts(
-    table: AmountTable, request: Request, *, means: bool = True, share: Any = "1/2"
+    table: AmountTable,
+    request: Request,
+    *,
+    means: bool = True,
+    share: Any = "1/2",
+    prior: AnyPrior | None = None,
+    prior_source: str | None = None,
 ) -> PreparedAmounts:
     """Do everything of :func:`publish` that comes before the charge.
 
@@ -364,9 +396,11 @@ def prepare_amounts(
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
-    preview = preview_amounts(design, grid, request, facts, stated)
+    known = declare_prior(table.records, design, prior, prior_source)
+    expected = None if known is None else known.state()
+    preview = preview_amounts(design, grid, request, facts, stated, expected)
     require_columns(grid, preview.index.amount)
-    return PreparedAmounts(table, design, request, facts, preview)
+    return PreparedAmounts(table, design, request, facts, preview, known)
 
 
 def require_exact(table: AmountTable, design: Design) -> None:
@@ -393,15 +427,17 @@ def restore_amounts(
     means: bool,
     share: Any,
     max_weight: int,
+    prior: StatedAmountsPrior | None,
 ) -> Amounts:
     """Restore the release of what was drawn, charged and stored by the same call.
 
-    ``kind``: scale, edges of classes and grid; ``bound``: that of the stored event.
+    ``kind``: scale, edges of classes and grid; ``bound``: that of the stored event; ``prior``: with
+    what was learned of it.
     """
     method = choose_pyramid(request.method)
     made = make_design(*kind, method, request, bound, means=means, share=share)
     design = replace(made, max_weight=max_weight)
-    empty = preview_amounts(design, kind[2], request, facts, reading)
+    empty = preview_amounts(design, kind[2], request, facts, reading, prior)
     return with_drawn(empty, drawn, charge)
 
 

@@ -16,14 +16,14 @@ added to records or sums would be a bias that no interval knows of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.features.amounts.kernels.aligning import LEAST, divide, follow
+from geodp.features.amounts.kernels.aligning import LEAST, divide, merge, settle
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.kernels.searching import find
@@ -34,6 +34,9 @@ from geodp.privacy.key import Stream as KeyStream
 from geodp.privacy.noise.decay import draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.prior import StatedPrior
 from geodp.typing import IntArray, KeyArray
 
 ABOVE = digest(b"geodp amounts stream 1", b"above the lower end")
@@ -128,12 +131,15 @@ class ReleasedAmounts:
         Sums of (x - L), in notches, from 0 to ``notches * number``; None without sums.
     classes : int64[k, m] or None
         Records of each class, which add up to ``number``; None without classes.
+    learned : tuple of StatedPrior
+        How far the prior of every stream can be trusted; empty without a prior.
     """
 
     key: KeyArray
     number: IntArray
     above: IntArray | None = None
     classes: IntArray | None = None
+    learned: tuple[StatedPrior, ...] = ()
 
 
 class Stream(NamedTuple):
@@ -187,6 +193,11 @@ class Design:
     share: Fraction
     max_weight: int = 1
 
+    @property
+    def number(self) -> int:
+        """Number of streams."""
+        return 2 * (self.of_sums is not None) + max(len(self.edges) - 1, 0)
+
     def declare(self, grid: Grid) -> Draws:
         """Declare all draws, each with the key of its stream."""
         derived = {}
@@ -216,13 +227,30 @@ def key_of_class(number: int) -> bytes:
     return digest(b"geodp amounts stream 1", b"class", str(number).encode())
 
 
-def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) -> ReleasedAmounts:
-    """Release the streams of a design; ``key``: from which all keys are derived."""
-    released, offset = [], 0
-    for counts, event, label in streams:
+def release_streams(
+    streams: Sequence[Stream], design: Design, key: NoiseKey, priors: Sequence[Prior] = ()
+) -> ReleasedAmounts:
+    """Release the streams of a design.
+
+    Parameters
+    ----------
+    streams : sequence of Stream
+    design : Design
+    key : NoiseKey
+        From which all keys are derived.
+    priors : sequence of Prior
+        Of every stream; empty without a prior.
+    """
+    released, learned, offset = [], [], 0
+    for number, (counts, event, label) in enumerate(streams):
         own = key.derive(label)
         try:
-            released.append(design.method.release(counts, event, own))
+            if priors:
+                made, stated = design.method.release_informed(counts, event, own, priors[number])
+                released.append(made)
+                learned.append(stated)
+            else:
+                released.append(design.method.release(counts, event, own))
         finally:
             own.forget()
     if design.of_sums is not None:
@@ -231,12 +259,10 @@ def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) ->
             offset = draw_one_below(design.notches, own, KeyStream.ROUNDING)
         finally:
             own.forget()
-    cells, places = align_keys([one.key for one in released])
-    each = np.zeros((len(released), cells.size), np.int64)
-    for row, one, at in zip(each, released, places, strict=True):
-        row[at] = one.count
+    cells, each = align(released)
     sums = 0 if design.of_sums is None else 2
-    return fit(cells, each[:sums], each[sums:], design, offset)
+    fitted = fit(cells, each[:sums], each[sums:], design, offset)
+    return replace(fitted, learned=tuple(learned))
 
 
 def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
@@ -253,25 +279,29 @@ def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
     return found
 
 
-def align_keys(keys: Sequence[KeyArray]) -> tuple[KeyArray, list[IntArray]]:
-    """Return the keys of several increasing arrays together, and where those of each lie.
+def align(released: Sequence[ReleasedTable]) -> tuple[KeyArray, IntArray]:
+    """Return the cells of several released tables together, and the counts of each.
 
     Returns
     -------
-    uint64[m], increasing; list of int64[n]
-
-    Examples
-    --------
-    >>> cells, places = align_keys([np.array([2, 7], np.uint64), np.array([7], np.uint64)])
-    >>> cells.tolist(), [one.tolist() for one in places]
-    ([2, 7], [[0, 1], [1]])
+    uint64[m], increasing; int64[tables, m]
+        A table that does not list a cell has 0 there.
     """
-    cells = merge_keys(keys)
-    if not cells.size or int(cells[-1]) >= DENSE * sum(one.size for one in keys):
-        return cells, [find(cells, one) for one in keys]
-    place = np.empty(int(cells[-1]) + 1, np.int64)
-    place[cells] = np.arange(cells.size)
-    return cells, [place[one] for one in keys]
+    if len(released) == 2:
+        one, other = released
+        room = one.key.size + other.key.size
+        cells, each = np.empty(room, np.uint64), np.empty((2, room), np.int64)
+        size = merge(one.key, one.count, other.key, other.count, cells, each)
+        return cells[:size], each[:, :size]
+    keys = [one.key for one in released]
+    cells, place = merge_keys(keys), None
+    each = np.zeros((len(keys), cells.size), np.int64)
+    if cells.size and int(cells[-1]) < DENSE * sum(one.size for one in keys):
+        place = np.empty(int(cells[-1]) + 1, np.int64)
+        place[cells] = np.arange(cells.size)
+    for row, one in zip(each, released, strict=True):
+        row[find(cells, one.key) if place is None else place[one.key]] = one.count
+    return cells, each
 
 
 def fit(
@@ -293,16 +323,12 @@ def fit(
     """
     if not len(sums):
         return ReleasedAmounts(key, classes.sum(axis=0), None, classes)
-    u, w, span = sums[0], sums[0] + sums[1], design.notches
-    reached = np.cumsum(w) + offset
-    records = reached // span
-    number = np.diff(records, prepend=0)
+    number, total = np.empty_like(sums[0]), np.empty_like(sums[0])
+    settle(sums[0], sums[1], design.notches, offset, number, total)
     given = np.empty_like(classes)
     if len(classes):
         near = np.maximum(classes.mean(axis=1), LEAST)
         divide(classes, number, near, np.zeros(len(classes)), given)
-    total = np.empty_like(u)
-    follow(u, np.maximum(w, 1), reached - records * span - offset, number * span, total)
     some = number > 0
     listed = given[:, some] if len(given) else None
     return ReleasedAmounts(key[some], number[some], total[some], listed)

@@ -15,6 +15,7 @@ from geodp.features.amounts.amounts import (
     CLIPPED,
     describe_identity,
     describe_notches,
+    describe_prior,
     describe_release,
     list_constraints,
     state_guarantee,
@@ -87,6 +88,8 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
         facts.append(describe_notches(scale, amount.notches or 1))
     if amount.max_weight is not None:
         facts.append(GIVEN.format(amount.max_weight))
+    if card.prior is not None:
+        facts.append(describe_prior(card.prior.source))
     # What the records state beyond the index: that their own card is public, and the identity.
     stated = [one for one in card.guarantee.not_protected if one in table.guarantee.not_protected]
     beyond = {*table.guarantee.not_protected} - {*stated}
@@ -99,7 +102,7 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
     whole = replace(event, mechanism=method.pyramid.spec)
     public = card.guarantee.not_protected[len(whole.not_protected) :]
     require(
-        card.guarantee == state_guarantee(whole, amount, public)
+        card.guarantee == state_guarantee(whole, amount, public, card.prior)
         and card.private is event.is_private
         and card.constraints == list_constraints(amount),
         Rule("amounts-guarantee-differs", "The index contradicts the records' guarantee."),
@@ -125,7 +128,7 @@ def _check_numbers(folder: Path, card: AmountsCard) -> str:
     )
     facts = read_table_card(folder / COUNT).guarantee.not_protected
     require(
-        describe_identity(drawn, card.amount) in facts,
+        describe_identity(drawn, card.amount, card.prior) in facts,
         Rule("amounts-of-two-releases", "The numbers are not all of one release."),
     )
     return f"{drawn.key.size:,} cells, each with a mean within the clip"

@@ -177,6 +177,10 @@ SENTENCES: Mapping[str, str] = {
     "amounts_weights": "A record counts as many times as its weight says, at most {largest:n} "
     "times. Weights are taken as given: one that was calibrated on other respondents depends on "
     "these, which the guarantee does not cover.",
+    "amounts_prior": "Counts and amounts were also estimated with a public prior, which the office "
+    "vouches for: {source}.",
+    "amounts_prior_unused": "A public prior, which the office vouches for, did not fit the counts "
+    "and amounts that were measured, and was not used: {source}.",
     "flows_title": "What trips and the maps of their ends together reveal",
     "flows_agree": "Trips between zones, origins and destinations are one release: trips from a "
     "zone add up to its origins, and trips to it to its destinations.",

@@ -57,6 +57,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.terms import Terms
+from geodp.release.assumptions import PRIOR_PUBLIC
 from geodp.release.card import state_budget
 from geodp.release.release import Release
 from geodp.reprs import one_line
@@ -74,9 +75,6 @@ CONSTRAINTS = (
 
 LABELLED = ("Origins and destinations are those of trips of all labels together.",)
 """What holds exactly, beside the others, where flows have labels."""
-
-PRIOR_PUBLIC = "The prior is public, or a release that was charged itself."
-"""The assumption on a prior, which geodp cannot check."""
 
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""

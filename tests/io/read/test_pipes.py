@@ -145,6 +145,7 @@ READ = {
         "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
         "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
+        "prior": ("in.csv", *INCOMES, "--prior", PIPE, "--prior-source", "s"),
     },
     **{
         f"amounts {command}": {
@@ -216,6 +217,7 @@ OTHERWISE = {
     "new": "a folder, whose card is a regular file",
     "use": "a folder, whose card is a regular file",
     "supersedes": "a folder, whose card is a regular file",
+    "prior of amounts": "a folder, whose card is a regular file",
     "prior of estimate": "a folder, whose card is a regular file",
     "prior of plan": "a folder, whose card is a regular file",
     "prior of statistics": "a folder, whose card is a regular file",

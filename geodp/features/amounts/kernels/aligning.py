@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from geodp.kernels.jit import bare
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 NEARBY = 64
 """Cells over which the shares of classes are averaged, those far away with smaller weights."""
@@ -19,34 +19,77 @@ LEAST = 1e-6
 
 
 @bare
-def follow(
-    above: IntArray,
-    both: IntArray,
-    rest: IntArray,
-    most: IntArray,
-    total: IntArray,
-) -> None:
-    """Round sums of the first of two streams within bounds, so that runs of keys follow it.
-
-    Records were rounded before; of what they lack so far, each cell's own share of the first
-    stream stays owed, so that the rounding of records leaves its mean as it is.
+def merge(
+    one: KeyArray,
+    of_one: IntArray,
+    other: KeyArray,
+    of_other: IntArray,
+    key: KeyArray,
+    pair: IntArray,
+) -> int:
+    """Merge the cells of two streams, in key order.
 
     Parameters
     ----------
-    above, both : int64[cells]
-        The first stream, 0 or more, and both together, above 0 and no less than the first.
-    rest : int64[cells]
-        What both streams had more than the records that were made of the first k cells.
-    most : int64[cells]
-        Largest sums; the smallest are 0.
-    total : int64[cells], overwritten
+    one, other : uint64[n], uint64[m]
+        Increasing.
+    of_one, of_other : int64[n], int64[m]
+        Counts of the cells.
+    key : uint64[n + m], overwritten
+        Cells of which either stream has something.
+    pair : int64[2, n + m], overwritten
+        Counts of both streams; 0 where a stream does not have the cell.
+
+    Returns
+    -------
+    int
+        Number of cells, which is how much of ``key`` and ``pair`` is written.
     """
-    owed = np.int64(0)
+    i, j, k = 0, 0, 0
+    while i < one.size or j < other.size:
+        first = j == other.size or (i < one.size and one[i] <= other[j])
+        second = i == one.size or (j < other.size and other[j] <= one[i])
+        pair[0, k] = pair[1, k] = 0
+        if first:
+            key[k], pair[0, k] = one[i], of_one[i]
+            i += 1
+        if second:
+            key[k], pair[1, k] = other[j], of_other[j]
+            j += 1
+        k += 1
+    return k
+
+
+@bare
+def settle(
+    above: IntArray, below: IntArray, span: int, offset: int, number: IntArray, total: IntArray
+) -> None:
+    """Make whole records of two streams, and sums within bounds, so that runs of keys follow both.
+
+    Of what records lack so far, each cell's own share of the first stream stays owed, so that the
+    rounding of records leaves its mean as it is.
+
+    Parameters
+    ----------
+    above, below : int64[cells]
+        The streams, 0 or more.
+    span : int
+        What both streams have of one record.
+    offset : int
+        Uniform on 0 to ``span - 1``.
+    number, total : int64[cells], overwritten
+        Records, and sums of 0 to ``span`` of each record.
+    """
+    owed, rest = np.int64(0), np.int64(offset)
     for i in range(above.size):
+        both = above[i] + below[i]
+        rest += both
+        number[i] = rest // span
+        rest -= number[i] * span
         owed += above[i]
-        share = float(above[i]) / float(both[i])
-        kept = np.int64(np.floor(float(rest[i]) * share))
-        total[i] = min(max(owed - kept, np.int64(0)), most[i])
+        share = float(above[i]) / float(max(both, np.int64(1)))
+        kept = np.int64(np.floor(float(rest - offset) * share))
+        total[i] = min(max(owed - kept, np.int64(0)), number[i] * span)
         owed -= total[i]
 
 

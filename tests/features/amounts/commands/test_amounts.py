@@ -103,6 +103,73 @@ def test_an_interrupted_run_is_completed_from_its_charge(call, tmp_path, monkeyp
     assert geodp("verify", tmp_path / "out").returncode == 0
 
 
+@pytest.fixture
+def census(tmp_path):
+    """A public map of people, as a table of cells."""
+    x, y, _ = incomes(5000, seed=8)
+    cells, number = np.unique(np.stack([x, y]).astype(int), axis=1, return_counts=True)
+    lines = ["x,y,people"]
+    lines += [
+        f"{4e6 + 1000 * a + 500:.0f},{3e6 + 1000 * b + 500:.0f},{n}"
+        for a, b, n in zip(*cells, number, strict=True)
+    ]
+    (tmp_path / "census.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "census.csv"
+
+
+def test_a_census_is_a_prior(call, census, tmp_path):
+    told = ("--prior", census, "--prior-value", "people", "--prior-source", "Census of 2015")
+    done = geodp("amounts", "publish", *call, "--where", "kind=a", *told)
+    assert done.returncode == 0, done.stderr
+    card = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
+    assert card["prior"]["source"] == "Census of 2015"
+    assert [one["shape"] for one in card["prior"]["streams"]] == ["records"] * 2
+    run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
+    assert run["prior"]["file"] == str(census)
+    assert len(run["prior"]["cells_sha256"]) == 64
+    assert run["prior"]["cells_sha256"] not in json.dumps(card)
+    assert geodp("verify", tmp_path / "out").returncode == 0
+
+
+def test_an_earlier_release_is_a_prior_that_a_resumed_run_has_too(call, tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(3))
+    charged = [*call[:-1], tmp_path / "first", "--ledger", tmp_path / "ledger"]
+    charged += ["--dataset", "incomes"]
+    assert RUNNER.run(*charged).exit_code == 0
+    again = [*override("amounts", "publish", *charged, "--output", tmp_path / "out")[2:]]
+    again += ["--prior", tmp_path / "first"]
+
+    def fail(*_, **__):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.StagedAmounts, "write", fail)
+        assert RUNNER.run(*again).exit_code != 0
+    done = RUNNER.run(*again, "--resume")
+    assert done.exit_code == 0, done.output
+    assert len(ledger.charges("incomes")) == 2
+    prior = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())["prior"]
+    assert "charged itself" in prior["source"]
+    assert all(one["shape"] == "amounts" and one["levels"] for one in prior["streams"])
+    assert geodp("verify", tmp_path / "out").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--prior-source", "s"), "goes with a prior"),
+        (("--prior-value", "people"), "name its file"),
+        (("--prior", "census.csv", "--prior-value", "people"), "--prior-source"),
+        (("--prior", "persons.csv", "--prior-source", "s"), "one of the inputs"),
+    ],
+)
+def test_what_is_no_prior_is_refused(call, census, tmp_path, more, said):
+    words = [tmp_path / one if str(one).endswith(".csv") else one for one in more]
+    assert said in RUNNER.error_of(*call, *words)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_plan_shows_bias_against_noise():
     words = ("amounts", "plan", *GRID, "--median", "250", "--upper-tenth", "600", "--epsilon", "1")
     done = geodp(*words, "--people", "1e6")

@@ -5,7 +5,7 @@ from math import floor
 import numpy as np
 import pytest
 
-from geodp.features.amounts.kernels.aligning import LEAST, divide, follow
+from geodp.features.amounts.kernels.aligning import LEAST, divide, merge, settle
 
 
 def streams(draw, cells, span, largest):
@@ -17,10 +17,8 @@ def streams(draw, cells, span, largest):
 
 
 def aligned(above, both, span, offset):
-    reached = np.cumsum(both) + offset
-    number = np.diff(reached // span, prepend=0)
-    total = np.empty_like(above)
-    follow(above, both, reached % span - offset, number * span, total)
+    number, total = np.empty_like(above), np.empty_like(above)
+    settle(above, both - above, span, offset, number, total)
     return number, total
 
 
@@ -31,10 +29,28 @@ def slowly(above, both, span, offset):
         rest, owed = rest + w, owed + u
         number.append(rest // span)
         rest -= number[-1] * span
-        kept = floor(float(rest - offset) * (u / w))
+        kept = floor(float(rest - offset) * (u / max(w, 1)))
         total.append(min(max(owed - kept, 0), number[-1] * span))
         owed -= total[-1]
     return number, total
+
+
+@pytest.mark.parametrize("sizes", [(0, 0), (0, 5), (5, 0), (1, 1), (40, 60)])
+def test_cells_of_both_streams_are_merged(sizes):
+    draw = np.random.default_rng(sum(sizes))
+    for _ in range(20):
+        some = [
+            {int(key): int(draw.integers(1, 9)) for key in draw.choice(99, n, False)} for n in sizes
+        ]
+        arrays = []
+        for one in some:
+            keys = sorted(one)
+            arrays += [np.array(keys, np.uint64), np.array([one[key] for key in keys], np.int64)]
+        key, pair = np.empty(sum(sizes), np.uint64), np.empty((2, sum(sizes)), np.int64)
+        size = merge(*arrays, key, pair)
+        assert key[:size].tolist() == sorted({*some[0], *some[1]})
+        expected = [[one.get(cell, 0) for cell in key[:size].tolist()] for one in some]
+        assert pair[:, :size].tolist() == expected
 
 
 @pytest.mark.parametrize("span", [1, 2, 7, 1000])

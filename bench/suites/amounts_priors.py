@@ -1,0 +1,214 @@
+"""Amounts with a prior: an earlier census, an earlier release, and priors that know nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import geodp
+from bench.inputs.public import load
+from bench.suites.amounts import (
+    DOCUMENT,
+    EPSILONS,
+    RELEASED,
+    Truth,
+    draw_squares,
+    judge_means,
+    judge_medians,
+    key_of,
+    make_incomes,
+    name_of,
+)
+from bench.tables import fill, markdown, table
+from geodp.features.amounts.publish import prepare_amounts
+from geodp.features.amounts.streams import AmountTable, release_streams
+from geodp.grid.region import Region
+from geodp.privacy.budget import rational
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+
+TITLE = """\
+Incomes of the people of two censuses, made up as by `amounts`: places keep their mean incomes.
+Median errors of means (cells, 1 km and 8 km) and of medians (8 km, classes alone), in per cent;
+mean absolute errors of counts and sums of cells. How often 95 % intervals of squares hold, by their
+released records, and widths of simulated ones in those of closed forms"""
+
+SAVED = Path(__file__).parents[1] / "results" / "amounts_priors.json"
+
+PAIRS = {
+    "Hiroshima 2015 → 2020": ("hiroshima-2015-wide", "hiroshima-2020-wide"),
+    "Europe 9/8 2011 → 2018": ("europe-2011-9-8", "europe-2018-9-8"),
+}
+
+AREAS = ("cells of 500 and more", "cells of 100 and more", "1 km of 500 and more",
+         "8 km of 500 and more")  # fmt: skip
+"""Areas whose means are judged."""
+
+NONE, CENSUS, RELEASE, FLAT, MIRRORED = (
+    "none", "earlier census", "earlier release", "flat", "mirrored"
+)  # fmt: skip
+
+COVERED = 2
+"""Releases whose intervals are measured."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options, named as the parameters of :func:`measure`."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
+    parser.add_argument("--trials", type=int, default=4)
+
+
+def measure(
+    data: Path | None = None, epsilon: tuple[Fraction, ...] = EPSILONS, trials: int = 4
+) -> dict[str, Any]:
+    """Measure errors with every prior and without, and coverage of intervals."""
+    result: dict[str, Any] = {"settings": {"trials": trials}, "errors": [], "coverage": []}
+    for title, names in PAIRS.items():
+        before, now = (make_incomes(load(name, data)) for name in names)
+        for one in epsilon:
+            priors = make_priors(before, one)
+            for name, more in priors.items():
+                row = {"data": title, "epsilon": str(one), "prior": name}
+                result["errors"].append(row | judge(now, one, trials, more))
+            for name in (CENSUS, RELEASE):
+                for row in cover(now, one, min(trials, COVERED), priors[name]):
+                    result["coverage"].append({"data": title, "prior": name} | row)
+    return result
+
+
+def make_priors(before: Truth, epsilon: Fraction) -> dict[str, dict[str, Any]]:
+    """Make the arguments of a release by its prior, from the people of the earlier census."""
+    people = before.table.records
+    maps = {CENSUS: people, FLAT: np.ones(people.grid.shape, np.int64),
+            MIRRORED: people.to_dense()[::-1, ::-1].copy()}  # fmt: skip
+    tables = {
+        name: one
+        if isinstance(one, geodp.CountTable)
+        else geodp.CountTable.from_dense(one, people.grid)
+        for name, one in maps.items()
+    }
+    # Of sums alone, with noise that nobody knows: others find slightly different figures.
+    means = AmountTable(people, before.table.above, before.table.scale)
+    released = geodp.amounts.publish(means, epsilon=epsilon, contribution=1)
+    made: dict[str, dict[str, Any]] = {NONE: {}}
+    told = {**tables, RELEASE: released}
+    for name in (CENSUS, RELEASE, FLAT, MIRRORED):
+        made[name] = {"prior": told[name], "prior_source": name}
+    return made
+
+
+def publish_paired(
+    truth: Truth, epsilon: Fraction, trial: int, *, classes: bool = False, **more: Any
+) -> geodp.amounts.Amounts:
+    """Publish under the same noise whatever the prior is, so that nothing else differs."""
+    made = truth.table
+    if not classes:
+        made = AmountTable(made.records, made.above, made.scale)
+    request = Request(terms=Terms.of(epsilon=epsilon, contribution=1), key=key_of(trial))
+    prepared = prepare_amounts(made, request, **more)
+    key = key_of(trial).restrict(prepared.design.declare(truth.grid))
+    drawn = release_streams(prepared.streams, prepared.design, key, prepared.priors)
+    return prepared.complete(drawn, None)
+
+
+def judge(truth: Truth, epsilon: Fraction, trials: int, more: dict[str, Any]) -> dict[str, float]:
+    """Return the errors of a release with a prior, averaged over trials."""
+    rows = []
+    for trial in range(trials):
+        release = publish_paired(truth, epsilon, trial, **more)
+        assert release.sum is not None
+        number, total = release.count.table.to_dense(), release.sum.table.to_dense()
+        row = {area: judge_means(truth, area, number, total)[0] for area in AREAS}
+        row["count of a cell"] = float(np.abs(number - truth.number).mean())
+        row["sum of a cell"] = float(np.abs(total - truth.total).mean())
+        medians = publish_paired(truth, epsilon, trial, classes=True, means=False, **more)
+        row["median of 8 km"] = judge_medians(truth, medians)["8 km"][1]
+        rows.append(row)
+    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+
+
+def cover(
+    truth: Truth, epsilon: Fraction, trials: int, more: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of squares hold, by closed forms and simulated, and how wide."""
+    rows: dict[str, list[list[float]]] = {name: [] for name in RELEASED}
+    for trial in range(trials):
+        release = publish_paired(truth, epsilon, 1000 + trial, **more)
+        boxes = draw_squares(truth, trial)
+        regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
+        simulated = release.estimate_all(regions, method="simulation", prior=more["prior"])
+        found = zip(boxes, release.estimate_all(regions), simulated, strict=True)
+        for box, closed, narrow in found:
+            name = name_of(closed.count.count)
+            if name is not None:
+                exact = int(truth.number[box].sum()), int(truth.total[box].sum())
+                rows[name].append([*hold_one(closed, exact), *hold_one(narrow, exact)])
+    for name, listed in rows.items():
+        line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
+        yield line | summarize(np.array(listed, np.float64).reshape(-1, 2 * len(HELD) + 4))
+
+
+def hold_one(one: Any, exact: tuple[int, int]) -> list[float]:
+    """Return which intervals of a square hold, NaN without one, and widths of sum and mean."""
+    number, total = exact
+    held = [
+        float(one.count.low <= number <= one.count.high),
+        float(one.sum.low <= total <= one.sum.high),
+        np.nan if one.mean is None or not number
+        else float(one.mean.low <= total / number <= one.mean.high),
+    ]  # fmt: skip
+    width = np.nan if one.mean is None else one.mean.high - one.mean.low
+    return [*held, one.sum.high - one.sum.low, width]
+
+
+def summarize(rows: Any) -> dict[str, float | None]:
+    """Return shares of intervals that hold, of means known, and ratios of widths."""
+    line: dict[str, float | None] = {}
+    half = len(HELD) + 2
+    for kind, at in (("closed form", 0), ("simulated", half)):
+        for i, name in enumerate(HELD):
+            known = rows[~np.isnan(rows[:, at + i]), at + i]
+            line[f"{name}, {kind}"] = float(known.mean()) if known.size else None
+        known = ~np.isnan(rows[:, at + half - 1])
+        line[f"means known, {kind}"] = float(known.mean()) if known.size else None
+    for name, at in (("sum", half - 2), ("mean", half - 1)):
+        ratio = rows[:, half + at] / rows[:, at]
+        ratio = ratio[~np.isnan(ratio)]
+        line[f"width of {name}"] = float(np.median(ratio)) if ratio.size else None
+    return line
+
+
+HELD = ("count", "sum", "mean")
+"""Numbers whose intervals are measured."""
+
+PARTS = ("errors", "coverage")
+"""Tables of the document, by their markers."""
+
+
+def lines(part: str, result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a table."""
+    for row in result[part]:
+        shares = [name for name in row if name.endswith(("closed form", "simulated"))]
+        yield row | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
+
+
+def show(result: dict[str, Any]) -> str:
+    """Format all tables."""
+    tables = (table([*lines(part, result)]) for part in PARTS)
+    return "\n\n".join([f"{result['settings']['trials']} trials", *tables])
+
+
+def fill_document() -> dict[str, Any]:
+    """Fill the document's tables with the saved figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    for part in PARTS:
+        marks = f"<!-- bench:amounts_priors:{part} -->", f"<!-- /bench:amounts_priors:{part} -->"
+        fill(DOCUMENT, marks, markdown([*lines(part, result)]))
+    return result

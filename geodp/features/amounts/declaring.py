@@ -1,0 +1,120 @@
+"""Declare the prior of a release of amounts, before anything is charged."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from geodp.errors import Rule, UsageError
+from geodp.features.amounts.card import IDENTITY, Shape
+from geodp.features.amounts.numbers import AmountNumbers, SumRelease
+from geodp.features.amounts.prior import AmountsPrior
+from geodp.features.amounts.scale import exact
+from geodp.features.amounts.streams import Design
+from geodp.grid.grid import Grid
+from geodp.release.prior import choose_prior, describe_charge
+from geodp.release.release import Release
+from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
+from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray
+
+KIND = Rule(
+    "amounts-prior-kind",
+    "A prior of amounts is a public map of people or records (a CountTable, a Release or a Prior), "
+    "or an earlier release of amounts.",
+)
+
+AnyPrior: TypeAlias = AmountNumbers | CountTable | Release | Prior
+"""What a prior is made of."""
+
+
+def declare_prior(
+    records: CountTable, design: Design, prior: AnyPrior | None, source: str | None
+) -> AmountsPrior | None:
+    """Make the prior of a release; None without one.
+
+    Parameters
+    ----------
+    records : CountTable
+        The table that is released, whose grid the prior has, or a coarser one.
+    design : Design
+    prior : AmountNumbers, CountTable, Release, Prior or None
+    source : str or None
+        Where it was published.
+
+    Raises
+    ------
+    UsageError
+        An object that is no prior; a prior on another grid, or of amounts in another unit; and one
+        that is neither declared public by a source nor was charged to a ledger.
+    """
+    if isinstance(prior, AmountNumbers):
+        return _of_amounts(records.grid, design, prior, source)
+    # Sums in steps are a release, too, but no map of records.
+    if isinstance(prior, SumRelease) or not isinstance(prior, CountTable | Release | Prior | None):
+        raise UsageError(KIND)
+    known = choose_prior(records, prior, source)
+    if known is None:
+        return None
+    shape: Shape = "records"
+    number = design.number
+    return AmountsPrior(known.source, (known,) * number, (shape,) * number)
+
+
+def _of_amounts(
+    grid: Grid, design: Design, release: AmountNumbers, source: str | None
+) -> AmountsPrior:
+    """Take the streams of an earlier release, and its records for those that it has not."""
+    if release.scale.unit != design.scale.unit:
+        raise UsageError(
+            "The prior has amounts in another unit than this release, so that its sums say nothing "
+            "about these: take its map of records as the prior, which is its folder count "
+            "(release.count).",
+            code="amounts-prior-unit",
+        )
+    known = source or describe_charge(release.index.budget)
+    records = Prior.of(grid, release.count.table, known)
+    found: list[tuple[Prior, Shape]] = []
+    if design.of_sums is not None:
+        found += _of_sums(design, release, records)
+    found += _of_classes(design, release, records)
+    streams, shapes = zip(*found, strict=True)
+    return AmountsPrior(records.source, streams, shapes, release.identity.removeprefix(IDENTITY))
+
+
+def _of_sums(design: Design, release: AmountNumbers, records: Prior) -> list[tuple[Prior, Shape]]:
+    """Return the shapes of the sums above the lower and below the upper end of this release."""
+    if release.sum is None:
+        return [(records, "records")] * 2
+    scale, table = design.scale, release.count.table
+    # Only ratios matter, so that floating point and rounding to a notch cost nothing; the clip may
+    # be another than that of the prior.
+    number = table.count.astype(np.float64)
+    steps = release.sum.table.counts_at(table.key).astype(np.float64)
+    total = steps * float(release.scale.step / scale.step)
+    notch = scale.span // design.notches
+    both = (total - scale.lower * number) / notch, (scale.upper * number - total) / notch
+    return [_shape(table, one, records) for one in both]
+
+
+def _of_classes(
+    design: Design, release: AmountNumbers, records: Prior
+) -> list[tuple[Prior, Shape]]:
+    """Return the shapes of all classes, where the prior has the same."""
+    scale, number = design.scale, max(len(design.edges) - 1, 0)
+    edges = [(scale.lower + edge) * scale.step for edge in design.edges]
+    if not release.classes or [exact(one, "edges") for one in release.index.amount.edges] != edges:
+        return [(records, "records")] * number
+    return [_shape(one, one.count.astype(np.float64), records) for one in release.classes]
+
+
+def _shape(table: ReleasedTable, count: FloatArray, records: Prior) -> tuple[Prior, Shape]:
+    """Return the shape of a stream, or that of records where the prior has nothing of it."""
+    whole = np.rint(np.maximum(count, 0.0)).astype(np.int64)
+    some = np.flatnonzero(whole)
+    if not some.size:
+        return records, "records"
+    cells = ReleasedTable(table.grid, table.key[some], whole[some], table.event)
+    return Prior.of(records.grid, cells, records.source), "amounts"
