@@ -54,7 +54,7 @@ NONE, CENSUS, RELEASE, FLAT, MIRRORED = (
     "none", "earlier census", "earlier release", "flat", "mirrored"
 )  # fmt: skip
 
-COVERED = 2
+COVERED = 1
 """Releases whose intervals are measured."""
 
 
@@ -62,11 +62,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
-    parser.add_argument("--trials", type=int, default=4)
+    parser.add_argument("--trials", type=int, default=3)
 
 
 def measure(
-    data: Path | None = None, epsilon: tuple[Fraction, ...] = EPSILONS, trials: int = 4
+    data: Path | None = None, epsilon: tuple[Fraction, ...] = EPSILONS, trials: int = 3
 ) -> dict[str, Any]:
     """Measure errors with every prior and without, and coverage of intervals."""
     result: dict[str, Any] = {"settings": {"trials": trials}, "errors": [], "coverage": []}

@@ -28,11 +28,12 @@ from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 from tests.command import geodp as command
 from tests.features.amounts.conftest import SHAPES
-from tests.features.amounts.made import EDGES, KEY
+from tests.features.amounts.made import EDGES, GIVEN, KEY, rows, truth
 from tests.features.amounts.made import publish as publish_small
 from tests.features.amounts.test_sensitivity import FULL, METHOD, SIDES, as_one
 from tests.features.amounts.worlds import GRID as TINY
 from tests.features.amounts.worlds import SCALE, design_of, table_of
+from tests.house.wiretap import listening
 from tests.keys import keep
 from tests.laws.audit import audited
 from tests.refusals import refuses
@@ -170,6 +171,34 @@ def draw(table, priors, **terms):
     key = KEY.restrict(design.declare(GRID))
     known = [] if priors is None else priors(design)
     return release_streams(design.streams(table), design, key, known)
+
+
+def test_a_prior_changes_nothing_of_what_is_measured(now, before, earlier):
+    request = Request(terms=Terms.of(contribution=1, epsilon="1/5"))
+    plain = prepare_amounts(now, request)
+    for prior in (before.records, earlier):
+        prepared = prepare_amounts(now, request, **told(prior))
+        assert prepared.design == plain.design
+        for one, other in zip(prepared.streams, plain.streams, strict=True):
+            assert one[1:] == other[1:]
+            assert np.array_equal(one.counts.to_dense(), other.counts.to_dense())
+
+
+def test_a_prior_draws_nothing_more():
+    """Every node's noise is of the same keys and laws as in the release without one."""
+    table = geodp.amounts.read_records(
+        rows(), **{n: GIVEN[n] for n in ("grid", "x", "y", "amount", "clip", "unit_of_amount")}
+    )
+    request = Request(terms=Terms.of(contribution=1, epsilon=1), method=GIVEN["method"])
+    found = []
+    for more in ({}, told(geodp.CountTable.from_dense(truth(seed=8)[0], table.records.grid))):
+        prepared = prepare_amounts(table, request, **more)
+        key = KEY.restrict(prepared.design.declare(table.records.grid))
+        with listening() as wire:
+            release_streams(prepared.streams, prepared.design, key, prepared.priors)
+        found.append({(one.secret, draw) for one in wire.heard for draw in one.draws})
+    assert found[0]
+    assert found[1] <= found[0]
 
 
 @pytest.mark.parametrize("kind", ["flat", "mirrored"])
@@ -406,8 +435,9 @@ def cover_simulated(now, prior, keys):
 def test_simulated_intervals_hold_and_are_narrow(now, before, earlier, kind, monkeypatch):
     monkeypatch.setattr(simulation, "RELEASES", 40)
     held, width = cover_simulated(now, before.records if kind == "census" else earlier, keys=1)
-    assert (held.mean(axis=0) >= 0.94).all()
-    assert np.median(width) < 0.6
+    # Errors of one release are alike from square to square: many keys are a law of their own.
+    assert (held.mean(axis=0) >= 0.9).all()
+    assert np.median(width) < 0.5
 
 
 @pytest.mark.law
@@ -415,7 +445,7 @@ def test_simulated_intervals_hold_and_are_narrow(now, before, earlier, kind, mon
 def test_simulated_intervals_hold_with_many_keys(now, before, earlier, kind, monkeypatch):
     monkeypatch.setattr(simulation, "RELEASES", 100)
     held, _ = cover_simulated(now, before.records if kind == "census" else earlier, keys=3)
-    assert (held.mean(axis=0) >= 0.95).all()
+    assert (held.mean(axis=0) >= 0.94).all()
 
 
 def test_what_cannot_be_simulated_is_refused(now, before, earlier):

@@ -439,9 +439,10 @@ def estimate(**options: Any) -> None:
     geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
 
     All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
-    mean and no median. Intervals of a release with a prior are those without one; simulated ones
-    are narrower:
-    geodp amounts estimate out-2025 --area 5339 --method simulation --prior out-2020
+    mean and no median.
+
+    Intervals of a release with a prior are those without one; simulated ones are narrower
+    (--method simulation).
     """
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
