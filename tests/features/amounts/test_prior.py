@@ -22,7 +22,6 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
-from geodp.release import simulation
 from geodp.release.request import Request
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -400,69 +399,6 @@ def held(now, more, keys):
 def test_intervals_hold_with_a_prior(now, before, earlier, kind):
     more = told(before.records if kind == "census" else earlier)
     assert (held(now, more, keys=3) >= 0.94).all()
-
-
-BOXES = [(x, y, x + side, y + side) for side in (1, 4, 16) for x, y in squares(side)[::3]]
-
-
-def cover_simulated(now, prior, keys):
-    """Which simulated intervals of count, sum and mean hold, and how wide they are in the others.
-
-    Returns
-    -------
-    float64[n, 3] and float64[n]
-    """
-    number, total = now.records.to_dense(), np.zeros((SIDE, SIDE), np.int64)
-    total[tuple(GRID.decode(now.records.key))] = now.above
-    rows, widths = [], []
-    for trial in range(keys):
-        made = release(now, 50 + trial, **told(prior))
-        narrow = made.estimate_all(BOXES, method="simulation", prior=prior)
-        for (x, y, east, north), one, wide in zip(
-            BOXES, narrow, made.estimate_all(BOXES), strict=True
-        ):
-            n, s = (int(part[y:north, x:east].sum()) for part in (number, total))
-            mean = one.mean is None or not n or one.mean.low <= s / n <= one.mean.high
-            counted = one.count.low <= n <= one.count.high
-            rows.append((counted, one.sum.low <= s <= one.sum.high, mean))
-            widths.append((one.sum.high - one.sum.low) / (wide.sum.high - wide.sum.low))
-            assert one.count.count == wide.count.count
-            assert one.median == wide.median
-    return np.array(rows, float), np.array(widths)
-
-
-@pytest.mark.parametrize("kind", ["census", "release"])
-def test_simulated_intervals_hold_and_are_narrow(now, before, earlier, kind, monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 40)
-    held, width = cover_simulated(now, before.records if kind == "census" else earlier, keys=1)
-    # Errors of one release are alike from square to square: many keys are a law of their own.
-    assert (held.mean(axis=0) >= 0.9).all()
-    assert np.median(width) < 0.5
-
-
-@pytest.mark.law
-@pytest.mark.parametrize("kind", ["census", "release"])
-def test_simulated_intervals_hold_with_many_keys(now, before, earlier, kind, monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 100)
-    held, _ = cover_simulated(now, before.records if kind == "census" else earlier, keys=3)
-    assert (held.mean(axis=0) >= 0.94).all()
-
-
-def test_what_cannot_be_simulated_is_refused(now, before, earlier):
-    area = (0, 0, 8, 8)
-    plain, made = release(now), release(now, **told(before.records))
-    other = geodp.amounts.publish(before, epsilon=1, contribution=1)
-    of_release = release(now, **told(earlier))
-    for one, more, code in (
-        (plain, {"method": "simulation", "prior": before.records}, "amounts-not-simulated"),
-        (made, {"method": "simulation"}, "amounts-prior-asked"),
-        (made, {"method": "simulation", "prior": earlier}, "amounts-prior-other"),
-        (of_release, {"method": "simulation", "prior": other}, "amounts-prior-other"),
-        (made, {"prior": before.records}, "prior-for-simulation-only"),
-        (made, {"method": "guess"}, "errors-method-unknown"),
-    ):
-        with refuses(UsageError, code):
-            one.estimate(area, **more)
 
 
 @pytest.fixture
