@@ -21,6 +21,7 @@ INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
         "geodp.features.amounts.card.AmountsGuarantee",
         "geodp.features.amounts.card.StatedAmount",
+        "geodp.features.amounts.card.StatedAmountsPrior",
         "geodp.features.flows.card.FlowsGuarantee",
         "geodp.features.flows.card.StatedDecay",
         "geodp.features.flows.card.StatedFlowsPrior",

@@ -24,6 +24,7 @@ from bench.suites.amounts import (
     key_of,
     make_incomes,
     name_of,
+    truth_of_box,
 )
 from bench.tables import fill, markdown, table
 from geodp.features.amounts.publish import prepare_amounts
@@ -37,7 +38,7 @@ TITLE = """\
 Incomes of the people of two censuses, made up as by `amounts`: places keep their mean incomes.
 Median errors of means (cells, 1 km and 8 km) and of medians (8 km, classes alone), in per cent;
 mean absolute errors of counts and sums of cells. How often 95 % intervals of squares hold, by their
-released records, and widths of simulated ones in those of closed forms"""
+released records"""
 
 SAVED = Path(__file__).parents[1] / "results" / "amounts_priors.json"
 
@@ -54,7 +55,7 @@ NONE, CENSUS, RELEASE, FLAT, MIRRORED = (
     "none", "earlier census", "earlier release", "flat", "mirrored"
 )  # fmt: skip
 
-COVERED = 2
+COVERED = 3
 """Releases whose intervals are measured."""
 
 
@@ -62,11 +63,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
-    parser.add_argument("--trials", type=int, default=4)
+    parser.add_argument("--trials", type=int, default=3)
 
 
 def measure(
-    data: Path | None = None, epsilon: tuple[Fraction, ...] = EPSILONS, trials: int = 4
+    data: Path | None = None, epsilon: tuple[Fraction, ...] = EPSILONS, trials: int = 3
 ) -> dict[str, Any]:
     """Measure errors with every prior and without, and coverage of intervals."""
     result: dict[str, Any] = {"settings": {"trials": trials}, "errors": [], "coverage": []}
@@ -137,52 +138,34 @@ def judge(truth: Truth, epsilon: Fraction, trials: int, more: dict[str, Any]) ->
 def cover(
     truth: Truth, epsilon: Fraction, trials: int, more: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield how often intervals of squares hold, by closed forms and simulated, and how wide."""
+    """Yield how often intervals of squares hold the truth, by their released records."""
     rows: dict[str, list[list[float]]] = {name: [] for name in RELEASED}
     for trial in range(trials):
         release = publish_paired(truth, epsilon, 1000 + trial, **more)
         boxes = draw_squares(truth, trial)
         regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
-        simulated = release.estimate_all(regions, method="simulation", prior=more["prior"])
-        found = zip(boxes, release.estimate_all(regions), simulated, strict=True)
-        for box, closed, narrow in found:
-            name = name_of(closed.count.count)
+        for box, one in zip(boxes, release.estimate_all(regions), strict=True):
+            name = name_of(one.count.count)
             if name is not None:
-                exact = int(truth.number[box].sum()), int(truth.total[box].sum())
-                rows[name].append([*hold_one(closed, exact), *hold_one(narrow, exact)])
+                rows[name].append(hold_one(one, truth_of_box(truth, box)))
     for name, listed in rows.items():
         line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
-        yield line | summarize(np.array(listed, np.float64).reshape(-1, 2 * len(HELD) + 4))
+        held = np.array(listed, np.float64).reshape(-1, len(HELD))
+        known = [one[~np.isnan(one)] for one in held.T]
+        shares = {
+            n: float(one.mean()) if one.size else None for n, one in zip(HELD, known, strict=True)
+        }
+        yield line | shares | {"means known": known[-1].size / max(len(listed), 1)}
 
 
-def hold_one(one: Any, exact: tuple[int, int]) -> list[float]:
-    """Return which intervals of a square hold, NaN without one, and widths of sum and mean."""
-    number, total = exact
-    held = [
-        float(one.count.low <= number <= one.count.high),
-        float(one.sum.low <= total <= one.sum.high),
-        np.nan if one.mean is None or not number
-        else float(one.mean.low <= total / number <= one.mean.high),
-    ]  # fmt: skip
-    width = np.nan if one.mean is None else one.mean.high - one.mean.low
-    return [*held, one.sum.high - one.sum.low, width]
-
-
-def summarize(rows: Any) -> dict[str, float | None]:
-    """Return shares of intervals that hold, of means known, and ratios of widths."""
-    line: dict[str, float | None] = {}
-    half = len(HELD) + 2
-    for kind, at in (("closed form", 0), ("simulated", half)):
-        for i, name in enumerate(HELD):
-            known = rows[~np.isnan(rows[:, at + i]), at + i]
-            line[f"{name}, {kind}"] = float(known.mean()) if known.size else None
-        known = ~np.isnan(rows[:, at + half - 1])
-        line[f"means known, {kind}"] = float(known.mean()) if known.size else None
-    for name, at in (("sum", half - 2), ("mean", half - 1)):
-        ratio = rows[:, half + at] / rows[:, at]
-        ratio = ratio[~np.isnan(ratio)]
-        line[f"width of {name}"] = float(np.median(ratio)) if ratio.size else None
-    return line
+def hold_one(one: geodp.amounts.AmountEstimate, exact: dict[str, Any]) -> list[float]:
+    """Return which intervals of a square hold; NaN without a mean."""
+    held = [float(one.count.low <= exact["count"] <= one.count.high)]
+    for name in HELD[1:]:
+        interval, value = getattr(one, name), exact[name]
+        known = interval is not None and value is not None
+        held.append(float(interval.low <= value <= interval.high) if known else np.nan)
+    return held
 
 
 HELD = ("count", "sum", "mean")
@@ -195,7 +178,7 @@ PARTS = ("errors", "coverage")
 def lines(part: str, result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the lines of a table."""
     for row in result[part]:
-        shares = [name for name in row if name.endswith(("closed form", "simulated"))]
+        shares = (*HELD, "means known") if part == "coverage" else ()
         yield row | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
 
 

@@ -53,10 +53,7 @@ settlement there."""
 
 
 def simulate_estimates(
-    release: ReleaseProtocol,
-    regions: Sequence[Region],
-    prior: Prior | Cells | None = None,
-    unit: int = 1,
+    release: ReleaseProtocol, regions: Sequence[Region], prior: Prior | Cells | None = None
 ) -> list[Estimate]:
     """Estimate regions with simulated standard errors and 95 % intervals.
 
@@ -67,8 +64,6 @@ def simulate_estimates(
         All are estimated from the same simulated releases.
     prior : Prior or Cells, optional
         The prior of a release that was made with one: its card does not have the prior's cells.
-    unit : int
-        Counts of one record.
 
     Raises
     ------
@@ -97,7 +92,7 @@ def simulate_estimates(
     if plain and not any(estimate.clamped for estimate in closed):
         return closed
     simulated = Simulation(
-        method, table, table.event, tree, simulation.RELEASES, known, release.totals, unit
+        method, table, table.event, tree, simulation.RELEASES, known, release.totals
     )
     steps = simulation.RELEASES * (simulation.SHARPER + 2)
     progress.begin("Simulating releases", steps, public=True)

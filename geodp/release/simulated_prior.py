@@ -20,7 +20,7 @@ from geodp.table.stated.prior import StatedPrior
 from geodp.typing import FloatArray, IntArray
 
 ROUGHNESS = tuple(4.0**i for i in range(-1, 6))
-"""Roughness that is tried, in records: the variance of a child's count over its mean, about."""
+"""Roughness that is tried, in people: the variance of a child's count over its mean, about."""
 
 SMOOTH = 2.0**-20
 """Roughness below which children have their released shares."""
@@ -118,7 +118,7 @@ def _fit_roughness(
     # A release of nobody has no levels.
     wanted = np.zeros(len(nodes.parent))
     wanted[: len(stated.levels)] = [level.reliability for level in stated.levels]
-    tried, found = np.array([SMOOTH, *(simulation.unit * one for one in ROUGHNESS)]), []
+    tried, found = np.array([SMOOTH, *ROUGHNESS]), []
     for rough in tried:
         levels = np.zeros(wanted.size)
         for trial in range(TRIED):

@@ -139,8 +139,6 @@ class Simulation:
         That of the release.
     totals : PublicTotals, optional
         Which the release and its stand-ins meet.
-    unit : int
-        Counts of one record.
     """
 
     method: Mechanism
@@ -150,7 +148,6 @@ class Simulation:
     releases: int
     prior: Prior | None = None
     totals: PublicTotals | None = None
-    unit: int = 1
 
     def errors(self, runs: KeyRuns) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Simulate errors of the regions' sums: low and high quantiles, and the standard error.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +25,12 @@ from geodp.features.amounts.comparison import (
     compare_regions,
     compare_releases,
 )
-from geodp.features.amounts.declaring import AnyPrior
-from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.files import StagedAmounts
 from geodp.features.amounts.formats.joint import join_columns, view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
 from geodp.features.amounts.numbers import AmountNumbers, SumRelease
 from geodp.features.amounts.prior import state_learned
 from geodp.features.amounts.scale import Scale, show_number
-from geodp.features.amounts.simulated import simulate_amounts
 from geodp.features.amounts.streams import Design, ReleasedAmounts
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -48,7 +44,6 @@ from geodp.release.assumptions import PRIOR_PUBLIC
 from geodp.release.card import state_budget
 from geodp.release.preview import preview_release
 from geodp.release.request import Request
-from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.reprs import one_line
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
@@ -119,66 +114,6 @@ class Amounts(AmountNumbers):
         self.check_place(path, overwrite=overwrite)
         with StagedAmounts.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
-
-    def estimate(
-        self,
-        region: Any,
-        labels: Labels | None = None,
-        *,
-        quantiles: Sequence[float] = (),
-        below: Sequence[float] = (),
-        method: str = CLOSED_FORM,
-        prior: AnyPrior | None = None,
-    ) -> AmountEstimate:
-        """Estimate records, sum, mean and median of a region, with 95 % intervals.
-
-        Parameters
-        ----------
-        region, labels
-            As for :meth:`geodp.Release.estimate`.
-        quantiles : sequence of float
-            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
-        below : sequence of float
-            Amounts, such as a poverty line, below which the share of the records is estimated, too.
-        method : str
-            ``"closed-form"``, or ``"simulation"`` for narrower intervals of count, sum and mean of
-            a release with a prior, which takes minutes: estimate many regions together then.
-        prior : CountTable, Release, Prior or Amounts, optional
-            For a simulation: the prior of the release.
-
-        Returns
-        -------
-        AmountEstimate
-            Amounts are in units. What was not released is None, and so are a mean and a median of
-            which nothing is known but the clip.
-
-        Raises
-        ------
-        UsageError
-            Quantiles or shares of a release without classes, or outside their ranges; what cannot
-            be simulated.
-        """
-        asked = {"quantiles": quantiles, "below": below}
-        return self.estimate_all([region], labels, **asked, method=method, prior=prior)[0]
-
-    def estimate_all(
-        self,
-        regions: Iterable[Any],
-        labels: Labels | None = None,
-        *,
-        quantiles: Sequence[float] = (),
-        below: Sequence[float] = (),
-        method: str = CLOSED_FORM,
-        prior: AnyPrior | None = None,
-    ) -> list[AmountEstimate]:
-        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
-        listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        found = super().estimate_all(listed, quantiles=quantiles, below=below)
-        if method == SIMULATION:
-            return simulate_amounts(self, listed, found, prior)
-        # Another method, and a prior that nothing needs, are refused as of a map of counts.
-        self.records.estimate_all([], method=method, prior=cast(Any, prior))
-        return found
 
     def compare(
         self,

@@ -29,7 +29,6 @@ from geodp.features.amounts.estimates import (
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.spread import Spread, estimate_spread
-from geodp.features.amounts.streams import Design
 from geodp.features.amounts.trimming import Trimming, estimate_trimming
 from geodp.grid.region import Labels, Region
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -151,24 +150,6 @@ class AmountNumbers:
         table = ReleasedTable(self.count.grid, key[some], count[some], event)
         return Release(table, margins=self._cell_margins)
 
-    @property
-    def design(self) -> Design:
-        """What was measured, and with which part of the budget."""
-        one, scale = self.index.amount, self.scale
-        share = exact(one.share or 1, "share") if one.notches else Fraction(0)
-        edges = [int(exact(edge, "edges") / scale.step) - scale.lower for edge in one.edges]
-        return Design(
-            scale=scale,
-            method=cast(CountOfAmounts, self.count.method).pyramid,
-            whole=cast(Measurement, self.count.event),
-            of_sums=self._event_of(share, one.notches) if one.notches else None,
-            of_classes=self._event_of(1 - share, 1) if edges else None,
-            notches=one.notches or 0,
-            edges=tuple(edges),
-            share=share,
-            max_weight=one.max_weight or 1,
-        )
-
     def _event_of(self, share: Fraction, notches: int) -> Measurement:
         """Return the event of one stream: with a share of the budget, in notches."""
         event = cast(Measurement, self.count.event)
@@ -183,7 +164,28 @@ class AmountNumbers:
         quantiles: Sequence[float] = (),
         below: Sequence[float] = (),
     ) -> AmountEstimate:
-        """Estimate a region with closed forms; see :meth:`geodp.amounts.Amounts.estimate`."""
+        """Estimate records, sum, mean and median of a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
+        quantiles : sequence of float
+            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
+        below : sequence of float
+            Amounts, such as a poverty line, below which the share of the records is estimated, too.
+
+        Returns
+        -------
+        AmountEstimate
+            Amounts are in units. What was not released is None, and so are a mean and a median of
+            which nothing is known but the clip.
+
+        Raises
+        ------
+        UsageError
+            Quantiles or shares of a release without classes, or outside their ranges.
+        """
         return self.estimate_all([region], labels, quantiles=quantiles, below=below)[0]
 
     def estimate_all(
@@ -206,8 +208,8 @@ class AmountNumbers:
             total = mean = None
             if self.sum is not None:
                 total = Interval(*(float(part[i]) for part in ends[SUM]))
-                mean = self.known(ends[MEAN], i) if one.count > 0 else None
-            found.append(AmountEstimate(one, total, mean, self.known(ends.get(MEDIAN), i)))
+                mean = self._known(ends[MEAN], i) if one.count > 0 else None
+            found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
         if not quantiles and not below:
             return found
         classes = self._classes_of(listed)
@@ -216,7 +218,7 @@ class AmountNumbers:
         return [
             replace(
                 one,
-                quantiles={share: self.known(ends, i) for share, ends in of_quantiles.items()},
+                quantiles={share: self._known(ends, i) for share, ends in of_quantiles.items()},
                 below={line: _known_share(ends, i) for line, ends in of_lines.items()},
             )
             for i, one in enumerate(found)
@@ -357,7 +359,7 @@ class AmountNumbers:
         """Estimate the records of every class of regions."""
         return Classes(self.edges, margins_of(self.class_releases, regions))
 
-    def known(self, ends: Ends | None, at: int) -> Interval | None:
+    def _known(self, ends: Ends | None, at: int) -> Interval | None:
         """Return an interval, or None where it is all of the clip."""
         if ends is None:
             return None

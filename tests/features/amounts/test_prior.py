@@ -22,17 +22,17 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
-from geodp.release import simulation
 from geodp.release.request import Request
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 from tests.command import geodp as command
 from tests.features.amounts.conftest import SHAPES
-from tests.features.amounts.made import EDGES, KEY
+from tests.features.amounts.made import EDGES, GIVEN, KEY, rows, truth
 from tests.features.amounts.made import publish as publish_small
 from tests.features.amounts.test_sensitivity import FULL, METHOD, SIDES, as_one
 from tests.features.amounts.worlds import GRID as TINY
 from tests.features.amounts.worlds import SCALE, design_of, table_of
+from tests.house.wiretap import listening
 from tests.keys import keep
 from tests.laws.audit import audited
 from tests.refusals import refuses
@@ -170,6 +170,34 @@ def draw(table, priors, **terms):
     key = KEY.restrict(design.declare(GRID))
     known = [] if priors is None else priors(design)
     return release_streams(design.streams(table), design, key, known)
+
+
+def test_a_prior_changes_nothing_of_what_is_measured(now, before, earlier):
+    request = Request(terms=Terms.of(contribution=1, epsilon="1/5"))
+    plain = prepare_amounts(now, request)
+    for prior in (before.records, earlier):
+        prepared = prepare_amounts(now, request, **told(prior))
+        assert prepared.design == plain.design
+        for one, other in zip(prepared.streams, plain.streams, strict=True):
+            assert one[1:] == other[1:]
+            assert np.array_equal(one.counts.to_dense(), other.counts.to_dense())
+
+
+def test_a_prior_draws_nothing_more():
+    """Every node's noise is of the same keys and laws as in the release without one."""
+    table = geodp.amounts.read_records(
+        rows(), **{n: GIVEN[n] for n in ("grid", "x", "y", "amount", "clip", "unit_of_amount")}
+    )
+    request = Request(terms=Terms.of(contribution=1, epsilon=1), method=GIVEN["method"])
+    found = []
+    for more in ({}, told(geodp.CountTable.from_dense(truth(seed=8)[0], table.records.grid))):
+        prepared = prepare_amounts(table, request, **more)
+        key = KEY.restrict(prepared.design.declare(table.records.grid))
+        with listening() as wire:
+            release_streams(prepared.streams, prepared.design, key, prepared.priors)
+        found.append({(one.secret, draw) for one in wire.heard for draw in one.draws})
+    assert found[0]
+    assert found[1] <= found[0]
 
 
 @pytest.mark.parametrize("kind", ["flat", "mirrored"])
@@ -371,68 +399,6 @@ def held(now, more, keys):
 def test_intervals_hold_with_a_prior(now, before, earlier, kind):
     more = told(before.records if kind == "census" else earlier)
     assert (held(now, more, keys=3) >= 0.94).all()
-
-
-BOXES = [(x, y, x + side, y + side) for side in (1, 4, 16) for x, y in squares(side)[::3]]
-
-
-def cover_simulated(now, prior, keys):
-    """Which simulated intervals of count, sum and mean hold, and how wide they are in the others.
-
-    Returns
-    -------
-    float64[n, 3] and float64[n]
-    """
-    number, total = now.records.to_dense(), np.zeros((SIDE, SIDE), np.int64)
-    total[tuple(GRID.decode(now.records.key))] = now.above
-    rows, widths = [], []
-    for trial in range(keys):
-        made = release(now, 50 + trial, **told(prior))
-        narrow = made.estimate_all(BOXES, method="simulation", prior=prior)
-        for (x, y, east, north), one, wide in zip(
-            BOXES, narrow, made.estimate_all(BOXES), strict=True
-        ):
-            n, s = (int(part[y:north, x:east].sum()) for part in (number, total))
-            mean = one.mean is None or not n or one.mean.low <= s / n <= one.mean.high
-            counted = one.count.low <= n <= one.count.high
-            rows.append((counted, one.sum.low <= s <= one.sum.high, mean))
-            widths.append((one.sum.high - one.sum.low) / (wide.sum.high - wide.sum.low))
-            assert one.count.count == wide.count.count
-            assert one.median == wide.median
-    return np.array(rows, float), np.array(widths)
-
-
-@pytest.mark.parametrize("kind", ["census", "release"])
-def test_simulated_intervals_hold_and_are_narrow(now, before, earlier, kind, monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 40)
-    held, width = cover_simulated(now, before.records if kind == "census" else earlier, keys=1)
-    assert (held.mean(axis=0) >= 0.94).all()
-    assert np.median(width) < 0.6
-
-
-@pytest.mark.law
-@pytest.mark.parametrize("kind", ["census", "release"])
-def test_simulated_intervals_hold_with_many_keys(now, before, earlier, kind, monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 100)
-    held, _ = cover_simulated(now, before.records if kind == "census" else earlier, keys=3)
-    assert (held.mean(axis=0) >= 0.95).all()
-
-
-def test_what_cannot_be_simulated_is_refused(now, before, earlier):
-    area = (0, 0, 8, 8)
-    plain, made = release(now), release(now, **told(before.records))
-    other = geodp.amounts.publish(before, epsilon=1, contribution=1)
-    of_release = release(now, **told(earlier))
-    for one, more, code in (
-        (plain, {"method": "simulation", "prior": before.records}, "amounts-not-simulated"),
-        (made, {"method": "simulation"}, "amounts-prior-asked"),
-        (made, {"method": "simulation", "prior": earlier}, "amounts-prior-other"),
-        (of_release, {"method": "simulation", "prior": other}, "amounts-prior-other"),
-        (made, {"prior": before.records}, "prior-for-simulation-only"),
-        (made, {"method": "guess"}, "errors-method-unknown"),
-    ):
-        with refuses(UsageError, code):
-            one.estimate(area, **more)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
-from geodp.cli.commands.estimate import METHODS
 from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed, store_before_charge
@@ -387,22 +386,6 @@ def plan(**options: Any) -> None:
     "that the clip may have cut, by classes.",
 )
 @option(
-    "--method",
-    group="Options",
-    type=click.Choice(METHODS),
-    default=METHODS[0],
-    show_default=True,
-    help="How errors are computed: simulation, of a release with a prior, takes minutes, and gives "
-    "narrower intervals of counts, sums and means.",
-)
-@option(
-    "--prior",
-    group="Options",
-    type=click.Path(path_type=Path),
-    metavar="RELEASE",
-    help="Folder of the earlier release that was the prior, for its simulation.",
-)
-@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
@@ -413,17 +396,14 @@ def estimate(**options: Any) -> None:
     geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
 
     All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
-    mean and no median. Intervals of a release with a prior are those without one; simulated ones
-    are narrower:
-    geodp amounts estimate out-2025 --area 5339 --method simulation --prior out-2020
+    mean and no median.
     """
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     release = _open(options["release"])
     shapes = read_shapes(options, release.count)
-    with report_progress():
-        rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
+    rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
     if options["as_json"]:
         document = {
             "amount": asdict(release.index.amount),
@@ -603,13 +583,9 @@ def _rows(
 ) -> Iterator[dict[str, Interval | None]]:
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
-    from geodp.release.opening import open_written
 
     shares, lines = options["quantile"], options["below"]
-    prior = None if options["prior"] is None else open_written(options["prior"])
-    found = release.estimate_all(
-        shapes.values(), quantiles=shares, below=lines, method=options["method"], prior=prior
-    )
+    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines)
     spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):
         count = one.count
