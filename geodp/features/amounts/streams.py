@@ -287,20 +287,20 @@ def align(released: Sequence[ReleasedTable]) -> tuple[KeyArray, IntArray]:
     uint64[m], increasing; int64[tables, m]
         A table that does not list a cell has 0 there.
     """
-    if len(released) == 2:
-        one, other = released
-        room = one.key.size + other.key.size
-        cells, each = np.empty(room, np.uint64), np.empty((2, room), np.int64)
-        size = merge(one.key, one.count, other.key, other.count, cells, each)
-        return cells[:size], each[:, :size]
     keys = [one.key for one in released]
+    counts = [np.asarray(one.count, np.int64) for one in released]
+    if len(keys) == 2:
+        room = keys[0].size + keys[1].size
+        cells, each = np.empty(room, np.uint64), np.empty((2, room), np.int64)
+        size = merge(keys[0], counts[0], keys[1], counts[1], cells, each)
+        return cells[:size], each[:, :size]
     cells, place = merge_keys(keys), None
     each = np.zeros((len(keys), cells.size), np.int64)
     if cells.size and int(cells[-1]) < DENSE * sum(one.size for one in keys):
         place = np.empty(int(cells[-1]) + 1, np.int64)
         place[cells] = np.arange(cells.size)
-    for row, one in zip(each, released, strict=True):
-        row[find(cells, one.key) if place is None else place[one.key]] = one.count
+    for row, key, count in zip(each, keys, counts, strict=True):
+        row[find(cells, key) if place is None else place[key]] = count
     return cells, each
 
 
