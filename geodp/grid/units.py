@@ -139,7 +139,8 @@ def pairs_of_units(grid: Grid) -> Grid:
     grid.require_map(refusal)
     if grid.attributes:
         raise UsageError(
-            "Pairs of units cannot have attributes; publish each label separately.",
+            "Pairs are made of units without attributes: publish each label separately, or flows "
+            "by label (geodp.flows.publish, by=).",
             code="pairs-take-no-attributes",
         )
     return Grid(grid.places * 2, order=PairOrder.of(table))

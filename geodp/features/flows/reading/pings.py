@@ -68,7 +68,7 @@ class Pings(Traces):
     accuracy: str | None = None
     largest_accuracy: float | None = None
 
-    held: ClassVar[int] = 160
+    held: ClassVar[int] = 176
 
     @cached_property
     def rules(self) -> StayRules:

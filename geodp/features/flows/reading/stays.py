@@ -79,7 +79,7 @@ class Stays(Traces):
     end: str | None = None
     gap: int | str | None = None
 
-    held: ClassVar[int] = 192
+    held: ClassVar[int] = 208
 
     @cached_property
     def seconds_between(self) -> int:
