@@ -22,7 +22,7 @@ from tests.features.flows.test_publish import ends_of
 from tests.features.flows.test_units import UNITS
 from tests.features.flows.test_verify import failed, list_sums
 from tests.features.flows.units import make_units, middles, unit_trips
-from tests.grid.cells.libraries import need_h3
+from tests.grid.cells.libraries import NEEDS
 from tests.refusals import refuses
 
 HOURS = tuple(map(str, range(24)))
@@ -288,14 +288,15 @@ def test_a_prior_of_another_release_by_label(tmp_path):
     assert failed(tmp_path / "out" / "public") == {}
 
 
-def test_flows_between_cells_and_all_other_places_have_labels(tmp_path):
-    need_h3()
+@pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
+def test_flows_between_cells_and_all_other_places_have_labels(spec, tmp_path):
+    NEEDS[spec[:2]]()
     draw, number = np.random.default_rng(0), 6000
     ends = draw.uniform((34.97, 138.97), (35.18, 139.23), (2, number, 2))
     rows = {"id": [f"p{at % 400}" for at in range(number)]}
     rows |= {"oy": ends[0, :, 0], "ox": ends[0, :, 1], "dy": ends[1, :, 0], "dx": ends[1, :, 1]}
     # From places outside all trips are at night.
-    grid = grid_of_cells("h3:7", (139, 35, 139.2, 35.15), other="elsewhere")
+    grid = grid_of_cells(spec, (139, 35, 139.2, 35.15), other="elsewhere")
     outside = (ends[0, :, 0] < 34.99) | (ends[0, :, 1] > 139.22)
     rows["hour"] = np.where(outside, 3, draw.integers(8, 20, number)).astype(str)
     made = geodp.flows.publish(
