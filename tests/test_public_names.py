@@ -93,6 +93,7 @@ INTERNAL = {
         "geodp.features.flows.comparison.Simulation",
     ),
     "a form that many types have, each public by itself or somebody else's": (
+        "geodp.features.amounts.numbers.AmountNumbers",
         "geodp.features.plan.simulation.Simulated",
         "geodp.io.folder.kinds.PublicCard",
         "geodp.io.read.rows.input_files.ArrowStream",

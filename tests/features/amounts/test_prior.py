@@ -29,12 +29,12 @@ from tests.command import geodp as command
 from tests.features.amounts.conftest import SHAPES
 from tests.features.amounts.made import EDGES, GIVEN, KEY, rows, truth
 from tests.features.amounts.made import publish as publish_small
-from tests.features.amounts.test_sensitivity import FULL, METHOD, SIDES, as_one
+from tests.features.amounts.test_sensitivity import METHOD, SIDES, as_one
 from tests.features.amounts.worlds import GRID as TINY
 from tests.features.amounts.worlds import SCALE, design_of, table_of
 from tests.house.wiretap import listening
 from tests.keys import keep
-from tests.laws.audit import audited
+from tests.laws.audit import audited, caught
 from tests.refusals import refuses
 
 SIDE = 64
@@ -407,7 +407,7 @@ def _learn_of_few(monkeypatch):
     monkeypatch.setattr(residuals, "FEWEST", 2)
 
 
-def released_with(prior_of, times=1):
+def released_with(prior_of):
     """A release of both streams of a tiny world with priors of its own."""
 
     def release_both(table, event, key):
@@ -418,7 +418,7 @@ def released_with(prior_of, times=1):
         made = AmountTable(
             geodp.CountTable.from_keys(TINY, cells, number), vector[0][number > 0], SCALE
         )
-        spent = {"epsilon": event.epsilon * times, "neighbours": event.neighbours}
+        spent = {"epsilon": event.epsilon, "neighbours": event.neighbours}
         planned = design_of(made, contribution=event.contribution, **spent)
         restricted = key.restrict(planned.declare(TINY))
         priors = [Prior.of(TINY, one, SOURCE) for one in prior_of(made)]
@@ -436,7 +436,9 @@ def released_with(prior_of, times=1):
     return release_both
 
 
-LONELY = (*FULL, (0, 1)), (*FULL, (0, 1), (3, SCALE.upper))
+TOWN = ((0, 1),) * 40
+LONELY = TOWN, (*TOWN, (3, SCALE.upper))
+"""A town, and one more record that lives alone."""
 
 
 @pytest.mark.law
@@ -447,3 +449,13 @@ def test_a_fixed_prior_keeps_the_claim(public):
     known = table_of(LONELY[public]).streams(SCALE.span)
     made = released_with(lambda _: known)
     assert audited(made, METHOD, [*map(as_one, LONELY)], ADD_REMOVE, trials=300) <= Fraction(1)
+    assert np.mean(made.used) > 0.5
+
+
+@pytest.mark.law
+@pytest.mark.usefixtures("_learn_of_few")
+def test_a_prior_made_from_the_records_is_caught():
+    made = released_with(lambda table: table.streams(SCALE.span))
+    tables = [*map(as_one, LONELY)]
+    assert caught(made, METHOD, tables, ADD_REMOVE, Fraction(1), trials=600)
+    assert np.mean(made.used) > 0.5

@@ -41,6 +41,7 @@ SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "al
 MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
 SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
 INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR", *TERMS)
+EARNED = (*MESH[:4], "--code", "code", *INCOMES[6:])
 CLIP = (*INCOMES[:8], *INCOMES[11:], "--candidates", "3,9")
 EDGES = (*INCOMES, "--classes", "2")
 GUESSES = (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4")
@@ -145,7 +146,7 @@ READ = {
         "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
         "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
-        "prior": ("in.csv", *INCOMES, "--prior", PIPE, "--prior-source", "s"),
+        "prior": ("mesh.csv", *EARNED, "--prior", PIPE, "--prior-source", "s"),
     },
     **{
         f"amounts {command}": {
