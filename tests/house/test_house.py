@@ -65,16 +65,18 @@ FLOORS = {
     "io/opening": "",
     "io/crs": "grid",
     "io/memory": "",
+    "io/numbers": "",
     "io/read": "io/read/rows io/opening io/memory accuracy table grid privacy kernels",
     "io/read/public": "io/read/rows io/opening accuracy table grid privacy kernels",
-    "io/read/rows": "io/opening io/crs io/memory accuracy table grid privacy kernels",
-    "io/write": "io/opening io/crs io/memory accuracy table grid privacy kernels",
+    "io/read/rows": "io/opening io/crs io/memory io/numbers accuracy table grid privacy kernels",
+    "io/write": "io/opening io/crs io/memory io/numbers accuracy table grid privacy kernels",
     "io/write/map": "io/write io/read/public accuracy table grid privacy kernels",
     "io/write/picture": "io/write io/read/public accuracy table grid privacy kernels",
     "io/write/export": "io/write accuracy table grid privacy kernels",
     "io/folder": "io/write io/opening accuracy table grid privacy kernels",
     "io/verify": (
-        "io/folder io/read io/write io/opening io/crs io/memory accuracy table grid privacy kernels"
+        "io/folder io/read io/write io/opening io/crs io/memory io/numbers accuracy table grid "
+        "privacy kernels"
     ),
     "release/report": "privacy table",
     "release/report/html": ("release io/read/public io/write accuracy table grid privacy kernels"),

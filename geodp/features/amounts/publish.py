@@ -327,7 +327,10 @@ class PreparedAmounts:
         return () if self.prior is None else self.prior.streams
 
     def identify(self) -> bytes:
-        """Return the SHA-256 of everything that the release depends on except the key."""
+        """Return the SHA-256 of everything that is measured, except the key.
+
+        A prior is not: measurements are the same without it, and charged once.
+        """
         design, scale = self.design, self.table.scale
         named: tuple[Plain, ...] = (
             ("version", VERSION),
@@ -338,9 +341,6 @@ class PreparedAmounts:
             ("max weight", design.max_weight),
             ("whole", loss_fields(design.whole)),
         )
-        if self.prior is not None:
-            # Another prior, another release: it is drawn with noise of its own, and charged.
-            named = (*named, ("prior", self.prior.sha256))
         digests = [
             release_digest(counts, design.method, event) for counts, event, _ in self.streams
         ]

@@ -222,47 +222,14 @@ def publish(
         dataset=dataset,
         records=records,
     )
-    if not isinstance(table, CountTable):
-        table = read_trips(
-            table,
-            grid=_grid_of(grid),
-            origin=origin,
-            destination=destination,
-            person=person,
-            trips=trips,
-            per_pair=per_pair,
-            unit=unit,
-            time=time,
-            time_zone=time_zone,
-            value=value,
-            weight=weight,
-            max_weight=max_weight,
-            raked_to=raked_to,
-            crs=crs,
-            where=where,
-            outside=outside,
-            other=other,
-            by=by,
-            labels=labels,
-            key=key,
-            memory=memory,
-            scratch=scratch,
-        )
-    elif (
-        any(
-            one is not None
-            for one in (
-                *(grid, origin, destination, person, trips, per_pair, time, time_zone),
-                *(value, weight, raked_to, crs, where, outside, other, by, labels, memory, scratch),
-            )
-        )
-        or max_weight != 1
-    ):
-        raise UsageError(
-            "This table was read already: leave out grid, places, person and what else describes "
-            "rows.",
-            code="flows-read-already",
-        )
+    reading: dict[str, Any] = {
+        "grid": grid, "origin": origin, "destination": destination, "person": person,
+        "trips": trips, "per_pair": per_pair, "time": time, "time_zone": time_zone,
+        "value": value, "weight": weight, "max_weight": max_weight, "raked_to": raked_to,
+        "crs": crs, "where": where, "outside": outside, "other": other, "by": by,
+        "labels": labels, "memory": memory, "scratch": scratch,
+    }  # fmt: skip
+    table = _read(table, reading, unit, key)
     declared = None
     if prior is None or prior is table:
         choose_prior(table, prior, prior_source)
@@ -273,6 +240,24 @@ def publish(
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.origins, between=1)
     return prepared.release()
+
+
+def _read(
+    table: CountTable | TableSource, reading: dict[str, Any], unit: str | None, key: NoiseKey | None
+) -> CountTable:
+    """Read the trips; UsageError for arguments that a table which was read has already."""
+    if not isinstance(table, CountTable):
+        grid = _grid_of(reading["grid"])
+        return read_trips(table, **reading | {"grid": grid}, unit=unit, key=key)
+    defaults = {"max_weight": 1}
+    # An argument that is ignored may be a selection, and others would be counted.
+    if any(value != defaults.get(name) for name, value in reading.items()):
+        raise UsageError(
+            "This table was read already: leave out grid, places, person and what else describes "
+            "rows.",
+            code="flows-read-already",
+        )
+    return table
 
 
 def _unit_of(table: object, unit: str | None) -> str:
