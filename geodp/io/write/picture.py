@@ -29,7 +29,11 @@ MIN_DPI, MAX_DPI = 50, 600
 
 def why_no_picture(grid: Grid) -> str | None:
     """Return why a grid's release has no picture; None if it has one."""
-    return None if grid.places else "only a grid with places can be drawn"
+    if not grid.places:
+        return "only a grid with places can be drawn"
+    if len(grid.places) > 1 and not grid.names.on_map:
+        return "pairs of areal units lie on no map"
+    return None
 
 
 class Picture(Format):

@@ -180,6 +180,15 @@ def test_a_written_release_is_verified_and_opened(release, tmp_path):
     assert any("blocks.parquet" in one for one in constraints)
 
 
+def test_pairs_of_units_have_no_picture_and_the_maps_of_their_ends_do(release, tmp_path):
+    release.write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    assert not (public / "flows" / "flows.png").exists()
+    assert (public / "origins" / "origins.png").is_file()
+    why = {one.name: one.why for one in geodp.open(public).flows.card().left_out}
+    assert why["flows.png"] == "pairs of areal units lie on no map"
+
+
 def test_a_prior_is_read_between_units(tmp_path):
     release = geodp.flows.publish(TABLE, contribution=3, epsilon=1)
     told = geodp.flows.publish(
