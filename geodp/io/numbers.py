@@ -29,7 +29,8 @@ def column_of(numbers: NDArray[Any]) -> Any:
     >>> column_of(np.array([3, 4])).to_pylist()
     [3, 4]
     """
-    kept = np.ascontiguousarray(numbers)
+    # Arrow has the byte order of the machine.
+    kept = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("="))
     return pa.Array.from_buffers(
         pa.from_numpy_dtype(kept.dtype), kept.size, [None, pa.py_buffer(kept)]
     )

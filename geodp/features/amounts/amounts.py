@@ -198,7 +198,7 @@ def preview_amounts(
     """Make the release of no records, with cards and closed forms of the real one."""
     event, scale, method = design.whole, design.scale, design.method
     number = max(len(design.edges) - 1, 0)
-    counting = CountOfAmounts.of(method, number, design.share)
+    counting = CountOfAmounts.of(method, number, design.share, design.notches or 1)
     lower, upper = map(show_number, scale.clip)
     facts = (*facts, CLIPPED.format(lower, upper), describe_release(scale))
     if design.notches not in (0, scale.span):
@@ -213,7 +213,7 @@ def preview_amounts(
     empty = (none.astype(np.uint64), none)
     total = None
     if design.of_sums is not None:
-        adding = SumOfAmounts.of(method, scale.lower, scale.upper, design.share)
+        adding = SumOfAmounts.of(method, scale.lower, scale.upper, design.share, design.notches)
         table = ReleasedTable(grid, *empty, replace(event, mechanism=adding.spec))
         total = SumRelease(table, reading=reading, public_facts=facts)
     classes: tuple[ReleasedTable, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import ClassVar
@@ -84,9 +84,23 @@ class OfStreams(Method[Measurement]):
         )
 
 
-def share_factors(share: Fraction, gaussian: bool) -> float:
-    """Return by how much the variance of noise grows where a stream has a share of the budget."""
-    return float(1 / share) if gaussian else float(1 / share) ** 2
+def stream_event(event: Measurement, method: Pyramid, share: Fraction, notches: int) -> Measurement:
+    """Return the event of one stream, from that of everything together."""
+    amounts = {
+        name: value * share
+        for name in ("epsilon", "rho")
+        if (value := getattr(event, name)) is not None
+    }
+    # Of an approximate guarantee, a part of the budget is a part of its rho.
+    if event.rho is not None and share < 1:
+        amounts |= {"epsilon": None, "delta": None}
+    return replace(
+        event,
+        mechanism=method.spec,
+        contribution=event.contribution * notches,
+        sensitivity=event.sensitivity * notches,
+        **amounts,
+    )
 
 
 @lru_cache(maxsize=8)
@@ -107,10 +121,13 @@ class CountOfAmounts(OfStreams):
         Number of classes; 0 without classes.
     share : Fraction
         Part of the budget for sums.
+    notches : int
+        Of the span, in which the streams of sums are measured; 1 without sums.
     """
 
     classes: int = 0
     share: Fraction = Fraction(1)
+    notches: int = 1
 
     name: ClassVar[str] = "count-of-amounts"
     title: ClassVar[str] = (
@@ -122,9 +139,9 @@ class CountOfAmounts(OfStreams):
     )
 
     @classmethod
-    def of(cls, pyramid: Pyramid, classes: int, share: Fraction) -> CountOfAmounts:
+    def of(cls, pyramid: Pyramid, classes: int, share: Fraction, notches: int) -> CountOfAmounts:
         """Make the method of records of streams that a pyramid measures."""
-        return cls(pyramid.setting, pyramid.chain, pyramid.shares, classes, share)
+        return cls(pyramid.setting, pyramid.chain, pyramid.shares, classes, share, notches)
 
     def list_postprocessing(self) -> tuple[str, ...]:
         """List the steps after the noise with these settings, a sentence each."""
@@ -146,31 +163,30 @@ class CountOfAmounts(OfStreams):
         """Number of the streams that add up to records, and their part of the budget."""
         return (2, self.share) if self.share > 0 else (self.classes, 1 - self.share)
 
-    def _streams(self, gaussian: bool) -> tuple[float, float]:
-        """Return variance and fourth cumulant of records, in those of one whole stream."""
-        # A stream in units of the span has the noise of a count with the same contribution.
-        number, share = self._summed
-        factor = share_factors(share, gaussian)
-        return number * factor, number * factor**2
+    def _stream(self, event: Measurement) -> Measurement:
+        """Return the event of one of these streams: its noise is that of its notches."""
+        _, share = self._summed
+        return stream_event(event, self.pyramid, share, self.notches)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
-        """Return the tree of the levels: variances of all streams add up."""
-        return _scale(self.pyramid, grid, event, self._streams(event.rho is not None))
+        """Return the tree of the levels, in records: variances of all streams add up."""
+        number, unit = self._summed[0], float(self.notches)
+        return _scale(self.pyramid, grid, self._stream(event), (number / unit**2, number / unit**4))
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bound bias and root-mean-square error of an isolated cell, in counts."""
-        cell, factor = self.pyramid.isolated_cell(grid, event), self._bound(event)
+        cell, factor = self.pyramid.isolated_cell(grid, self._stream(event)), self._bound
         return {name: factor * value for name, value in cell.items()}
 
     def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
         """Bound the clamp's loss: what a node's occupied children lose to empty siblings."""
-        factor = self._bound(event)
-        return [(factor * mean, factor * sd) for mean, sd in self.pyramid.clamp_losses(grid, event)]
+        losses, factor = self.pyramid.clamp_losses(grid, self._stream(event)), self._bound
+        return [(factor * mean, factor * sd) for mean, sd in losses]
 
-    def _bound(self, event: Measurement) -> float:
-        """Return a bound of losses of records, in those of one whole stream: they add up."""
-        number, share = self._summed
-        return float(number * share_factors(share, event.rho is not None) ** 0.5)
+    @property
+    def _bound(self) -> float:
+        """Records in the unit of a stream's losses, which add up over all streams."""
+        return self._summed[0] / self.notches
 
 
 @dataclass(frozen=True)
@@ -183,11 +199,14 @@ class SumOfAmounts(OfStreams):
         Ends of the clip, in steps.
     share : Fraction
         Part of the budget for sums.
+    notches : int
+        Of the span, in which both streams are measured.
     """
 
     lower: int = 0
     upper: int = 1
     share: Fraction = Fraction(1)
+    notches: int = 1
 
     name: ClassVar[str] = "sum-of-amounts"
     title: ClassVar[str] = "sums of clipped amounts, from both streams of the amounts"
@@ -198,13 +217,14 @@ class SumOfAmounts(OfStreams):
     )
 
     @classmethod
-    def of(cls, pyramid: Pyramid, lower: int, upper: int, share: Fraction) -> SumOfAmounts:
+    def of(
+        cls, pyramid: Pyramid, lower: int, upper: int, share: Fraction, notches: int
+    ) -> SumOfAmounts:
         """Make the method of sums of two streams that a pyramid measures."""
-        return cls(pyramid.setting, pyramid.chain, pyramid.shares, lower, upper, share)
+        return cls(pyramid.setting, pyramid.chain, pyramid.shares, lower, upper, share, notches)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the tree of the levels, in steps: the sum is U u + L v, in spans."""
-        squares = float(self.lower) ** 2 + float(self.upper) ** 2
-        fourths = float(self.lower) ** 4 + float(self.upper) ** 4
-        factor = share_factors(self.share, event.rho is not None)
-        return _scale(self.pyramid, grid, event, (factor * squares, factor**2 * fourths))
+        lower, upper = (float(end) / self.notches for end in (self.lower, self.upper))
+        stream = stream_event(event, self.pyramid, self.share, self.notches)
+        return _scale(self.pyramid, grid, stream, (lower**2 + upper**2, lower**4 + upper**4))

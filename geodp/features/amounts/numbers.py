@@ -26,12 +26,11 @@ from geodp.features.amounts.estimates import (
     Margins,
     estimate_streams,
 )
-from geodp.features.amounts.methods import CountOfAmounts
+from geodp.features.amounts.methods import CountOfAmounts, stream_event
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.spread import Spread, estimate_spread
 from geodp.features.amounts.trimming import Trimming, estimate_trimming
 from geodp.grid.region import Labels, Region
-from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.reprs import one_line
@@ -426,22 +425,3 @@ def _cells(one: Release, key: KeyArray) -> Ends:
     intervals = one.intervals()
     assert intervals is not None  # as a pyramid has closed forms
     return (one.table.counts_at(key).astype(np.float64), *intervals.of(key))
-
-
-def stream_event(event: Measurement, method: Pyramid, share: Fraction, notches: int) -> Measurement:
-    """Return the event of one stream, from that of everything together."""
-    amounts = {
-        name: value * share
-        for name in ("epsilon", "rho")
-        if (value := getattr(event, name)) is not None
-    }
-    # Of an approximate guarantee, a part of the budget is a part of its rho.
-    if event.rho is not None and share < 1:
-        amounts |= {"epsilon": None, "delta": None}
-    return replace(
-        event,
-        mechanism=method.spec,
-        contribution=event.contribution * notches,
-        sensitivity=event.sensitivity * notches,
-        **amounts,
-    )

@@ -78,7 +78,7 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
     classes = max(len(amount.edges) - 1, 0)
     method = cast(CountOfAmounts, find_method(event.mechanism))
     require(
-        method == CountOfAmounts.of(method.pyramid, classes, share)
+        method == CountOfAmounts.of(method.pyramid, classes, share, amount.notches or 1)
         and (amount.share is None) is not (amount.notches is not None and bool(amount.edges))
         and (not amount.notches or scale.span % amount.notches == 0),
         Rule("amounts-design-differs", "The records were made of other streams."),

@@ -206,6 +206,13 @@ SENTENCES: Mapping[str, str] = {
     "flows_prior_unused": "A public prior, which the office vouches for, did not fit what was "
     "measured, and was not used: {source}.",
     "flows_enforced": "Of one {unit}, at most {contribution:n} trips count; geodp made sure of it.",
+    "flows_weighed": "Of one {unit}, trips count as at most {contribution:n} together, each as its "
+    "weight; geodp made sure of it.",
+    "flows_weights": "A trip counts as many times as its weight says, at most {largest:n} times. "
+    "Weights are taken as given: one that was calibrated on other respondents depends on these, "
+    "which the guarantee does not cover.",
+    "flows_raked": "Weights were raked, so that they add up to totals of the same data: {totals}. "
+    "These totals are known without any noise, and the guarantee does not cover them.",
     "flows_vouched": "It holds if one {unit} has at most {contribution:n} of all trips; the office "
     "answers for that.",
     "flows_period": "What is protected is one {unit}. One person's trips over a longer time are as "

@@ -93,8 +93,12 @@ class FlowsGuarantee:
         ends add up to 1.
     neighbours, unit : str
     contribution : int
-        Most trips of one unit.
+        Most trips of one unit; with weights, their largest sum.
     assumptions : tuple of Assumption
+    max_weight : int or None
+        Largest weight of a trip, which counts as so many; None: trips have no weights.
+    raked_to : str or None
+        Totals of the same data that weights were raked to.
     """
 
     in_words: str
@@ -114,6 +118,8 @@ class FlowsGuarantee:
     unit: str
     contribution: Size
     assumptions: tuple[Assumption, ...]
+    max_weight: Size | None = None
+    raked_to: str | None = None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.card import FlowsGuarantee
 from geodp.features.flows.estimates import FlowEstimator, find_zones
 from geodp.features.flows.prior import FlowsPrior
-from geodp.features.flows.reading.reader import find_per_pair
+from geodp.features.flows.reading.reader import find_kept
 from geodp.features.flows.zones import zones_of
 from geodp.table.released import ReleasedTable
 
@@ -166,12 +166,21 @@ def require_comparable(
             code="flows-compare-bounds",
         )
     # Of counted rows it is not known, and the operator answers for them.
-    of_pair = [find_per_pair(each) for each in facts]
-    if None not in of_pair and of_pair[0] != of_pair[1]:
+    kept = [find_kept(each) for each in facts]
+    if None in kept:
+        return
+    if kept[0] != kept[1]:
         raise UsageError(
-            "Of the two releases other numbers of trips of each unit were kept between two zones "
-            "(--per-pair, per_pair=): flows would differ by that alone.",
+            "Of the two releases other numbers of trips of each unit were kept in all (--trips, "
+            "trips=), or between two zones (--per-pair, per_pair=): flows would differ by that "
+            "alone.",
             code="flows-compare-per-pair",
+        )
+    if one.max_weight != other.max_weight:
+        raise UsageError(
+            "Of the two releases one counts trips by their weights, or up to another largest "
+            "weight (--max-weight, max_weight=): flows would differ by that alone.",
+            code="flows-compare-weights",
         )
 
 

@@ -38,11 +38,18 @@ def _sections(page: Writer, card: FlowsCard) -> tuple[Section, ...]:
     rule = "households_epsilon" if guarantee.rho is None else "households_rho"
     enforced = guarantee.assumptions[0].stated_by == "geodp"
     answers = "flows_enforced" if enforced else "flows_vouched"
+    weights = []
+    if guarantee.max_weight is not None:
+        answers = "flows_weighed"
+        weights.append(page.write("flows_weights", largest=guarantee.max_weight))
+    if guarantee.raked_to is not None:
+        weights.append(page.write("flows_raked", totals=printable(guarantee.raked_to)))
     promise = [
         page.write(f"suppose_{kind}", unit=unit),
         factor_sentence(page, alone),
         *budget_sentences(page, guarantee),
         page.write(answers, unit=unit, contribution=guarantee.contribution),
+        *weights,
     ]
     # Units of periods are named after what they are periods of.
     if guarantee.unit.startswith("person-"):

@@ -51,6 +51,7 @@ from geodp.features.flows.zones import Zones, pairs_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
+from geodp.io.read.rows.weights import find_weights
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -78,6 +79,9 @@ LABELLED = ("Origins and destinations are those of trips of all labels together.
 
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""
+
+WEIGHED = "One {} has at most {:,} of all trips, each counted as its weight."
+"""The same where trips have weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -496,13 +500,13 @@ class Flows:
         return place.write(self.tables, measured, self.index, restricted)
 
 
-def make_index(plan: Plan, prior: FlowsPrior | None) -> FlowsCard:
-    """Make the index of a release that is to be drawn."""
+def make_index(plan: Plan, prior: FlowsPrior | None, facts: Iterable[str]) -> FlowsCard:
+    """Make the index of a release that is to be drawn; ``facts``: those of its tables' cards."""
     return FlowsCard(
         schema=FLOWS_SCHEMA,
         software=Software("geodp", __version__),
         private=plan.whole.is_private,
-        guarantee=state_guarantee(plan, None if prior is None else prior.source),
+        guarantee=state_guarantee(plan, None if prior is None else prior.source, facts),
         prior=None if prior is None else state_prior(prior),
         decay=state_decay(FLAT, plan.zones.steps[2]),
         budget=None,
@@ -530,8 +534,11 @@ def state_labels(plan: Plan) -> MeasuredLabels | None:
     )
 
 
-def state_guarantee(plan: Plan, prior: str | None) -> FlowsGuarantee:
-    """State the guarantee of all tables together; ``prior``: the source of one, if there is one."""
+def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
+    """State the guarantee of all tables together.
+
+    ``prior``: the source of one, if there is one; ``facts``: those of the tables' cards.
+    """
     event, design = plan.whole, plan.design
     described = event.describe()
     amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
@@ -539,7 +546,9 @@ def state_guarantee(plan: Plan, prior: str | None) -> FlowsGuarantee:
         MeasuredLevel(side, str(share), float(law.variance**0.5))
         for side, share, law in zip(design.sides, design.shares, plan.laws, strict=True)
     ]
-    statement = COUNTED.format(event.unit, event.contribution)
+    max_weight, raked_to = find_weights(facts)
+    counted = COUNTED if max_weight is None else WEIGHED
+    statement = counted.format(event.unit, event.contribution)
     assumed = [replace(event.assumption, statement=statement)]
     if prior is not None:
         assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior))
@@ -556,6 +565,8 @@ def state_guarantee(plan: Plan, prior: str | None) -> FlowsGuarantee:
         unit=event.unit,
         contribution=event.contribution,
         assumptions=tuple(assumed),
+        max_weight=max_weight,
+        raked_to=raked_to,
     )
 
 

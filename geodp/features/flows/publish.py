@@ -511,4 +511,4 @@ def preview_flows(
     pairs, grid, metadata = plan.pairs, plan.zones.grid, request.metadata
     of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)
     of_ends = preview_release(grid, ends, end_event, None, facts, reading, metadata)
-    return Flows(of_pairs, of_ends, of_ends, make_index(plan, prior), (), prior=prior)
+    return Flows(of_pairs, of_ends, of_ends, make_index(plan, prior, facts), (), prior=prior)

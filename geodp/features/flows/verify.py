@@ -97,8 +97,12 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
         plan.whole.mechanism == name_flows(design).spec and events == expected,
         Rule("flows-event-differs", "A table has another noise than the index implies."),
     )
+    source = None if card.prior is None else card.prior.source
     require(
-        promise == state_guarantee(plan, None if card.prior is None else card.prior.source)
+        all(
+            promise == state_guarantee(plan, source, one.guarantee.not_protected)
+            for one in cards.values()
+        )
         and card.private is plan.whole.is_private
         and card.constraints == list_constraints(plan),
         Rule("flows-guarantee-differs", "The index contradicts its tables."),

@@ -205,7 +205,7 @@ def test_raked_weights_are_named_on_the_card():
     for choice in (choose(data, **given), geodp.amounts.choose_clip(data, **of_clip)):
         facts = choice.selected.card().guarantee.not_protected
         assert any(f.startswith("that weights were raked") and "by age" in f for f in facts)
-    with refuses(UsageError, "weights-raked-to"):
+    with refuses(UsageError, "weights-raked-without"):
         choose(raked_to="residents by age")
 
 

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+import geodp
 from geodp.features.amounts.estimates import Classes, Margins, estimate_streams
 from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.streams import AmountTable
+from geodp.privacy.key import NoiseKey
 
 SCALE = Scale.of((0, 1000), 1, "EUR", "income")
 
@@ -157,3 +160,24 @@ def test_many_regions_are_estimated_as_each_alone():
         for i in range(50):
             alone = getattr(classes(counts[:, i], 7.0), name)(at)
             np.testing.assert_allclose([x[i] for x in together], [x[0] for x in alone])
+
+
+@pytest.mark.parametrize("epsilon", [2, 8])
+def test_errors_of_records_are_those_of_notches_and_not_of_whole_records(epsilon):
+    """Noise on whole records would be much smaller where the budget is large."""
+    grid = geodp.Grid.regular((32, 32))
+    number = np.random.default_rng(3).poisson(30, (32, 32)).astype(np.int64)
+    people = geodp.CountTable.from_dense(number, grid)
+    table = AmountTable(people, 300 * people.count, SCALE)
+    off, held = [], []
+    for trial in range(3):
+        made = geodp.amounts.publish(
+            table, contribution=1, epsilon=epsilon, key=NoiseKey(bytes([trial] * 32))
+        )
+        boxes = [(x, y, x + 4, y + 4) for y in range(0, 32, 4) for x in range(0, 32, 4)]
+        for (x, y, *_), one in zip(boxes, made.estimate_all(boxes), strict=True):
+            true = number[y : y + 4, x : x + 4].sum()
+            off.append((one.count.count - true) / one.count.standard_error)
+            held.append(one.count.low <= true <= one.count.high)
+    assert np.sqrt(np.mean(np.square(off))) < 1.25
+    assert np.mean(held) > 0.9

@@ -87,5 +87,5 @@ def test_raked_to_is_a_sentence_about_weights(more):
     given = {"weight": "w", "max_weight": 5, "raked_to": RAKED_TO} | more
     if given["weight"] is None:
         given["max_weight"] = 1
-    with refuses(UsageError, "weights-raked-to"):
+    with refuses(UsageError, "weights-raked-to|weights-raked-without"):
         publish(weighted(np.full(20_000, 3)), **given)

@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.comparison import Side, Simulation, find_opposite
-from geodp.features.flows.reading.reader import KEPT_FACT, find_per_pair
+from geodp.features.flows.reading.reader import KEPT_FACT, find_kept
 from geodp.privacy.key import NoiseKey
 from tests.features.flows.test_by_label import labelled
 from tests.features.flows.test_estimates import box, region
@@ -190,5 +190,26 @@ def test_releases_with_other_bounds_between_two_zones_are_not_compared(tmp_path)
 def test_the_bound_between_two_zones_is_read_from_the_fact_on_the_card():
     for per_pair in (1, 1234):
         fact = KEPT_FACT.format(unit="person in a day", trips=5000, per_pair=per_pair)
-        assert find_per_pair(["that else", fact, "that more"]) == per_pair
-    assert find_per_pair(["that else"]) is None
+        assert find_kept(["that else", fact, "that more"]) == (5000, per_pair)
+    assert find_kept(["that else"]) is None
+
+
+def test_releases_that_weigh_trips_otherwise_are_not_compared():
+    def weighed(trips, **given):
+        draw = np.random.default_rng(4)
+        ends = draw.integers(0, 16, (4, 200))
+        rows = pa.table(
+            {"id": draw.integers(0, 60, 200), "w": draw.integers(1, 5, 200)}
+            | dict(zip(("oy", "ox", "dy", "dx"), ends, strict=True))
+        )
+        return geodp.flows.publish(
+            rows, grid=geodp.Grid.regular((16, 16)), origin=("oy", "ox"), destination=("dy", "dx"),
+            person="id", trips=trips, per_pair=2, epsilon=5, **given,
+        )  # fmt: skip
+
+    one = weighed(2, weight="w", max_weight=4)
+    for other in (weighed(8), weighed(4, weight="w", max_weight=2)):
+        with refuses(UsageError, "flows-compare-per-pair"):
+            one.compare(of(NEAR), release=other, simulations=20)
+    with refuses(UsageError, "flows-compare-bounds"):
+        one.compare(of(NEAR), release=weighed(2, weight="w", max_weight=3), simulations=20)

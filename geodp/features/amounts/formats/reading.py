@@ -11,8 +11,8 @@ import numpy as np
 from geodp.features.amounts.amounts import Amounts, with_drawn
 from geodp.features.amounts.card import COUNT, SUM, AmountsCard
 from geodp.features.amounts.formats.joint import NAME, name_classes
-from geodp.features.amounts.methods import CountOfAmounts, SumOfAmounts
-from geodp.features.amounts.numbers import SumRelease, stream_event
+from geodp.features.amounts.methods import CountOfAmounts, SumOfAmounts, stream_event
+from geodp.features.amounts.numbers import SumRelease
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import ReleasedAmounts
 from geodp.io.opening import open_parquet
@@ -44,7 +44,9 @@ def reopen(count: Release, card: AmountsCard) -> Amounts:
     share = exact(card.amount.share or 1, "share")
     if card.amount.notches:
         scale = made.scale
-        adding = SumOfAmounts.of(method.pyramid, scale.lower, scale.upper, share)
+        adding = SumOfAmounts.of(
+            method.pyramid, scale.lower, scale.upper, share, card.amount.notches
+        )
         table = ReleasedTable(count.grid, *empty, replace(event, mechanism=adding.spec))
         total = SumRelease(table, reading=count.reading, public_facts=count.public_facts)
     if card.amount.edges:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, Rule
 from geodp.features.flows.units import take_located
 from geodp.grid.cells.points import OUTSIDE, CellMap
+from geodp.grid.cells.system import NO_DEGREES
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.names import UNKNOWN
@@ -77,7 +78,8 @@ class UnitMap(Lattice):
         """Return row and column (int64[n] each) of points; -1 in no unit.
 
         A point on a border is in the unit that is the first of the grid; outlines may go on across
-        180 degrees. CodeError for a coordinate that is no finite number, and see ``drops``.
+        180 degrees. CodeError for a coordinate that is no finite number, or none in degrees where
+        outlines are in these, and see ``drops``.
         """
         east, north = np.asarray(x, np.float64), np.asarray(y, np.float64)
         bad = ~(np.isfinite(east) & np.isfinite(north))
@@ -87,11 +89,16 @@ class UnitMap(Lattice):
                 "A coordinate must be a finite number.",
                 code="coordinate-not-finite",
             )
+        turns = longitude_period(self.outlines.crs) == TURN
+        # What is no place at all is never taken for a place outside.
+        nowhere = (np.abs(north) > TURN / 4) | (np.abs(east) > TURN)
+        if turns and nowhere.any():
+            raise CodeError(int(nowhere.argmax()), NO_DEGREES)
         column = self._find(east, north)
         west, _, far, _ = self.bounds
         for turn, beyond in ((-TURN, west < -TURN / 2), (TURN, far > TURN / 2)):
             outside = np.flatnonzero(column < 0)
-            if beyond and outside.size and longitude_period(self.outlines.crs) == TURN:
+            if beyond and outside.size and turns:
                 column[outside] = self._find(east[outside] + turn, north[outside])
         if not self.drops and (column < 0).any():
             raise CodeError(int((column < 0).argmax()), OUTSIDE_UNITS)

@@ -68,22 +68,25 @@ KEPT_FACT = (
 
 KEPT = re.compile(
     re.sub(r"\\{[a-z]+\\}", ".+", re.escape(KEPT_FACT))
-    .replace(r"\{trips:,\}", "[0-9,]+")
+    .replace(r"\{trips:,\}", "([0-9,]+)")
     .replace(r"\{per_pair:,\}", "([0-9,]+)")
 )
-"""Form of :data:`KEPT_FACT`; its group has the trips between two zones."""
+"""Form of :data:`KEPT_FACT`; its groups have the trips in all, and between two zones."""
 
 WHERE_FACT = "that only rows with {} were read"
 """Statement on the selection of rows."""
 
 
-def find_per_pair(facts: Iterable[str]) -> int | None:
-    """Find in the facts of a card how many trips of a unit were kept between two zones.
+def find_kept(facts: Iterable[str]) -> tuple[int, int] | None:
+    """Find in the facts of a card how many trips of a unit were kept, and between two zones.
 
     None where geodp did not bound trips.
     """
-    kept = map(KEPT.fullmatch, facts)
-    return next((int(one[1].replace(",", "")) for one in kept if one is not None), None)
+    kept = next(filter(None, map(KEPT.fullmatch, facts)), None)
+    if kept is None:
+        return None
+    most, of_pair = (int(one.replace(",", "")) for one in kept.groups())
+    return most, of_pair
 
 
 def find_other(grid: Grid, other: str) -> IntArray:

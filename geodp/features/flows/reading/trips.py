@@ -233,7 +233,9 @@ class Trips(RowReader):
         """Raise UsageError for columns that are named twice, and for a CRS without coordinates."""
         places = [column for _, column in self._places()]
         names = [name for one in places for name in ((one,) if isinstance(one, str) else one)]
-        names += [*self.labelled.columns.values(), *([] if self.weight is None else [self.weight])]
+        names += self.labelled.columns.values()
+        if self.weight is not None:
+            names += [one for one in (self.weight, self.person, self.time) if one is not None]
         if len({*names}) < len(names):
             raise UsageError(SAME_PLACES)
         located = self.lies_on_earth and not all(isinstance(one, str) for one in places)

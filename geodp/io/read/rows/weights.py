@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Self
 
 import numpy as np
@@ -56,6 +59,30 @@ GIVEN = (
 """What is public of weights, and not protected."""
 
 
+_GIVEN, _RAKED = (
+    re.compile(re.escape(text).replace(field, group))
+    for text, field, group in ((GIVEN, r"\{:,\}", "([0-9,]+)"), (RAKED, r"\{\}", "(.+)"))
+)
+
+
+def find_weights(facts: Iterable[str]) -> tuple[int | None, str | None]:
+    """Find in the facts of a card the largest weight, and the totals that weights were raked to.
+
+    None where records have no weights, and where these were not raked.
+
+    Examples
+    --------
+    >>> find_weights((GIVEN.format(2000), RAKED.format("residents by age")))
+    (2000, 'residents by age')
+    """
+    listed = [*facts]
+    given, raked = (
+        next((match[1] for one in listed if (match := form.fullmatch(one))), None)
+        for form in (_GIVEN, _RAKED)
+    )
+    return None if given is None else int(given.replace(",", "")), raked
+
+
 @dataclass(frozen=True)
 class Weights:
     """Column of weights, and how they are bounded.
@@ -79,9 +106,14 @@ class Weights:
 
         Raises UsageError for a bound without weights, or weights without a bound.
         """
+        if raked_to is not None and column is None:
+            raise UsageError(
+                "Totals that weights were raked to (raked_to=, --raked-to) go with weights "
+                "(weight=, --weight).",
+                code="weights-raked-without",
+            )
         if raked_to is not None and (
-            column is None
-            or not isinstance(raked_to, str)
+            not isinstance(raked_to, str)
             or not 0 < len(raked_to.strip()) <= LONGEST_FACT
             or not raked_to.isprintable()
         ):
@@ -92,14 +124,15 @@ class Weights:
             )
         if column is None and largest == 1:
             return None
-        whole = isinstance(largest, int) and 1 < largest <= MAX_WEIGHT
+        is_number = isinstance(largest, Integral) and not isinstance(largest, bool)
+        whole = is_number and 1 < largest <= MAX_WEIGHT
         if column is None or not whole:
             raise UsageError(
                 "Weights (weight=) need their largest value, a whole number above 1 (max_weight=): "
                 "public and chosen without the data, as larger weights count as this.",
                 code="weights-bound",
             )
-        return cls(column, largest, raked_to)
+        return cls(column, int(largest), raked_to)
 
     def count(self, rows: Rows, column: pa.Array, decimal: str | None = None) -> IntArray:
         """Return the weights of rows as whole numbers, not trimmed yet: int64[n].

@@ -98,6 +98,22 @@ def test_trips_with_weights_are_published_and_verified(call, tmp_path):
     assert guarantee["contribution"] == 20
     assert any("residents of 2024" in one for one in guarantee["not_protected"])
     assert any("weights above 5" in one for one in guarantee["not_protected"])
+    index = package.open(tmp_path / "out").index.guarantee
+    assert (index.max_weight, index.raked_to) == (5, "residents of 2024")
+    assert "each counted as its weight" in index.assumptions[0].statement
+    for language, said in (("en", "at most 5 times"), ("ja", "最大 5 回")):
+        text = " ".join(done("explain", tmp_path / "out", "--language", language).stdout.split())
+        assert said in text
+        assert "residents of 2024" in text
+
+
+def test_an_index_with_other_weights_is_refused(call, tmp_path):
+    done(*call, "--weight", "n", "--max-weight", "5")
+    path = tmp_path / "out" / "public" / "flows.json"
+    path.write_text(path.read_text().replace('"max_weight": 5', '"max_weight": 6'))
+    refused = geodp("verify", tmp_path / "out")
+    assert refused.returncode == 3
+    assert "contradicts" in refused.stdout
 
 
 @pytest.mark.parametrize(

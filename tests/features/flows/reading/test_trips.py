@@ -299,12 +299,13 @@ def test_totals_that_weights_were_raked_to_are_named():
         ({"weight": "w"}, "weights-bound"),
         ({"max_weight": 5}, "weights-bound"),
         ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
-        ({"raked_to": "residents"}, "weights-raked-to"),
+        ({"raked_to": "residents"}, "weights-raked-without"),
         (
             {"weight": "w", "max_weight": 5, "person": None, "trips": None},
             "flows-weights-need-persons",
         ),
         ({"weight": "oy", "max_weight": 5}, "flows-places-same"),
+        ({"weight": "id", "max_weight": 5}, "flows-places-same"),
     ],
 )
 def test_weights_without_bound_are_refused(given, code):
