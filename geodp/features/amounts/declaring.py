@@ -26,6 +26,9 @@ KIND = Rule(
     "or an earlier release of amounts.",
 )
 
+LARGEST = 2.0**50
+"""Largest sum of a shape."""
+
 AnyPrior: TypeAlias = AmountNumbers | CountTable | Release | Prior
 """What a prior is made of."""
 
@@ -112,7 +115,9 @@ def _of_classes(
 
 def _shape(table: ReleasedTable, count: FloatArray, records: Prior) -> tuple[Prior, Shape]:
     """Return the shape of a stream, or that of records where the prior has nothing of it."""
-    whole = np.rint(np.maximum(count, 0.0)).astype(np.int64)
+    positive = np.maximum(count, 0.0)
+    # Only ratios matter, and whole numbers hold no larger sums.
+    whole = np.rint(positive * min(1.0, LARGEST / max(float(positive.sum()), 1.0))).astype(np.int64)
     some = np.flatnonzero(whole)
     if not some.size:
         return records, "records"

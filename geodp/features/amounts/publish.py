@@ -396,7 +396,9 @@ def prepare_amounts(
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
-    known = declare_prior(table.records, design, prior, prior_source)
+    # Records of a class are confidential as all records are.
+    own = next((one for one in table.classes if one is prior), table.records)
+    known = declare_prior(own, design, prior, prior_source)
     expected = None if known is None else known.state()
     preview = preview_amounts(design, grid, request, facts, stated, expected)
     require_columns(grid, preview.index.amount)

@@ -226,6 +226,12 @@ def test_only_the_shape_of_a_prior_matters(now, before):
     assert np.abs(dense[1] - dense[0]).mean() < 0.02 * dense[0].mean()
 
 
+def test_records_of_a_class_are_no_prior(now):
+    for one in (now.records, *now.classes):
+        with refuses(UsageError, "prior-is-table"):
+            release(now, prior=one, prior_source=SOURCE)
+
+
 def test_releases_with_several_priors_under_one_key_are_charged_once(now, before, tmp_path):
     other = geodp.CountTable.from_dense(town(3).astype(np.int64) + 1, GRID)
     ledger = Ledger.create(tmp_path / "ledger")

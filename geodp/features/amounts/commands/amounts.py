@@ -732,8 +732,21 @@ def _read_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | None]:
         return None, source
     # An earlier release of amounts has a prior for every stream.
     if path.is_dir():
+        from geodp.io.verify.verify import verify
         from geodp.release.opening import open_written
 
+        if options["prior_value"]:
+            raise UsageError(
+                "--prior-value is a column of a file, and the prior is a release: leave it out.",
+                code="amounts-prior-value-unused",
+            )
+        # Its charge vouches for what was released, and not for what was changed afterwards.
+        if failed := [check.name for check in verify(path) if not check.ok]:
+            raise UsageError(
+                f"The prior {path} is no consistent release ({', '.join(failed)}): geodp verify "
+                "says what differs; take it as it was published.",
+                code="amounts-prior-inconsistent",
+            )
         return open_written(path), source
     # A file has counts of people: no persons, and nothing of what selects records.
     return read_prior({**options, "person": None, "where": ()}, grid), None

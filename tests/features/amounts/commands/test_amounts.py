@@ -155,6 +155,21 @@ def test_an_earlier_release_is_a_prior_that_a_resumed_run_has_too(call, tmp_path
     assert geodp("verify", tmp_path / "out").returncode == 0
 
 
+def test_a_changed_release_is_no_prior(call, tmp_path):
+    first = geodp("amounts", "publish", *call[:-1], tmp_path / "first")
+    assert first.returncode == 0, first.stderr
+    public = tmp_path / "first" / "public"
+    table = public / "amounts.parquet"
+    table.write_bytes(table.read_bytes()[:-20])
+    told = ("--prior", tmp_path / "first", "--prior-source", "s")
+    for change in (lambda: None, table.unlink):
+        change()
+        refused = geodp("amounts", "publish", *call, *told)
+        assert refused.returncode == 2
+        assert "no consistent release" in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -231,7 +246,7 @@ def test_a_query_is_printed_that_publish_can_continue():
 
 
 def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_path, monkeypatch):
-    assert "in a sentence" in RUNNER.error_of(*call, "--raked-to", "residents by age")
+    assert "go with weights" in RUNNER.error_of(*call, "--raked-to", "residents by age")
     ledger = Ledger.create(tmp_path / "ledger")
     ledger.add_dataset("incomes", PureDP(1))
     charged = [*call, "--ledger", tmp_path / "ledger", "--dataset", "incomes"]
