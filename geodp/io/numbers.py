@@ -22,13 +22,17 @@ def numbers_of(column: Any) -> NDArray[Any]:
 
 
 def column_of(numbers: NDArray[Any]) -> Any:
-    """Return integers or floats as an Arrow array; Arrow keeps the NumPy array alive.
+    """Return integers or floats as an Arrow array; masked ones are missing there.
+
+    Arrow keeps the NumPy array alive.
 
     Examples
     --------
     >>> column_of(np.array([3, 4])).to_pylist()
     [3, 4]
     """
+    if isinstance(numbers, np.ma.MaskedArray):
+        return pa.array(numbers)
     # Arrow has the byte order of the machine.
     kept = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("="))
     return pa.Array.from_buffers(

@@ -89,6 +89,7 @@ def test_the_order_is_stated():
         "gpkg",
         "hierarchy",
         "outlines",
+        "zones",
         "areas",
         "geotiff",
         "measurements",
