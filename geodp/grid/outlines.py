@@ -80,10 +80,18 @@ class Outlines:
 
     @classmethod
     def from_wkb(cls, wkb: Any, crs: str) -> Outlines:
-        """Create outlines from an array of well-known binary, unchanged."""
+        """Create outlines from an array of well-known binary, unchanged.
+
+        Raises UsageError for one that is no well-known binary.
+        """
         import shapely
 
-        return cls(np.asarray(shapely.from_wkb(wkb), object), crs)
+        try:
+            return cls(np.asarray(shapely.from_wkb(wkb), object), crs)
+        except shapely.errors.ShapelyError:
+            raise UsageError(
+                "An outline is no well-known binary.", code="outline-not-binary"
+            ) from None
 
     def take(self, at: IntArray) -> Outlines:
         """Return the outlines at positions, int64[k], in this order."""

@@ -142,3 +142,8 @@ def test_units_across_180_degrees_are_drawn_side_by_side():
     for bounds, crs in (((-180, 0, 180, 9), "EPSG:4326"), ((0, 0, 400, 9), "EPSG:3035")):
         around = Outlines.of(np.array([shapely.box(*bounds)], object), crs)
         assert around.drawn.bounds == bounds
+
+
+def test_bytes_that_are_no_outline_are_refused():
+    with refuses(UsageError, "outline-not-binary"):
+        Outlines.from_wkb(np.array([b"x"], object), "EPSG:4326")

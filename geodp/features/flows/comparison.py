@@ -19,7 +19,7 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.card import FlowsGuarantee
 from geodp.features.flows.estimates import FlowEstimator, find_zones
 from geodp.features.flows.prior import FlowsPrior
-from geodp.features.flows.reading.reader import find_kept
+from geodp.features.flows.reading.reader import find_bounds
 from geodp.features.flows.zones import zones_of
 from geodp.table.released import ReleasedTable
 
@@ -166,7 +166,7 @@ def require_comparable(
             code="flows-compare-bounds",
         )
     # Of counted rows it is not known, and the operator answers for them.
-    kept = [find_kept(each) for each in facts]
+    kept = [find_bounds(each) for each in facts]
     if None in kept:
         return
     if kept[0] != kept[1]:

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from shapely.errors import ShapelyError
 
-from geodp.errors import Rule, VerificationError
+from geodp.errors import Rule
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.outlines import Outlines
 from geodp.io.opening import open_parquet, texts_of
@@ -38,12 +37,7 @@ def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
     # Units that are not listed lie nowhere.
     wkb = np.full(regions.cells, None, object)
     wkb[column] = rows["geometry"].to_numpy(zero_copy_only=False)
-    try:
-        outlines = Outlines.from_wkb(wkb, declared.crs)
-    except ShapelyError:
-        raise VerificationError(
-            "An outline is no polygon that can be read.", code="outline-not-read"
-        ) from None
+    outlines = Outlines.from_wkb(wkb, declared.crs)
     require(
         outlines.sha256 == declared.sha256,
         Rule("outlines-not-stated", "The outlines are not the card's."),

@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.comparison import Side, Simulation, find_opposite
-from geodp.features.flows.reading.reader import KEPT_FACT, find_kept
+from geodp.features.flows.reading.reader import KEPT_FACT, find_bounds
 from geodp.privacy.key import NoiseKey
 from tests.features.flows.test_by_label import labelled
 from tests.features.flows.test_estimates import box, region
@@ -190,8 +190,8 @@ def test_releases_with_other_bounds_between_two_zones_are_not_compared(tmp_path)
 def test_the_bound_between_two_zones_is_read_from_the_fact_on_the_card():
     for per_pair in (1, 1234):
         fact = KEPT_FACT.format(unit="person in a day", trips=5000, per_pair=per_pair)
-        assert find_kept(["that else", fact, "that more"]) == (5000, per_pair)
-    assert find_kept(["that else"]) is None
+        assert find_bounds(["that else", fact, "that more"]) == (5000, per_pair)
+    assert find_bounds(["that else"]) is None
 
 
 def test_releases_that_weigh_trips_otherwise_are_not_compared():

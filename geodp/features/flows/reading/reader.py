@@ -77,7 +77,7 @@ WHERE_FACT = "that only rows with {} were read"
 """Statement on the selection of rows."""
 
 
-def find_kept(facts: Iterable[str]) -> tuple[int, int] | None:
+def find_bounds(facts: Iterable[str]) -> tuple[int, int] | None:
     """Find in the facts of a card how many trips of a unit were kept, and between two zones.
 
     None where geodp did not bound trips.
