@@ -12,8 +12,9 @@ import numpy as np
 import geodp
 from bench.inputs.hours import HOURS, add_hours
 from bench.inputs.trips import load_taxis
-from bench.suites.flow_units import between_units, draw_regions, share_right
-from bench.tables import fill_saved, markdown, table
+from bench.suites.flow_units import between_units, draw_regions, lines, share_right
+from bench.suites.flow_units import show as show
+from bench.tables import fill_saved, markdown
 from geodp.features.flows.zones import pairs_of, zones_of
 from geodp.grid.grid import Grid
 from geodp.privacy.key import NoiseKey
@@ -139,16 +140,6 @@ def cover(true: CountTable, most: int, keys: list[NoiseKey]) -> dict[str, float]
                 held.append(one.low <= count <= one.high)
                 widths.append(one.high - one.low)
     return {"held": 100 * float(np.mean(held)), "width": float(np.median(widths))}
-
-
-def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Build the lines of the table."""
-    return list(result["rows"])
-
-
-def show(result: dict[str, Any]) -> str:
-    """Format the table."""
-    return f"{result['settings']['trials']} trials\n\n{table(lines(result))}"
 
 
 def fill_document() -> dict[str, Any]:

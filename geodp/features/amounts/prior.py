@@ -8,7 +8,7 @@ stream differ from them is learned from the noisy values of that stream.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from geodp.features.amounts.card import Shape, StatedAmountsPrior, StatedStreamPrior
@@ -74,9 +74,7 @@ def state_learned(
     if stated is None or not learned:
         return stated
     streams = tuple(
-        StatedStreamPrior(one.shape, one.finest, known.levels, known.attenuation)
+        replace(one, levels=known.levels, attenuation=known.attenuation)
         for one, known in zip(stated.streams, learned, strict=True)
     )
-    return StatedAmountsPrior(
-        stated.source, stated.version, stated.meaning, streams, stated.identity
-    )
+    return replace(stated, streams=streams)
