@@ -27,6 +27,8 @@ from geodp.cli.options import (
     inputs,
     weight_options,
 )
+from geodp.cli.output import require_unsealed
+from geodp.cli.pages import page_options, write_html
 from geodp.cli.readers import ReadingCommand, make_reader, read_prior, reader_options
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
@@ -456,29 +458,27 @@ def compare(**options: Any) -> None:
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
+@page_options
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
-@option(
-    "--language",
-    group="Options",
-    type=click.Choice(("en", "ja")),
-    default="en",
-    show_default=True,
-    help="Language of the page.",
-)
-def page(**options: Any) -> None:
-    """Print a page of a RELEASE for a browser: a map of means, and numbers of regions.
+def report(**options: Any) -> None:
+    """Write a page on means and regions of a RELEASE; costs no budget.
 
     \b
-    geodp amounts page out --area 5339 > page.html
+    geodp amounts report out --area 5339 --output out.html
+
+    One HTML file with a map of means, and a table of the regions with 95 % intervals, in the unit
+    of the amount. It loads nothing from the network.
     """
     require_named(options)
     from geodp.features.amounts.page import write_page
 
+    output, language = options["output"], options["language"]
+    require_unsealed(output)
     release = _open(options["release"])
     regions = read_shapes(options, release.count)
-    click.echo(write_page(release, regions, options["language"]), nl=False)
+    write_html(output, lambda: write_page(release, regions, language))
 
 
 @amounts.command(cls=GridCommand, no_args_is_help=True)
