@@ -194,6 +194,26 @@ def test_a_plan_shows_bias_against_noise():
     assert [one["upper"] for one in rows] == [500, 2000]
 
 
+def test_a_plan_shows_what_a_prior_leaves(call, tmp_path):
+    words = ("amounts", "plan", *GRID, "--median", "250", "--upper-tenth", "600", "--epsilon", "1")
+    words += ("--area-records", "50", "--method", "pyramid:setting=R")
+    assert geodp("amounts", "publish", *call).returncode == 0
+    out = tmp_path / "out"
+    people = ("--prior", out / "public" / "count", "--releases", "2")
+    done = geodp(*words, *people)
+    assert done.returncode == 0, done.stderr
+    for text in ("without a prior", "with the prior", "are not simulated"):
+        assert text in done.stdout
+    found = json.loads(geodp(*words, *people, "--json").stdout)
+    assert found["clips"] == json.loads(geodp(*words, "--json").stdout)
+    assert found["prior"]["areas"] > 0
+    assert {*found["prior"]["with_prior"]} == {"count", "sum", "mean"}
+    done = geodp(*words, "--prior", out)
+    assert done.returncode == 2
+    assert "map of records" in done.stderr
+    assert "--releases goes with --prior" in geodp(*words, "--releases", "2").stderr
+
+
 def test_what_to_estimate_is_asked_for(call, tmp_path):
     assert geodp("amounts", "publish", *call).returncode == 0
     asking, area = Runner(estimate), ("--area", "10kmN300E400")
