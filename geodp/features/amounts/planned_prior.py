@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate
 from math import log
 from operator import mul
@@ -51,7 +52,8 @@ WIDER = 2.0
 """An area of some records has up to so many times more, or fewer."""
 
 
-class AreaErrors(NamedTuple):
+@dataclass(frozen=True)
+class AreaErrors:
     """Mean absolute errors of areas.
 
     Attributes
@@ -151,7 +153,7 @@ def plan_prior(
     if releases < 1:
         raise UsageError("Simulate at least 1 release (releases).", code="amounts-plan-releases")
     ends = exact(lower, "lower"), exact(upper, "upper")
-    if ends[1] <= max(ends[0], 0):
+    if ends[1] <= max(ends[0], Fraction(0)):
         raise UsageError(
             "upper is an end of the clip above the lower one and above 0.",
             code="amounts-plan-upper",

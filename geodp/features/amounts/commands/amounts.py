@@ -413,6 +413,13 @@ def plan(**options: Any) -> None:
     "that the clip may have cut, by classes.",
 )
 @option(
+    "--prior",
+    group="Options",
+    type=click.Path(path_type=Path),
+    help="Folder of the release that was the prior: intervals of counts, sums and means are "
+    "narrowed by simulation with it.",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
@@ -430,7 +437,8 @@ def estimate(**options: Any) -> None:
     require_named(options)
     release = _open(options["release"])
     shapes = read_shapes(options, release.count)
-    rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
+    with report_progress():
+        rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
     if options["as_json"]:
         document = {
             "amount": asdict(release.index.amount),
@@ -606,7 +614,7 @@ def _simulate_prior(
 def _plain_prior(found: PlannedPrior) -> dict[str, Any]:
     """Convert a simulated prior to plain values."""
     errors = {"without": found.without, "with_prior": found.with_prior}
-    return {"areas": found.areas} | {name: one._asdict() for name, one in errors.items()}
+    return {"areas": found.areas} | {name: asdict(one) for name, one in errors.items()}
 
 
 def _tabulate_prior(found: PlannedPrior) -> Iterator[str]:
@@ -616,8 +624,8 @@ def _tabulate_prior(found: PlannedPrior) -> Iterator[str]:
     yield f"{'':<16}{'count':>12}{'sum':>14}{'mean':>10}"
     for name, one in (("without a prior", found.without), ("with the prior", found.with_prior)):
         yield f"{name:<16}{one.count:>12,.4g}{one.sum:>14,.4g}{100 * one.mean:>8.2f} %"
-    yield "Changes beyond chance, and means that differ from place to place, are not simulated: with"
-    yield "many of them errors with the prior are larger."
+    yield "Changes beyond chance, and means that differ from place to place, are not simulated:"
+    yield "with many of them errors with the prior are larger."
 
 
 def _open(path: Path) -> Amounts:
@@ -641,7 +649,12 @@ def _rows(
     from geodp.features.amounts.estimates import Interval
 
     shares, lines = options["quantile"], options["below"]
-    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines)
+    prior: Any = None
+    if options["prior"] is not None:
+        from geodp.release.opening import open_written
+
+        prior = open_written(options["prior"])
+    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines, prior=prior)
     spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):
         count = one.count
