@@ -165,7 +165,10 @@ class Amounts(AmountNumbers):
         self._check(quantiles, below)
         known = recognize_prior(self, prior)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        return self._estimate_listed(listed, quantiles, below, known.streams[:2])
+        # Without any use of it the release is the one without a prior.
+        stated = self.index.prior
+        priors = known.streams[:2] if stated is not None and stated.is_used else ()
+        return self._estimate_listed(listed, quantiles, below, priors)
 
     def compare(
         self,
