@@ -103,7 +103,8 @@ def plan_prior(
     rho: Budget | None = None,
     delta: Budget | None = None,
     neighbours: str = ADD_REMOVE,
-    contribution: int = 1,
+    contribution: int | None = None,
+    unit: str = "person",
     method: str | None = None,
 ) -> PlannedPrior:
     """Simulate what a public map of people as the prior leaves of the errors of amounts.
@@ -129,7 +130,9 @@ def plan_prior(
         A public guess of all records, to which the prior is scaled.
     releases : int
         Number of simulated releases with the prior, and without it.
-    epsilon, rho, delta, neighbours, contribution, method
+    contribution : int, optional
+        Most records of one person; default: 1.
+    epsilon, rho, delta, neighbours, unit, method
         See :func:`geodp.amounts.publish`.
 
     Raises
@@ -158,12 +161,12 @@ def plan_prior(
             "upper is an end of the clip above the lower one and above 0.",
             code="amounts-plan-upper",
         )
-    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, people=people)
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     truth, known = _read(grid, prior, people)
     scale = Scale.of(ends, (ends[1] - ends[0]) / STEPS, "amounts", "amount")
     table = draw_amounts(truth, Guess(float(median), float(upper_tenth)), scale)
     request = Request(terms=take_part(terms, share))
-    bound = ContributionBound(contribution, "operator")
+    bound = ContributionBound(contribution or 1)
     kind = (scale, (), grid, choose_pyramid(method))
     design = make_design(*kind, request, bound, means=True, share="1/2")
     areas = find_areas(truth, records)
