@@ -9,6 +9,7 @@ from geodp.features.amounts import files
 from geodp.features.amounts.commands.amounts import compare, estimate, publish
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.release import simulation
 from tests.command import Runner, geodp, override
 from tests.features.amounts.made import incomes
 
@@ -192,6 +193,22 @@ def test_a_plan_shows_bias_against_noise():
     assert done.stdout.count("*") == 1
     rows = json.loads(geodp(*words, "--clip", "500", "--clip", "2000", "--json").stdout)
     assert [one["upper"] for one in rows] == [500, 2000]
+
+
+def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(simulation, "RELEASES", 20)
+    out, later = tmp_path / "out", tmp_path / "later"
+    assert geodp("amounts", "publish", *call).returncode == 0
+    more = (*call[:-1], later, "--prior", out, "--prior-source", "made up")
+    assert geodp("amounts", "publish", *more).returncode == 0
+    asked = ("amounts", "estimate", later, "--area", "1kmN3000E4000", "--json")
+    wide, narrow = (
+        json.loads(geodp(*asked, *prior).stdout)["regions"][0] for prior in ((), ("--prior", out))
+    )
+    for name in ("count", "sum", "mean"):
+        assert narrow[name]["value"] == wide[name]["value"]
+        assert narrow[name]["low"] <= narrow[name]["value"] <= narrow[name]["high"]
+    assert "not the prior of the release" in geodp(*asked, "--prior", later).stderr
 
 
 def test_a_plan_shows_what_a_prior_leaves(call, tmp_path):
