@@ -117,6 +117,7 @@ FRONT_DOORS = [
     geodp.cluster.publish,
     geodp.cluster.write,
     geodp.amounts.publish,
+    geodp.amounts.plan_prior,
 ]
 CHOOSE = [
     geodp.select.level,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from geodp.features.amounts.comparison import AmountDifference
     from geodp.features.amounts.estimates import Interval
     from geodp.features.amounts.files import StagedAmounts
+    from geodp.features.amounts.planned_prior import PlannedPrior
     from geodp.features.amounts.publish import PreparedAmounts
     from geodp.features.amounts.records import AmountRecords
     from geodp.features.amounts.streams import AmountTable
@@ -334,6 +335,19 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
 @method_option
 @request_options(*PLANNED)
 @option(
+    "--prior",
+    group="Options",
+    type=click.Path(path_type=Path),
+    help="Folder of a public map of people on the same grid, to be the prior of the release: also "
+    "simulate what it leaves of the errors of areas, at the best end of the clip.",
+)
+@option(
+    "--releases",
+    group="Options",
+    type=click.IntRange(1),
+    help="With --prior: number of simulated releases with it, and without.  [default: 4]",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def plan(**options: Any) -> None:
@@ -344,21 +358,34 @@ def plan(**options: Any) -> None:
         --people 1e7 --epsilon 1
 
     A low end cuts high amounts, which lowers the mean (bias); a high one adds noise. Amounts are
-    taken as lognormal, by two public guesses; nobody looks at the data.
+    taken as lognormal, by two public guesses; nobody looks at the data. With --prior, errors of
+    areas are also simulated with a public map of people as the prior, and without.
     """
     from geodp.features.amounts.plan import plan as make_plan
 
-    names = ("median", "upper_tenth", "clips", "lower", "records", "share", "contribution")
-    given = {name: options[name] for name in (*names, "method", *PLANNED)}
-    rows = make_plan(grid_of({**options, "inputs": ()}), **given)
+    if options["releases"] is not None and options["prior"] is None:
+        raise UsageError("--releases goes with --prior only.", code="option-needs-option")
+    names = ("median", "upper_tenth", "lower", "records", "share", "contribution")
+    told = {name: options[name] for name in (*names, "method", *PLANNED)}
+    grid = grid_of({**options, "inputs": ()})
+    rows = make_plan(grid, clips=options["clips"], **told)
+    found = None
+    if options["prior"] is not None:
+        best = next(one.upper for one in rows if one.best)
+        found = _simulate_prior(options, grid, told, best)
     if options["as_json"]:
-        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
+        listed: Any = [asdict(one) for one in rows]
+        if found is not None:
+            listed = {"clips": listed, "prior": _plain_prior(found)}
+        click.echo(json.dumps(listed, indent=1))
         return
     click.echo(f"{'upper end':>12}{'records above':>15}{'bias':>10}{'noise':>10}{'both':>10}")
     for one in rows:
         parts = "".join(f"{100 * x:>8.2f} %" for x in (one.bias, one.noise, one.error))
         mark = "  *" if one.best else ""
         click.echo(f"{one.upper:>12,.6g}{100 * one.beyond:>13.2f} %{parts}{mark}")
+    if found is not None:
+        click.echo("\n".join(_tabulate_prior(found)))
 
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
@@ -388,6 +415,13 @@ def plan(**options: Any) -> None:
     "that the clip may have cut, by classes.",
 )
 @option(
+    "--prior",
+    group="Options",
+    type=click.Path(path_type=Path),
+    help="Folder of the release that was the prior: intervals of counts, sums and means are "
+    "narrowed by simulation with it.",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
@@ -405,7 +439,8 @@ def estimate(**options: Any) -> None:
     require_named(options)
     release = _open(options["release"])
     shapes = read_shapes(options, release.count)
-    rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
+    with report_progress():
+        rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
     if options["as_json"]:
         document = {
             "amount": asdict(release.index.amount),
@@ -564,6 +599,35 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
 COMMAND = amounts
 
 
+def _simulate_prior(
+    options: dict[str, Any], grid: Grid, told: dict[str, Any], upper: float
+) -> PlannedPrior:
+    """Simulate what a prior leaves of the errors of a plan."""
+    from geodp.features.amounts.planned_prior import plan_prior
+    from geodp.release.opening import open_written
+
+    with report_progress():
+        prior: Any = open_written(options["prior"])
+        return plan_prior(grid, prior, upper=upper, releases=options["releases"] or 4, **told)
+
+
+def _plain_prior(found: PlannedPrior) -> dict[str, Any]:
+    """Convert a simulated prior to plain values."""
+    errors = {"without": found.without, "with_prior": found.with_prior}
+    return {"areas": found.areas} | {name: asdict(one) for name, one in errors.items()}
+
+
+def _tabulate_prior(found: PlannedPrior) -> Iterator[str]:
+    """Yield the lines of a table of errors without a prior and with it."""
+    yield ""
+    yield f"Mean errors of {found.areas:,} areas of the prior, if changes since are by chance:"
+    yield f"{'':<16}{'count':>12}{'sum':>14}{'mean':>10}"
+    for name, one in (("without a prior", found.without), ("with the prior", found.with_prior)):
+        yield f"{name:<16}{one.count:>12,.4g}{one.sum:>14,.4g}{100 * one.mean:>8.2f} %"
+    yield "Changes beyond chance, and means that differ from place to place, are not simulated:"
+    yield "with many of them errors with the prior are larger."
+
+
 def _open(path: Path) -> Amounts:
     """Open a written release of amounts; UsageError for one of another kind."""
     from geodp.features.amounts.amounts import Amounts
@@ -585,7 +649,12 @@ def _rows(
     from geodp.features.amounts.estimates import Interval
 
     shares, lines = options["quantile"], options["below"]
-    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines)
+    prior: Any = None
+    if options["prior"] is not None:
+        from geodp.release.opening import open_written
+
+        prior = open_written(options["prior"])
+    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines, prior=prior)
     spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):
         count = one.count
