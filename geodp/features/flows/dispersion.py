@@ -82,7 +82,7 @@ def _fit_positive(terms: FloatArray, values: FloatArray, weights: FloatArray) ->
     right = terms.T @ (weights * values)
     fit = np.array([right[0] * d - right[1] * b, right[1] * a - right[0] * b]) / (a * d - b * b)
     if (fit >= 0).all():
-        return fit
+        return np.asarray(fit)
     # Otherwise one of them is 0, that which is below it where both are free.
     alone = np.maximum(right / np.array([a, d]), 0)
-    return np.where(fit < 0, 0.0, alone) if (fit >= 0).any() else np.zeros(2)
+    return np.asarray(np.where(fit < 0, 0.0, alone) if (fit >= 0).any() else np.zeros(2))

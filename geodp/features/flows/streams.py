@@ -244,7 +244,8 @@ class Plan:
         ``priors``: of origins and of destinations; empty without a prior.
         """
         keys = [key.derive(one) for one in (ORIGINS, DESTINATIONS)]
-        tables, learned = (trips.origins, trips.destinations), ()
+        tables = trips.origins, trips.destinations
+        learned: tuple[StatedPrior, ...] = ()
         try:
             if priors:
                 cells, learned = release_informed(tables, self.method, self.ends, keys, priors)

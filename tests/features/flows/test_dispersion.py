@@ -65,7 +65,7 @@ def test_the_fit_is_the_best_of_a_grid(seed):
 
 
 def test_few_pairs_tell_nothing():
-    for number in (np.full(MIDDLES.size, FEW - 1.0), np.where(MIDDLES == MIDDLES[40], 50.0, 0.0)):
+    for number in (np.full(MIDDLES.size, FEW - 1.0), 50.0 * np.eye(MIDDLES.size)[40]):
         assert fit_dispersion(MIDDLES, number, 10.0) == NO_DISPERSION
 
 
