@@ -319,9 +319,7 @@ class FlowEstimator:
         for one in self.noisy[1:]:
             errors.append((self._share(one.blocks, inside)[1] ** 2).sum() * one.variance)
         noise = min(sqrt(min(errors)), self._total_error)
-        within = self._vary(fitted, inside, touched, share)
-        expected = fitted.expected[np.ix_(*touched)]
-        modelled = float((find_left(fitted.levels[-1], expected) * expected * share).sum())
+        within, modelled = self._divide(fitted, inside, touched, share)
         identity = tuple(crc32(np.packbits(one).tobytes()) for one in inside)
         trips = int(count[some].sum())
         found = (within, noise, modelled, identity)
@@ -364,14 +362,23 @@ class FlowEstimator:
         errors = method.block_errors(grid, self.plan.ends)
         return float("inf") if errors is None else float(errors[0].largest)
 
-    def _vary(
+    def _divide(
         self,
         fitted: FittedPairs,
         inside: list[BoolArray],
         touched: list[IntArray],
         share: FloatArray,
-    ) -> float:
-        """Return the variance of trips between regions, given those between their blocks."""
+    ) -> tuple[float, float]:
+        """Return what is not known of trips between regions, given those between their blocks.
+
+        Returns
+        -------
+        within : float
+            Their variance.
+        modelled : float
+            Trips that the law decides: between blocks where noisy pairs do not, and as it divides
+            them within blocks.
+        """
         level, expected = fitted.levels[-1], fitted.expected[np.ix_(*touched)]
         portion = self._find_portion(inside, touched)
         # Nothing varies where both blocks lie in the regions.
@@ -387,7 +394,10 @@ class FlowEstimator:
         # No noisy pairs tell where the law divides trips otherwise than both ends do.
         law = (expected * (share - portion)) ** 2
         hidden = hidden_variance(level, expected, self.repeated) * share**2
-        return float((given + law)[partial].sum() + hidden.sum())
+        within = float((given + law)[partial].sum() + hidden.sum())
+        between = find_left(level, expected) * expected * share
+        divided = np.where(partial, part * (1 - np.maximum(portion, share)), 0)
+        return within, float(between.sum() + divided.sum())
 
     def _find_portion(self, inside: list[BoolArray], touched: list[IntArray]) -> FloatArray:
         """Return which share of trips between blocks both ends would put into two regions.

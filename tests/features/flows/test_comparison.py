@@ -156,7 +156,11 @@ def test_a_release_is_not_compared_with_its_own_prior(table):
             one.compare(of(NEAR), release=release, simulations=20)
     assert now.compare(of(NEAR), release=other, simulations=20).low < np.inf
     # Of a prior that was not used nothing is in the release.
-    unused = replace(now, index=replace(now.index, prior=replace(now.index.prior, weight=0.0)))
+    stated = replace(now.index.prior, weight=0.0)
+    assert stated.is_used
+    with refuses(UsageError, "flows-compare-prior"):
+        replace(now, index=replace(now.index, prior=stated)).compare(of(NEAR), release=before)
+    unused = replace(now, index=replace(now.index, prior=replace(stated, ends=())))
     unused.compare(of(NEAR), release=before, simulations=20)
 
 
