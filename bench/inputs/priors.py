@@ -50,6 +50,15 @@ def survey(trips: CountTable, seed: int = 4) -> CountTable:
     return _of(trips, EXPANDED * draw.binomial(np.asarray(trips.count, np.int64), SURVEYED))
 
 
+def spread_evenly(trips: CountTable) -> CountTable:
+    """Make one trip from every zone, and one to every zone: a prior that knows nothing."""
+    rows, columns = trips.grid.shape[:2]
+    place = np.indices((rows, columns)).reshape(2, -1)
+    opposite = np.array([[rows - 1], [columns - 1]]) - place
+    index = np.concatenate([place, opposite])
+    return CountTable.from_index(trips.grid, index, np.ones(rows * columns, np.int64))
+
+
 def make_priors(
     half: CountTable, mirrored: CountTable
 ) -> Mapping[str, CountTable | geodp.flows.Flows | None]:
@@ -65,6 +74,7 @@ def make_priors(
         "another year, factors of 1.2": change(half, 0.2),
         "another year, factors of 1.6": change(half, 0.5),
         "destinations mirrored": mirrored,
+        "one trip from every zone": spread_evenly(half),
     }
 
 

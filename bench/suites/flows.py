@@ -312,12 +312,25 @@ def measure_priors(trips: CountTable, mirrored: CountTable, trials: int) -> dict
         ]
         found = [compare(true, spread_out(counts_of(one))) for one in made]
         figures = {one: float(np.mean([f[one] for f in found])) for one in PLACED}
+        figures |= compare_ends(now, made)
         stated = [one.index.prior for one in made]
         weights = [0.0 if one is None else one.weight for one in stated]
         (held,) = (row for row in cover(now, 10, trials, more) if row["regions"] == "all")
         known = {name: held[name] for name in ("pairs", "held", "width")}
         rows.append({"prior": name, **figures, "weight": float(np.mean(weights)), **known})
     return {"priors": rows}
+
+
+def compare_ends(trips: CountTable, made: list[geodp.flows.Flows]) -> dict[str, float]:
+    """Compute the per cent of trips that begin, and that end, in the right zone, on average."""
+    zones = geodp.Grid(trips.grid.places[:1])
+    index, figures = trips.grid.decode(trips.key), {}
+    for at, name in ((0, "origins"), (2, "destinations")):
+        true = CountTable.from_index(zones, index[at : at + 2], trips.count).to_dense()
+        found = [getattr(one, name).table.to_dense() for one in made]
+        right = [np.minimum(one, true).sum() / max(one.sum(), true.sum()) for one in found]
+        figures[name] = 100 * float(np.mean(right))
+    return figures
 
 
 def counts_of(release: geodp.flows.Flows) -> CountTable:

@@ -112,8 +112,9 @@ def _fix_amounts(patch):
 
 def _fix_flows(patch):
     def fix(name, real):
-        def draw(self, _trips, _key):
-            return real(self, TripStreams.of(fixed_table(self.pairs), self.zones), fixed_key())
+        def draw(self, _trips, _key, *priors):
+            trips = TripStreams.of(fixed_table(self.pairs), self.zones)
+            return real(self, trips, fixed_key(), *priors)
 
         patch.setattr(Plan, name, draw)
 

@@ -203,6 +203,8 @@ SENTENCES: Mapping[str, str] = {
     "limited by the same promise.",
     "flows_prior": "Trips between smaller places were also estimated with a public prior, which "
     "the office vouches for: {source}.",
+    "flows_prior_ends": "The numbers of trips that begin and end in a place were also estimated "
+    "with a public prior, which the office vouches for: {source}.",
     "flows_prior_unused": "A public prior, which the office vouches for, did not fit what was "
     "measured, and was not used: {source}.",
     "flows_enforced": "Of one {unit}, at most {contribution:n} trips count; geodp made sure of it.",

@@ -9,6 +9,7 @@ from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import AtLeast, read_plain, write_plain
+from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
 from geodp.table.stated.release import Size, Software, TableInfo
 
 FLOWS_SCHEMA: Literal["geodp-flows-1"] = "geodp-flows-1"
@@ -138,6 +139,27 @@ class StatedDecay:
 
 
 @dataclass(frozen=True)
+class StatedEndsPrior:
+    """How far one map of ends trusted its prior.
+
+    Attributes
+    ----------
+    levels : tuple of StatedPriorLevel
+        Below the root.
+    attenuation : tuple of StatedSlope
+        Of changes of zones, in trips.
+    """
+
+    levels: tuple[StatedPriorLevel, ...] = ()
+    attenuation: tuple[StatedSlope, ...] = ()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the map was estimated with it."""
+        return any(level.reliability > 0 for level in self.levels)
+
+
+@dataclass(frozen=True)
 class StatedFlowsPrior:
     """A prior that flows were estimated with.
 
@@ -154,8 +176,12 @@ class StatedFlowsPrior:
         Trips of the prior that the law of distance counts for, between any two places.
     weight : float
         Of the prior between blocks, with which flows were the closest to the noisy pairs: 0 to 1;
-        0: it was not used.
+        0: it was not used between blocks.
     meaning : str
+    version : int
+        Version of what is computed from it for both maps of ends.
+    ends : tuple of StatedEndsPrior
+        Of origins and of destinations; empty before anything is drawn.
     """
 
     source: str
@@ -164,6 +190,13 @@ class StatedFlowsPrior:
     law_trips: Size
     weight: Annotated[float, AtLeast(0)]
     meaning: str
+    version: Size
+    ends: tuple[StatedEndsPrior, ...] = ()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether flows or ends were estimated with it."""
+        return self.weight > 0 or any(one.is_used for one in self.ends)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ import numpy as np
 from geodp.accuracy.difference import Difference, subtract
 from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.card import FlowsGuarantee
+from geodp.features.flows.card import FlowsGuarantee, StatedFlowsPrior
 from geodp.features.flows.estimates import FlowEstimator, find_zones
 from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.reading.reader import find_bounds
@@ -87,7 +87,7 @@ def compare_within(estimator: FlowEstimator, one: Side, other: Side, how: Simula
     require_apart(estimator, one, other)
     groups, sets = [one.group, other.group], [one.labels, other.labels]
     simulated = estimator.simulate_sets(groups, sets, how.simulations, how.seed)
-    errors = [found.errors[:, at] for at, found in enumerate(simulated)]
+    errors = [(found.errors[:, at], found.unseen[at].within) for at, found in enumerate(simulated)]
     first, second = (found.estimate(estimator.repeated)[at] for at, found in enumerate(simulated))
     return Compared(first, second, subtract(_ends(first), _ends(second), find_opposite(*errors)))
 
@@ -113,14 +113,18 @@ def compare_between(
     ]
 
 
-def find_opposite(one: Any, other: Any) -> float:
-    """Return how far errors are opposite, from 0 to 1; ``one``, ``other``: float64[simulations].
+def find_opposite(one: tuple[Any, float], other: tuple[Any, float]) -> float:
+    """Return how far errors are opposite, from 0 to 1.
 
-    Errors of which one never varies have no correlation, and the margins are added up.
+    ``one``, ``other``: simulated errors, float64[simulations], and the variance within blocks,
+    which is independent of all else. Errors of which one never varies have no correlation, and the
+    margins are added up.
     """
-    if not (np.std(one) and np.std(other)):
+    shared = np.cov(one[0], other[0])
+    if not (shared[0, 0] and shared[1, 1]):
         return 1.0
-    return float(np.clip(-np.corrcoef(one, other)[0, 1], 0, 1))
+    spread = [shared[at, at] + within for at, (_, within) in enumerate((one, other))]
+    return float(np.clip(-shared[0, 1] / np.sqrt(spread[0] * spread[1]), 0, 1))
 
 
 def require_apart(estimator: FlowEstimator, one: Side, other: Side) -> None:
@@ -184,14 +188,17 @@ def require_comparable(
         )
 
 
-def require_no_prior(estimators: tuple[FlowEstimator, FlowEstimator]) -> None:
-    """Raise UsageError where flows of one of two releases were estimated with the other's.
+def require_no_prior(
+    priors: tuple[StatedFlowsPrior | None, StatedFlowsPrior | None],
+    estimators: tuple[FlowEstimator, FlowEstimator],
+) -> None:
+    """Raise UsageError where one of two releases was estimated with flows of the other.
 
-    A prior with a weight of 0 was not used.
+    ``priors``: what their indexes state of their priors, of which some were not used.
     """
-    for one, other in (estimators, estimators[::-1]):
+    for stated, (one, other) in zip(priors, (estimators, estimators[::-1]), strict=True):
         known = one.prior
-        if known is None or known.weight == 0:
+        if known is None or stated is None or not stated.is_used:
             continue
         flows = FlowsPrior.of_pairs(other.plan.zones, other.flows, known.flows.source)
         if flows.sha256 == known.flows.sha256:

@@ -86,7 +86,11 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
         unit = page.unit(card.guarantee.unit)
         measured.append(page.write(sentence, attributes=named, unit=unit, **sides))
     if card.prior is not None:
-        used = "flows_prior" if card.prior.weight > 0 else "flows_prior_unused"
-        measured.append(page.write(used, source=printable(card.prior.source)))
+        used = [
+            *(["flows_prior"] if card.prior.weight > 0 else []),
+            *(["flows_prior_ends"] if any(one.is_used for one in card.prior.ends) else []),
+        ]
+        source = printable(card.prior.source)
+        measured += [page.write(one, source=source) for one in used or ["flows_prior_unused"]]
     sentences = (page.write("flows_agree"), *measured, page.write("together_once"))
     return Section(page.write("heading_together"), sentences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from geodp.features.flows.card import (
     MeasuredLabels,
     MeasuredLevel,
     StatedDecay,
+    StatedEndsPrior,
     StatedFlowsPrior,
 )
 from geodp.features.flows.comparison import (
@@ -64,6 +66,8 @@ from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
 from geodp.table.counts import coalesce
+from geodp.table.plain import write_plain
+from geodp.table.prior import RULES
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Software
 
@@ -128,17 +132,15 @@ class Flows:
         tables: Sequence[ReleasedTable],
         noisy: Sequence[NoisyPairs],
         labels: Sequence[NoisyLabels],
-        learned: tuple[float, float],
+        learned: tuple[float, StatedFlowsPrior | None],
         charge: Charge | None,
     ) -> Self:
         """Return the release of drawn tables in place of empty ones, in the order of ``tables``.
 
-        ``learned``: the decay, and the weight of the prior, which is not read without one.
+        ``learned``: the decay, and the prior with how far it was trusted.
         """
         # Of what is released: whoever puts tables of two releases together is found out.
-        stated, prior = state_decay(learned[0], self.index.decay.unit), self.index.prior
-        if prior is not None:
-            prior = replace(prior, weight=learned[1])
+        stated, prior = state_decay(learned[0], self.index.decay.unit), learned[1]
         identity = describe_identity(tables, (*noisy, *labels), stated, prior)
         made = [
             replace(
@@ -356,7 +358,7 @@ class Flows:
             (self._facts, release._facts),
         )
         estimators = self._estimator(), release._estimator()
-        require_no_prior(estimators)
+        require_no_prior((self.index.prior, release.index.prior), estimators)
         return compare_between(estimators, sides, how)
 
     def estimate_groups(
@@ -570,10 +572,19 @@ def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> Flow
     )
 
 
-def state_prior(prior: FlowsPrior, weight: float = 0.0) -> StatedFlowsPrior:
-    """State a prior; ``weight``: see :class:`StatedFlowsPrior`."""
+def state_prior(
+    prior: FlowsPrior, weight: float = 0.0, ends: tuple[StatedEndsPrior, ...] = ()
+) -> StatedFlowsPrior:
+    """State a prior; ``weight``, ``ends``: see :class:`StatedFlowsPrior`."""
     return StatedFlowsPrior(
-        prior.source, prior.sha256, prior.trips, prior.law_trips, weight, MEANING
+        prior.source,
+        prior.sha256,
+        prior.trips,
+        prior.law_trips,
+        weight,
+        MEANING,
+        RULES,
+        ends,
     )
 
 
@@ -602,7 +613,10 @@ def describe_release(unit: str, spends: str) -> str:
 
 def describe_prior(source: str) -> str:
     """Describe, for the card of one table, the prior of the release that it is a part of."""
-    return f"that flows of its release were estimated with a public prior: {source}"
+    return (
+        "that flows and both maps of ends of its release were estimated with a public prior: "
+        f"{source}"
+    )
 
 
 def describe_identity(
@@ -615,8 +629,8 @@ def describe_identity(
     arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
     arrays += [np.ascontiguousarray(one.noisy) for one in noisy]
     if prior is not None:
-        learned = repr((decay.length, prior.sha256, prior.weight)).encode()
-        whole = digest(*arrays, learned).hex()
+        stated = json.dumps([decay.length, write_plain(prior)], sort_keys=True)
+        whole = digest(*arrays, stated.encode()).hex()
         return f"that tables, noisy pairs, decay and prior of its release have the digest {whole}"
     whole = digest(*arrays, repr(decay.length).encode()).hex()
     return f"that tables, noisy pairs and decay of its release have the digest {whole}"

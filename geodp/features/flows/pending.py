@@ -34,34 +34,31 @@ def pack_drawn(drawn: DrawnFlows, preview: Flows) -> tuple[Mapping[str, Any], Ma
     """Convert a draw to plain values and arrays."""
     flows, *ends = drawn.tables
     extras: dict[str, Any] = {f"noisy_{one.blocks.side}": one.noisy for one in drawn.noisy}
-    extras |= {"decay": np.array([drawn.decay]), **_pack_prior(drawn, preview.prior)}
+    extras |= {"decay": np.array([drawn.decay]), **_pack_prior(preview.prior)}
     extras |= {f"labels_{one.ends}": one.noisy for one in drawn.labels}
     extras |= {"flow_keys": flows.key, "flow_counts": np.asarray(flows.count)}
     facts, reading = preview.flows.public_facts, preview.flows.reading
     plain, arrays = pack_tables(ends, facts, extras, reading)
-    return {**plain, "index": write_plain(preview.index), "spec": flows.event.mechanism}, arrays
+    index = write_plain(replace(preview.index, prior=drawn.prior))
+    return {**plain, "index": index, "spec": flows.event.mechanism}, arrays
 
 
-def _pack_prior(drawn: DrawnFlows, prior: FlowsPrior | None) -> dict[str, Any]:
-    """Pack a prior and its weight, if there is one."""
+def _pack_prior(prior: FlowsPrior | None) -> dict[str, Any]:
+    """Pack the flows of a prior, if there is one."""
     if prior is None:
         return {}
     names = ("origin", "destination", "count")
-    flows = {f"prior_{name}": getattr(prior, name) for name in names}
-    return flows | {"prior_weight": np.array([drawn.weight])}
+    return {f"prior_{name}": getattr(prior, name) for name in names}
 
 
-def _unpack_prior(
-    index: FlowsCard, extras: Mapping[str, Any], zones: Zones
-) -> tuple[FlowsPrior | None, float]:
-    """Restore a prior and its weight, if there was one."""
+def _unpack_prior(index: FlowsCard, extras: Mapping[str, Any], zones: Zones) -> FlowsPrior | None:
+    """Restore a prior, if there was one."""
     if index.prior is None:
-        return None, 0.0
+        return None
     origin, destination, count = (
         extras[f"prior_{name}"] for name in ("origin", "destination", "count")
     )
-    prior = FlowsPrior(zones.number, origin, destination, count, index.prior.source)
-    return prior, float(extras["prior_weight"][0])
+    return FlowsPrior(zones.number, origin, destination, count, index.prior.source)
 
 
 def restore_flows(
@@ -84,7 +81,7 @@ def restore_flows(
         noisy_arrays = [extras[f"noisy_{one.side}"] for one in index.guarantee.levels]
         plan = _make_plan(whole, cast(Measurement, ends[0].event), index, grid, attributes)
         labels = [replace(one, noisy=extras[f"labels_{one.ends}"]) for one in plan.empty_labels]
-        prior, weight = _unpack_prior(index, extras, plan.zones)
+        prior = _unpack_prior(index, extras, plan.zones)
     except (LookupError, TypeError, ValueError, VerificationError):
         raise unreadable(folder) from None
     noisy = [
@@ -98,7 +95,7 @@ def restore_flows(
         for one in labels
     ]
     tables = [ReleasedTable(plan.pairs, *cells, whole), *ends]
-    return preview.with_drawn(tables, noisy, labels, (decay, weight), charge)
+    return preview.with_drawn(tables, noisy, labels, (decay, index.prior), charge)
 
 
 def _make_plan(

@@ -16,15 +16,18 @@ from geodp.features.flows.kernels import balancing
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.privacy.key import digest
 from geodp.reprs import one_line
-from geodp.table.counts import Cells
+from geodp.table.counts import Cells, CountTable
+from geodp.table.prior import Prior
 from geodp.typing import FloatArray, IntArray
 
 MEANING = (
     "flows are expected to be those of the law of distance, corrected by the prior where it has "
     "more or fewer trips. The weight of the correction between blocks is the one that is the "
     "closest to the noisy pairs, so that it costs no budget; with a weight of 0 the prior is not "
-    "used. Both ends and the noisy pairs do not depend on the prior. Comparing this release with "
-    "its prior understates what has changed"
+    "used there. Of both maps of ends, the children of a node are expected to be as many as the "
+    "prior's origins and destinations say; how far such shares can be trusted was learned from the "
+    "noisy counts of each map. What was measured does not depend on the prior. Comparing this "
+    "release with its prior understates what has changed"
 )
 """What a prior means, for the index."""
 
@@ -95,6 +98,17 @@ class FlowsPrior:
         # about one record, whose noise is that much larger.
         smallest = np.sort(self.count)[(self.count.size - 1) // 10]
         return LAW_RECORDS * int(smallest)
+
+    def ends(self, zones: Zones) -> tuple[Prior, Prior]:
+        """Sum its flows by origin and by destination: priors of both maps of ends."""
+        origins, destinations = (
+            CountTable.from_keys(zones.grid, zones.key[one], self.count)
+            for one in (self.origin, self.destination)
+        )
+        return (
+            Prior.of(zones.grid, origins, self.source),
+            Prior.of(zones.grid, destinations, self.source),
+        )
 
     def sums(self, blocks: Blocks) -> FloatArray:
         """Sum its flows between all blocks: float64[n, n]."""

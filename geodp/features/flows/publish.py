@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from geodp.advice import by_names
 from geodp.errors import UsageError
+from geodp.features.flows.card import StatedEndsPrior, StatedFlowsPrior
 from geodp.features.flows.declaring import declare_prior
 from geodp.features.flows.design import (
     Design,
@@ -22,6 +23,7 @@ from geodp.features.flows.flows import (
     describe_release,
     make_index,
     name_flows,
+    state_prior,
     table_of_pairs,
 )
 from geodp.features.flows.labels import NoisyLabels
@@ -88,15 +90,15 @@ class DrawnFlows:
         Empty: flows have no labels.
     decay : float
         See :class:`EstimatedFlows`.
-    weight : float
-        Of the prior; 0 without one.
+    prior : StatedFlowsPrior or None
+        With how far it was trusted; None: there is none.
     """
 
     tables: list[ReleasedTable]
     noisy: tuple[NoisyPairs, ...]
     labels: tuple[NoisyLabels, ...]
     decay: float
-    weight: float = 0.0
+    prior: StatedFlowsPrior | None = None
 
 
 @by_names(eps="epsilon", privacy_budget="epsilon", id="person", seed="key", o="origin")
@@ -175,8 +177,8 @@ def publish(
     prior : Flows or CountTable, optional
         Flows that are expected, on the same zones: an earlier release, or a public table of
         pairs, as :func:`geodp.flows.read_trips` reads it. The measurements are the same; from
-        them it is learned how far the prior can be trusted. Labels are added up. The release
-        contains the prior.
+        them it is learned how far the prior can be trusted, between blocks and in both maps of
+        ends. Labels are added up. The release contains the prior.
     prior_source : str, optional
         Where the prior was published, as text that the card quotes. With it you vouch that the
         prior is public. A release that was charged to a ledger needs none.
@@ -347,26 +349,30 @@ class PreparedFlows:
 
     def complete(self, drawn: DrawnFlows, charge: Charge | None) -> Flows:
         """Return the release of what was drawn."""
-        learned = drawn.decay, drawn.weight
+        learned = drawn.decay, drawn.prior
         return self.preview.with_drawn(drawn.tables, drawn.noisy, drawn.labels, learned, charge)
 
     def _draw(self, key: NoiseKey) -> DrawnFlows:
         """Draw both ends and the pairs of blocks, and estimate the flows."""
         # The estimate is post-processing, and yet done before the charge: whatever can fail is.
-        plan, zones = self.plan, self.plan.zones
-        ends, seed = plan.draw_ends(self.trips, key), plan.draw_seed(key)
+        plan, zones, prior = self.plan, self.plan.zones, self.preview.prior
+        priors = () if prior is None else prior.ends(zones)
+        ends, seed = plan.draw_ends(self.trips, key, priors), plan.draw_seed(key)
         noisy = tuple(plan.draw_pairs(self.trips, key))
         labels = tuple(plan.draw_labels(self.trips, key))
         dividing = plan.draw_seed(key, DIVIDING) if labels else 0
-        flows = estimate_ends(zones, ends, noisy, seed, self.preview.prior)
-        weight = 0.0 if flows.known is None else flows.known.weight
+        flows = estimate_ends(zones, ends.tables, noisy, seed, prior)
         event = cast(Measurement, self.preview.flows.event)
         end_event = cast(Measurement, self.preview.origins.event)
         tables = [
             table_of_pairs(plan, flows, labels, dividing, event),
-            *(replace(one, event=end_event) for one in ends),
+            *(replace(one, event=end_event) for one in ends.tables),
         ]
-        return DrawnFlows(tables, noisy, labels, flows.decay, weight)
+        stated = None
+        if prior is not None and flows.known is not None:
+            trusted = (StatedEndsPrior(one.levels, one.attenuation) for one in ends.learned)
+            stated = state_prior(prior, flows.known.weight, tuple(trusted))
+        return DrawnFlows(tables, noisy, labels, flows.decay, stated)
 
 
 def estimate_ends(

@@ -8,6 +8,7 @@ up to the whole (docs/proofs/flows.md). Noise of every stream comes from a key o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
@@ -31,8 +32,10 @@ from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
-from geodp.typing import IntArray, KeyedCounts
+from geodp.table.stated.prior import StatedPrior
+from geodp.typing import FloatArray, IntArray, KeyedCounts
 
 ORIGINS = digest(b"geodp flows stream 1", b"origins")
 """Derives the key of the noise of origins from that of the release."""
@@ -132,6 +135,22 @@ def count_labels(attributes: tuple[Attribute, ...]) -> int:
 
 
 @dataclass(frozen=True, eq=False)
+class DrawnEnds:
+    """Both maps of ends.
+
+    Attributes
+    ----------
+    tables : list of ReleasedTable
+        Origins and destinations, with one total.
+    learned : tuple of StatedPrior
+        How far the prior of each can be trusted; empty without a prior.
+    """
+
+    tables: list[ReleasedTable]
+    learned: tuple[StatedPrior, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """Streams to be drawn on a grid, with the privacy event of each.
 
@@ -217,17 +236,26 @@ class Plan:
             for kind in kinds
         ]
 
-    def draw_ends(self, trips: TripStreams, key: NoiseKey) -> list[ReleasedTable]:
-        """Release origins and destinations with one total."""
+    def draw_ends(
+        self, trips: TripStreams, key: NoiseKey, priors: Sequence[Prior] = ()
+    ) -> DrawnEnds:
+        """Release origins and destinations with one total.
+
+        ``priors``: of origins and of destinations; empty without a prior.
+        """
         keys = [key.derive(one) for one in (ORIGINS, DESTINATIONS)]
+        tables = trips.origins, trips.destinations
+        learned: tuple[StatedPrior, ...] = ()
         try:
-            cells = release_with_one_total(
-                (trips.origins, trips.destinations), self.method, self.ends, keys
-            )
+            if priors:
+                cells, learned = release_informed(tables, self.method, self.ends, keys, priors)
+            else:
+                cells = release_with_one_total(tables, self.method, self.ends, keys)
         finally:
             for one in keys:
                 one.forget()
-        return [ReleasedTable(self.zones.grid, *one, self.ends) for one in cells]
+        made = [ReleasedTable(self.zones.grid, *one, self.ends) for one in cells]
+        return DrawnEnds(made, learned)
 
     def draw_pairs(self, trips: TripStreams, key: NoiseKey) -> list[NoisyPairs]:
         """Measure the pairs of blocks of every side, the finest first."""
@@ -302,13 +330,55 @@ def release_with_one_total(
     tops = [run.roots(root, ROOT_ERRORS) for run in runs]
     fronts = [front for front, _ in tops]
     records = [run.measure(front, descent.last)[0] for run, front in zip(runs, fronts, strict=True)]
-    weights = [1 / front.variance[0] for front in fronts]
-    mean = sum(w * f.z[0] for w, f in zip(weights, fronts, strict=True)) / sum(weights)
-    total = np.maximum(np.floor(mean + tops[0][1]), 0).astype(np.int64)
+    estimates = [(front.z[0], front.variance[0]) for front in fronts]
+    total = average_totals(estimates, tops[0][1])
     return [
         run.share(front, descent.last, total.copy(), record)
         for run, front, record in zip(runs, fronts, records, strict=True)
     ]
+
+
+def release_informed(
+    tables: tuple[CountTable, CountTable],
+    method: Pyramid,
+    event: Measurement,
+    keys: list[NoiseKey],
+    priors: Sequence[Prior],
+) -> tuple[list[KeyedCounts], tuple[StatedPrior, ...]]:
+    """Release two tables as :func:`release_with_one_total` does, with a prior of each.
+
+    The measurements are the same; where no prior can be trusted, so is the release. Also returns
+    how far each can be.
+    """
+    # Imported here, as releases without a prior need not load its kernels.
+    from geodp.mechanisms.trees import informed
+
+    descent = method.descent(tables[0].grid, event)
+    runs = [
+        replace(informed.informed_of(one, descent, key, prior, 1), root_errors=ROOT_ERRORS)
+        for one, key, prior in zip(tables, keys, priors, strict=True)
+    ]
+    stages, learned = zip(*(run.descend(descent.last) for run in runs), strict=True)
+    variances = [run.improve(stage) for run, stage in zip(runs, stages, strict=True)]
+    roots = [stage.layers[0] for stage in stages]
+    estimates = [(root.z[0], v[0][0]) for root, v in zip(roots, variances, strict=True)]
+    total = average_totals(estimates, roots[0].uniform[:1])
+    cells: list[KeyedCounts] = []
+    for run, stage, variance in zip(runs, stages, variances, strict=True):
+        prefix, count = stage.layers[-1].prefix, run.share(stage, variance, total.copy())
+        cells.append((prefix[count > 0], count[count > 0]))
+    stated = (informed.state(*one) for one in zip(priors, learned, strict=True))
+    return cells, tuple(stated)
+
+
+def average_totals(estimates: Sequence[tuple[float, float]], uniform: FloatArray) -> IntArray:
+    """Average the totals of two tables by inverse variances, and round: int64[1], 0 or more.
+
+    ``estimates``: each total with its variance; ``uniform``: float64[1], from 0 to below 1.
+    """
+    weights = [1 / variance for _, variance in estimates]
+    mean = sum(w * z for w, (z, _) in zip(weights, estimates, strict=True)) / sum(weights)
+    return np.maximum(np.floor(mean + uniform), 0).astype(np.int64)
 
 
 def share_terms(terms: Terms, share: Fraction) -> Terms:

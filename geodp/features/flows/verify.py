@@ -162,7 +162,9 @@ def _check_noisy(folder: Path, card: FlowsCard) -> str:
     prior = read_flows_prior(folder, card, zones)
     if prior is not None and card.prior is not None:
         require(
-            card.prior == state_prior(prior, card.prior.weight) and card.prior.weight <= 1,
+            card.prior == state_prior(prior, card.prior.weight, card.prior.ends)
+            and card.prior.weight <= 1
+            and len(card.prior.ends) == 2,
             Rule("flows-prior-differs", "The index states another prior than its file holds."),
         )
 

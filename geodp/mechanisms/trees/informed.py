@@ -30,7 +30,7 @@ from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.layer import Layer, Measured, Reliabilities, Stage
-from geodp.mechanisms.trees.traversal import prefix_sums
+from geodp.mechanisms.trees.traversal import open_roots, prefix_sums
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
@@ -83,6 +83,7 @@ class Informed:
         None  # learned from other tables with predictions of the same kind
     )
     gathers: bool = True  # whether residuals are gathered: always if `known` is None
+    root_errors: float = 0  # standard errors by which a root below them is raised to open nodes
 
     @cached_property
     def cumulative(self) -> IntArray:
@@ -122,7 +123,7 @@ class Informed:
         )
         z = self._measure(0, layer, slice(0, 1))[0].astype(np.float64)
         # The root is clamped to 0 as every node is; a closed root ends the release.
-        count = np.maximum(z, 0).astype(np.int64)
+        count = open_roots(z, self.descent.variances[0], self.root_errors)
         layer.members, layer.prefix = count.clip(max=1), np.zeros(int(count[0] > 0), np.uint64)
         layer.z = z[count > 0]
         return Stage(0, (layer,), count[count > 0], ())

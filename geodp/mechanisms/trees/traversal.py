@@ -124,9 +124,7 @@ class Traversal:
         first, stop = self.spans(0, roots)
         noisy += self.cumulative[stop] - self.cumulative[first]
         z = noisy.astype(np.float64)
-        count = np.maximum(z, 0).astype(np.int64)
-        margin = int(np.ceil(errors * self.descent.variances[0] ** 0.5))
-        count[count < margin] += margin
+        count = open_roots(z, self.descent.variances[0], errors)
         some = count > 0
         variance = np.full(int(some.sum()), self.descent.variances[0])
         return OpenNodes(0, roots[some], count[some], z[some], variance), uniform[some]
@@ -405,6 +403,24 @@ class SyntheticLevels:
         roots = np.arange(trees, dtype=np.uint64)
         cells, counts, _ = descend(table, descent, key, roots, threads=1)
         return cells, counts
+
+
+def open_roots(z: FloatArray, variance: float, errors: float = 0) -> IntArray:
+    """Compute the counts by which nodes below roots are opened: int64[n].
+
+    Parameters
+    ----------
+    z : float64[n]
+        Noisy counts of the roots.
+    variance : float
+        Of their noise.
+    errors : float
+        A count below so many standard errors of its noise is raised by them.
+    """
+    count = np.maximum(z, 0).astype(np.int64)
+    margin = int(np.ceil(errors * variance**0.5))
+    count[count < margin] += margin
+    return count
 
 
 def prefix_sums(table: Cells) -> IntArray:

@@ -91,9 +91,12 @@ def test_labels_that_are_no_pair_are_refused(release, later, labels):
 
 def test_errors_that_are_opposite_widen_the_interval():
     draw = np.random.default_rng(1).standard_normal(40)
-    assert find_opposite(draw, -draw) == pytest.approx(1)
-    assert find_opposite(draw, draw) == 0
-    assert find_opposite(draw, np.zeros(40)) == 1
+    assert find_opposite((draw, 0), (-draw, 0)) == pytest.approx(1)
+    assert find_opposite((draw, 0), (draw, 0)) == 0
+    assert find_opposite((draw, 0), (np.zeros(40), 9)) == 1
+    # What varies within blocks alone has no correlation.
+    variance = np.var(draw, ddof=1)
+    assert find_opposite((draw, 3 * variance), (-draw, 3 * variance)) == pytest.approx(1 / 4)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +156,11 @@ def test_a_release_is_not_compared_with_its_own_prior(table):
             one.compare(of(NEAR), release=release, simulations=20)
     assert now.compare(of(NEAR), release=other, simulations=20).low < np.inf
     # Of a prior that was not used nothing is in the release.
-    unused = replace(now, index=replace(now.index, prior=replace(now.index.prior, weight=0.0)))
+    stated = replace(now.index.prior, weight=0.0)
+    assert stated.is_used
+    with refuses(UsageError, "flows-compare-prior"):
+        replace(now, index=replace(now.index, prior=stated)).compare(of(NEAR), release=before)
+    unused = replace(now, index=replace(now.index, prior=replace(stated, ends=())))
     unused.compare(of(NEAR), release=before, simulations=20)
 
 

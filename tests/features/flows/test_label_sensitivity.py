@@ -134,7 +134,7 @@ def release_labelled(table, event, key, times=1):
     """Release flows by label; ``times``: how many times the budget is spent."""
     spent = plan_of(1, 1, event.neighbours, epsilon=event.epsilon * times)
     trips, key = TripStreams.of(table, ZONES), key.restrict(spent.declare())
-    ends, noisy = spent.draw_ends(trips, key), spent.draw_pairs(trips, key)
+    ends, noisy = spent.draw_ends(trips, key).tables, spent.draw_pairs(trips, key)
     labels, seed = spent.draw_labels(trips, key), spent.draw_seed(key, DIVIDING)
     flows = estimate_ends(ZONES, ends, noisy, spent.draw_seed(key))
     made = table_of_pairs(spent, flows, labels, seed, event)

@@ -109,7 +109,7 @@ def release_pairs(table, event, key, times=1, most=1):
     """Release flows as a table of pairs; ``times``: how many times the budget is spent."""
     spent = plan_of(most, event.neighbours, "fixed", epsilon=event.epsilon * times)
     trips, key = TripStreams.of(table, ZONES), key.restrict(spent.declare())
-    ends, noisy = spent.draw_ends(trips, key), spent.draw_pairs(trips, key)
+    ends, noisy = spent.draw_ends(trips, key).tables, spent.draw_pairs(trips, key)
     flows = estimate_ends(ZONES, ends, noisy, spent.draw_seed(key))
     both = (flows.origin, flows.destination)
     index = np.stack([axis[end] for end in both for axis in (ZONES.row, ZONES.column)])

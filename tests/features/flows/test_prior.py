@@ -14,12 +14,16 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
 from geodp.features.flows.prior import LAW_RECORDS, FlowsPrior, TrustedPrior
+from geodp.features.flows.publish import make_plan
+from geodp.features.flows.streams import TripStreams
 from geodp.features.flows.verify import verify_flows
+from geodp.features.flows.zones import Zones
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.privacy.terms import Terms
 from geodp.release.simulated_cells import errors_of
 from tests.command import geodp as run
 from tests.features.flows.masks import land, masked, masked_trips
@@ -28,6 +32,7 @@ from tests.features.flows.test_explanation import sentences
 from tests.features.flows.test_publish import GRID, MESH, ends_of, publish, trips_on
 from tests.features.flows.test_verify import change_index, failed
 from tests.features.flows.units import make_units, unit_table
+from tests.house.wiretap import listening
 from tests.keys import keep
 from tests.refusals import refuses
 
@@ -112,9 +117,9 @@ def test_measurements_are_those_without_a_prior():
     none, one = publish(key=KEY), with_prior(key=KEY)
     for a, b in zip(none.noisy, one.noisy, strict=True):
         assert np.array_equal(a.noisy, b.noisy)
-    assert np.array_equal(none.origins.table.count, one.origins.table.count)
-    assert np.array_equal(none.destinations.table.count, one.destinations.table.count)
     assert one.index.prior.weight > 0
+    assert all(ends.is_used for ends in one.index.prior.ends)
+    assert one.origins.table.count.sum() == one.destinations.table.count.sum()
     assert one.flows.table.key.tolist() != none.flows.table.key.tolist()
     for made, released in ends_of(one):
         assert np.array_equal(made, released)
@@ -122,6 +127,90 @@ def test_measurements_are_those_without_a_prior():
     assert "prior" not in none.index.to_json()
     again = with_prior(key=KEY)
     assert again.flows.table.count.tolist() == one.flows.table.count.tolist()
+
+
+def draw_ends(priors=(), table=None, budget="1/4"):
+    """Both maps of ends with a fixed key, and all draws that were made of it."""
+    terms = Terms.of(epsilon=budget, contribution=3)
+    plan = make_plan(Zones.of(GRID), terms, None, None, "fixed")
+    trips = TripStreams.of(trips_on() if table is None else table, plan.zones)
+    with listening() as wire:
+        made = plan.draw_ends(trips, KEY.restrict(plan.declare()), priors)
+    return made, {(one.secret, draw) for one in wire.heard for draw in one.draws}
+
+
+def ends_prior(table):
+    return FlowsPrior.of_pairs(Zones.of(GRID), table, SOURCE).ends(Zones.of(GRID))
+
+
+def errors_of_ends(made, table):
+    sums = TripStreams.of(table, Zones.of(GRID))
+    pairs = zip(made.tables, (sums.origins, sums.destinations), strict=True)
+    return [int(np.abs(one.to_dense() - true.to_dense()).sum()) for one, true in pairs]
+
+
+def test_both_maps_of_ends_learn_from_a_good_prior():
+    now, before = trips_on(), trips_on(seed=4)
+    (without, _), (informed, _) = draw_ends(), draw_ends(ends_prior(before))
+    assert without.learned == ()
+    for less, more in zip(errors_of_ends(informed, now), errors_of_ends(without, now), strict=True):
+        assert less < 0.6 * more
+    assert {int(one.count.sum()) for one in informed.tables} == {
+        int(informed.tables[0].count.sum())
+    }
+
+
+def useless(kind):
+    index = np.indices((16,) * 4).reshape(4, -1)
+    if kind == "mirrored":
+        before = trips_on(seed=4)
+        index = 15 - before.grid.decode(before.key)
+    return geodp.CountTable.from_index(GRID.pairs(), index, np.ones(index.shape[1], np.int64))
+
+
+@pytest.mark.parametrize("kind", ["mirrored", "flat"])
+@pytest.mark.parametrize("budget", ["1/4", "1/50", 5])
+def test_a_prior_of_other_ends_leaves_both_maps_as_they_are(kind, budget):
+    """Also where the noisy total is below 0, and its root is raised to open what is below it."""
+    (without, _), (informed, _) = (
+        draw_ends(one, budget=budget) for one in ((), ends_prior(useless(kind)))
+    )
+    for one, other in zip(without.tables, informed.tables, strict=True):
+        assert np.array_equal(one.key, other.key)
+        assert np.array_equal(one.count, other.count)
+    assert len(informed.learned) == 2
+    assert not any(level.reliability for one in informed.learned for level in one.levels)
+
+
+def test_a_prior_of_ends_draws_nothing_more():
+    """Every node's noise is of the same keys and laws as in the release without one."""
+    (_, without), (_, informed) = draw_ends(), draw_ends(ends_prior(trips_on(seed=4)))
+    assert without
+    assert informed <= without
+
+
+def test_no_trips_are_no_ends_with_a_prior_too():
+    none = trips_on(number=0)
+    made, _ = draw_ends(ends_prior(trips_on(seed=4)), none, budget=100)
+    assert len({int(one.count.sum()) for one in made.tables}) == 1
+
+
+def test_a_prior_whose_ends_alone_are_used_is_used():
+    """Its origins and destinations are right, and its flows between them are of no law."""
+    draw, now = np.random.default_rng(1), trips_on()
+    index, count = now.grid.decode(now.key), np.asarray(now.count)
+    index = np.repeat(index, count, axis=1)
+    index[2:] = index[2:, draw.permutation(index.shape[1])]
+    mixed = geodp.CountTable.from_index(GRID.pairs(), index, np.ones(index.shape[1], np.int64))
+    release = with_prior(prior=mixed, key=KEY)
+    stated = replace(release.index.prior, weight=0.0)
+    assert stated.is_used
+    unused = tuple(
+        replace(one, levels=tuple(replace(level, reliability=0.0) for level in one.levels))
+        for one in stated.ends
+    )
+    assert not replace(stated, ends=unused).is_used
+    assert replace(stated, ends=unused, weight=0.25).is_used
 
 
 def test_a_prior_costs_nothing(tmp_path):
@@ -220,6 +309,10 @@ def rename_source(card, source):
     [
         (lambda card: card["prior"].update(weight=0.1), "one release"),
         (lambda card: card["prior"].update(weight=2.0), "noisy pairs"),
+        (lambda card: card["prior"]["ends"][1]["levels"][0].update(reliability=0.2), "one release"),
+        (lambda card: card["prior"]["ends"].reverse(), "one release"),
+        (lambda card: card["prior"].update(ends=[]), "noisy pairs"),
+        (lambda card: card["prior"].update(version=1), "noisy pairs"),
         (lambda card: card["prior"].update(trips=1), "noisy pairs"),
         (lambda card: card["prior"].update(law_trips=1), "noisy pairs"),
         (lambda card: card["prior"].update(sha256="0" * 64), "noisy pairs"),
@@ -276,8 +369,12 @@ def test_the_explanation_names_the_prior(told):
     assert (
         f"事前情報も使いました。公開済みであることは作成者が保証しています: {SOURCE}" in translated
     )
-    unused = replace(told.card(), prior=replace(told.index.prior, weight=0.0))
-    _, text = sentences(unused)
+    assert "numbers of trips that begin and end in a place were also estimated" in text
+    only_ends = replace(told.index.prior, weight=0.0)
+    _, text = sentences(replace(told.card(), prior=only_ends))
+    assert "Trips between smaller places were also estimated" not in text
+    assert "begin and end in a place were also estimated with a public prior, which" in text
+    _, text = sentences(replace(told.card(), prior=replace(only_ends, ends=())))
     assert f"was not used: {SOURCE}" in text
 
 

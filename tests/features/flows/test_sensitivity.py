@@ -108,7 +108,7 @@ def release_pairs(table, event, key, times=1, most=1):
     terms = Terms.of(epsilon=event.epsilon * times, neighbours=event.neighbours, contribution=most)
     spent = make_plan(ZONES, terms, "pyramid:setting=R", LEVELS, "fixed")
     trips, key = TripStreams.of(table, ZONES), key.restrict(spent.declare())
-    ends = spent.draw_ends(trips, key)
+    ends = spent.draw_ends(trips, key).tables
     noisy = spent.draw_pairs(trips, key)
     flows = estimate_ends(ZONES, ends, noisy, spent.draw_seed(key))
     index = np.stack(
