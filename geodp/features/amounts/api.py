@@ -1,4 +1,4 @@
-"""Records, sums, means and medians of amounts, as ``geodp.amounts``."""
+"""Records, sums, means and medians of amounts, and series of them, as ``geodp.amounts``."""
 
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
@@ -10,6 +10,9 @@ from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.series.card import AmountsSeriesCard
+from geodp.features.amounts.series.publish import publish_series
+from geodp.features.amounts.series.series import AmountsSeries
 from geodp.features.amounts.spread import Grouped, Spread
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.amounts.trimming import Trimming
@@ -20,6 +23,8 @@ __all__ = [
     "AmountTable",
     "Amounts",
     "AmountsCard",
+    "AmountsSeries",
+    "AmountsSeriesCard",
     "ClipChoice",
     "EdgeChoice",
     "Grouped",
@@ -32,5 +37,6 @@ __all__ = [
     "choose_edges",
     "plan",
     "publish",
+    "publish_series",
     "read_records",
 ]
