@@ -72,7 +72,8 @@ def test_one_line_of_the_ledger_and_free_replays(ledger, key):
 def test_parts_of_the_budget_are_exact(person, neighbours, part, budget):
     times = ("2015", "2016", "2017")
     given = tables(3, n=300)
-    series = publish(given, times, person=person, neighbours=neighbours, epsilon=None, **budget)
+    terms = {"person": person, "neighbours": neighbours, "epsilon": None} | budget
+    series = publish(given, times, **terms)
     ((name, whole),) = budget.items()
     promise = series.index.guarantee
     assert getattr(promise, name) == whole
