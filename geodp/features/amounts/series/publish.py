@@ -123,8 +123,7 @@ def publish_series(
     Returns
     -------
     AmountsSeries
-        A sequence of releases, also by their times, with ``estimate(region)`` and
-        ``compare(region)``.
+        Releases by number and by time, with ``estimate(region)`` and ``compare(region)``.
 
     Raises
     ------

@@ -50,7 +50,7 @@ OF_PERIOD = "that it is the period of "
 
 
 @dataclass(frozen=True, eq=False)
-class AmountsSeries(Sequence[Amounts]):
+class AmountsSeries:
     """Releases of amounts in chronological order, on one scale and one grid.
 
     Attributes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from geodp.errors import Rule
 from geodp.features.amounts.card import COUNT, INDEX, AmountsCard
@@ -137,7 +137,7 @@ def _check_guarantee(folder: Path, card: AmountsSeriesCard) -> str:
     guarantees = [_read(folder, time).guarantee for time in times]
     event = cast(Measurement, event_of(read_table_card(folder / times[0] / COUNT)))
     method = cast(CountOfAmounts, find_method(event.mechanism))
-    amounts = {
+    amounts: dict[str, Any] = {
         name: None if (text := getattr(promise, name)) is None else Fraction(text)
         for name in ("epsilon", "rho", "delta")
     }

@@ -62,14 +62,15 @@ def test_errors_of_two_periods_are_independent_and_intervals_of_their_difference
     given, errors, held = tables(), [], []
     truth = [np.minimum(np.floor(rows(year)["income"].to_numpy() + 0.5), 1000).mean()
              for year in (0, 1)]  # fmt: skip
-    for _ in range(80):
+    for _ in range(40):
         series = publish(given)
         found = [one.mean.value for one in series.estimate(ALL).values()]
         errors.append(np.subtract(found, truth))
         change = series.compare(ALL).mean
         held.append(change.low <= truth[1] - truth[0] <= change.high)
-    # Of 80 pairs of independent numbers, correlations beyond 0.37 are rarer than one in a thousand.
-    assert abs(np.corrcoef(np.transpose(errors))[0, 1]) < 0.37
+    # Of 40 pairs of independent numbers, correlations beyond 0.6 are rarer than one in 10,000; of
+    # periods that shared noise, all errors would be nearly the same.
+    assert abs(np.corrcoef(np.transpose(errors))[0, 1]) < 0.6
     assert np.mean(held) >= 0.85
 
 
