@@ -58,6 +58,15 @@ def test_two_periods_are_compared(series):
         series.compare(ALL, times=("2015", "2015"))
 
 
+def test_two_periods_with_the_same_numbers_are_compared():
+    # At such a budget the noise is 0, so that equal records have equal numbers.
+    series = publish([table(n=300)] * 2, epsilon=10**9)
+    assert same(series[0], series[1])
+    assert series.compare(ALL).mean.value == 0
+    with refuses(UsageError, "amounts-compare-same"):
+        series.compare(ALL, times=("2020", "2020"))
+
+
 def test_errors_of_two_periods_are_independent_and_intervals_of_their_difference_hold():
     given, errors, held = tables(), [], []
     truth = [np.minimum(np.floor(rows(year)["income"].to_numpy() + 0.5), 1000).mean()
