@@ -268,12 +268,12 @@ def name_period(empty: Amounts, fact: str) -> Amounts:
     promise = empty.index.guarantee
     told = replace(promise, not_protected=(*promise.not_protected, fact))
 
-    def tell(release: Any) -> Any:
+    def add_fact(release: Any) -> Any:
         return replace(release, public_facts=(*release.public_facts, fact))
 
     return replace(
         empty,
-        count=tell(empty.count),
-        sum=None if empty.sum is None else tell(empty.sum),
+        count=add_fact(empty.count),
+        sum=None if empty.sum is None else add_fact(empty.sum),
         index=replace(empty.index, guarantee=told),
     )
