@@ -174,6 +174,15 @@ def test_over_the_cap_nothing_is_written(charged, tmp_path):
     assert not (tmp_path / "three").exists()
 
 
+def test_a_withdrawn_series_is_named_as_such_wherever_it_is_read(call, tmp_path):
+    out = tmp_path / "out"
+    assert RUNNER.run(*call).exit_code == 0
+    assert geodp("withdraw", out, "--reason", "Counted twice.").returncode == 0
+    public = out / "public"
+    for folder in (out, public / "2015", public / "2015" / "count"):
+        assert "THIS RELEASE WAS WITHDRAWN" in geodp("verify", folder).stderr
+
+
 def test_a_period_is_named(call, tmp_path):
     out = tmp_path / "out"
     assert RUNNER.run(*call).exit_code == 0
