@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load
 from bench.tables import fill, markdown, table
+from geodp.errors import UsageError
 from geodp.features.amounts.edges import divide_clip, prepare_edges
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
@@ -41,6 +42,9 @@ SAVED = Path(__file__).parents[1] / "results" / "amounts.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "amounts.md"
 
 EPSILONS = (Fraction(1), Fraction(1, 10))
+LARGE = (Fraction(2), Fraction(4), Fraction(8))
+"""Further budgets at which intervals are measured: their noise is a record or less."""
+
 UPPER = 1000
 EDGES = (0, 50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 800, UPPER)
 """Edges of the twelve classes."""
@@ -107,6 +111,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument(
+        "--parts",
+        type=lambda text: text.split(","),
+        metavar="A,B",
+        help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
+    )
 
 
 @dataclass(frozen=True)
@@ -258,26 +268,44 @@ def measure(
     data: Path | None = None,
     epsilon: tuple[Fraction, ...] = EPSILONS,
     trials: int = 20,
+    parts: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Measure errors of means, sums and medians, coverage of intervals, and the cost."""
+    """Measure errors of means, sums and medians, coverage of intervals, and the cost.
+
+    Of ``parts`` only, where these are named; others are taken from the saved figures.
+    """
+    chosen = parts or [*PARTS]
+    if unknown := [part for part in chosen if part not in PARTS]:
+        raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    result: dict[str, Any] = {name: saved.get(name, []) for name in ("settings", *PARTS)}
+    once: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+        "edges": lambda: measure_edges(trials),
+        "cost": lambda: measure_cost(data),
+    }
+    result |= {part: [*once[part]()] for part in chosen if part in once}
+    if {*chosen} <= {*once}:
+        return result
     truth = make_incomes(load("kanto", data))
-    whole, cut = truth.unclipped.sum() / truth.number.sum(), truth.total.sum() / truth.number.sum()
-    people = int(truth.number.sum())
-    result: dict[str, Any] = {
-        "settings": {"trials": trials, "mean": whole, "clipped": cut, "people": people},
-        "means": [], "sums": [], "medians": [], "coverage": [], "alone": [],
-        "differences": [], "spread": [],
-        "shares": [*measure_shares(truth, trials)], "edges": [*measure_edges(trials)],
-        "cost": [*measure_cost(data)],
-    }  # fmt: skip
-    for one in epsilon:
-        result["means"] += measure_means(truth, one, trials)
-        result["sums"] += measure_sums(truth, one, trials)
-        result["medians"] += measure_medians(truth, one, trials)
-        result["coverage"] += cover(truth, one, min(trials, COVERED))
-        result["alone"] += cover_alone(one, RELEASES)
-        result["differences"] += cover_differences(truth, one, min(trials, COMPARED))
-        result["spread"] += cover_spread(data, one, min(trials, COVERED))
+    each: dict[str, Callable[[Fraction], Any]] = {
+        "means": lambda one: measure_means(truth, one, trials),
+        "sums": lambda one: measure_sums(truth, one, trials),
+        "medians": lambda one: measure_medians(truth, one, trials),
+        "coverage": lambda one: cover(truth, one, min(trials, COVERED)),
+        "alone": lambda one: cover_alone(one, RELEASES),
+        "differences": lambda one: cover_differences(truth, one, min(trials, COMPARED)),
+        "spread": lambda one: cover_spread(data, one, min(trials, COVERED)),
+    }
+    for part in chosen:
+        if part in each:
+            more = LARGE if part == "coverage" else ()
+            result[part] = [row for one in (*epsilon, *more) for row in each[part](one)]
+    if "shares" in chosen:
+        result["shares"] = [*measure_shares(truth, trials)]
+    if parts is None:
+        people = int(truth.number.sum())
+        whole, cut = (float(one.sum() / people) for one in (truth.unclipped, truth.total))
+        result["settings"] = {"trials": trials, "mean": whole, "clipped": cut, "people": people}
     return result
 
 
@@ -471,12 +499,16 @@ NAMES = ("count", "sum", "mean", "median")
 def cover(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
     """Yield how often intervals of squares hold the truth, by their released records."""
     held: dict[str, list[list[bool | None]]] = {name: [] for name in RELEASED}
+    single: list[list[bool | None]] = []
     for trial in range(trials):
-        for released, shown in hold(truth, epsilon, 1000 + trial, draw_squares(truth, trial)):
+        found = [*hold(truth, epsilon, 1000 + trial, draw_squares(truth, trial))]
+        # Squares are drawn in the order of their sides, the first ones of a cell each.
+        single += [shown for released, shown in found[:REGIONS] if released]
+        for released, shown in found:
             for name, (low, high) in RELEASED.items():
                 if low <= released < high:
                     held[name].append(shown)
-    for name, rows in held.items():
+    for name, rows in (*held.items(), ("single cells", single)):
         yield (
             {"epsilon": str(epsilon), "released records": name, "squares": len(rows)} | share(rows)
         )

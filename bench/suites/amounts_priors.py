@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -27,11 +28,13 @@ from bench.suites.amounts import (
     truth_of_box,
 )
 from bench.tables import fill, markdown, table
+from geodp.errors import UsageError
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import AmountTable, release_streams
 from geodp.grid.region import Region
 from geodp.privacy.budget import rational
 from geodp.privacy.terms import Terms
+from geodp.release import simulation
 from geodp.release.request import Request
 
 TITLE = """\
@@ -58,18 +61,97 @@ NONE, CENSUS, RELEASE, FLAT, MIRRORED = (
 COVERED = 3
 """Releases whose intervals are measured."""
 
+SIMULATED = 40
+"""Simulated releases behind intervals that are narrowed with the prior."""
+
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
     parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument(
+        "--parts",
+        type=lambda text: text.split(","),
+        metavar="A,B",
+        help=f"of {', '.join(MEASURED)}; default: all. Others are kept as they were measured",
+    )
 
 
 def measure(
-    data: Path | None = None, epsilon: tuple[Fraction, ...] = EPSILONS, trials: int = 3
+    data: Path | None = None,
+    epsilon: tuple[Fraction, ...] = EPSILONS,
+    trials: int = 3,
+    parts: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Measure errors with every prior and without, and coverage of intervals."""
+    """Measure errors with every prior and without, and coverage of intervals.
+
+    Of ``parts`` only, where these are named; others are taken from the saved figures.
+    """
+    chosen = parts or [*MEASURED]
+    if unknown := [part for part in chosen if part not in MEASURED]:
+        raise UsageError(f"parts are of: {', '.join(MEASURED)}; not {', '.join(unknown)}.")
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    result: dict[str, Any] = {name: saved.get(name, []) for name in ("settings", *PARTS)}
+    if "errors" in chosen:
+        result |= measure_errors(data, epsilon, trials)
+    if "narrowed" in chosen:
+        result["narrowed"] = [*measure_narrowed(data, epsilon)]
+    return result
+
+
+def measure_narrowed(data: Path | None, epsilon: tuple[Fraction, ...]) -> Iterator[dict[str, Any]]:
+    """Yield how often narrowed intervals of squares of one release hold, and how wide they are."""
+    for title, names in PAIRS.items():
+        before, now = (make_incomes(load(name, data)) for name in names)
+        for one in epsilon:
+            priors = make_priors(before, one)
+            for name in (CENSUS, RELEASE):
+                for row in cover_narrowed(now, one, priors[name]):
+                    yield {"data": title, "prior": name} | row
+
+
+def cover_narrowed(
+    truth: Truth, epsilon: Fraction, more: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield how often narrowed intervals hold, and their median widths, by released records."""
+    release, boxes = publish_paired(truth, epsilon, 1000, **more), draw_squares(truth, 0)
+    regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
+    with patch.object(simulation, "RELEASES", SIMULATED):
+        narrow = release.estimate_all(regions, prior=more["prior"])
+    rows: dict[str, list[list[float]]] = {name: [] for name in RELEASED}
+    for box, one, wide in zip(boxes, narrow, release.estimate_all(regions), strict=True):
+        name = name_of(one.count.count)
+        if name is not None:
+            held = hold_one(one, truth_of_box(truth, box))
+            widths = [compare_widths(getattr(one, n), getattr(wide, n)) for n in HELD]
+            rows[name].append([*held, *widths, wide.mean is not None])
+    for name, listed in rows.items():
+        line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
+        table_of = np.array(listed, np.float64).reshape(-1, 2 * len(HELD) + 1)
+        known = [one[~np.isnan(one)] for one in table_of.T]
+        shares = [float(one.mean()) if one.size else None for one in known[: len(HELD)]]
+        widths = [float(np.median(one)) if one.size else None for one in known[len(HELD) : -1]]
+        yield (
+            line
+            | dict(zip(HELD, shares, strict=True))
+            | {
+                "means known": known[2].size / max(len(listed), 1),
+                "without the prior": float(known[-1].mean()) if listed else None,
+            }
+            | {f"width of {n}s": one for n, one in zip(HELD, widths, strict=True)}
+        )
+
+
+def compare_widths(narrow: Any, wide: Any) -> float:
+    """Return the width of an interval in that of another; NaN where either is missing."""
+    if narrow is None or wide is None or wide.high == wide.low:
+        return float("nan")
+    return float((narrow.high - narrow.low) / (wide.high - wide.low))
+
+
+def measure_errors(data: Path | None, epsilon: tuple[Fraction, ...], trials: int) -> dict[str, Any]:
+    """Measure errors with every prior and without, and how often closed forms hold."""
     result: dict[str, Any] = {"settings": {"trials": trials}, "errors": [], "coverage": []}
     for title, names in PAIRS.items():
         before, now = (make_incomes(load(name, data)) for name in names)
@@ -171,14 +253,18 @@ def hold_one(one: geodp.amounts.AmountEstimate, exact: dict[str, Any]) -> list[f
 HELD = ("count", "sum", "mean")
 """Numbers whose intervals are measured."""
 
-PARTS = ("errors", "coverage")
+PARTS = ("errors", "coverage", "narrowed")
 """Tables of the document, by their markers."""
+
+MEASURED = ("errors", "narrowed")
+"""What is measured together: errors, with the coverage of closed forms; and narrowed intervals."""
 
 
 def lines(part: str, result: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the lines of a table."""
     for row in result[part]:
-        shares = (*HELD, "means known") if part == "coverage" else ()
+        shares: tuple[str, ...] = () if part == "errors" else (*HELD, "means known")
+        shares += ("without the prior",) if part == "narrowed" else ()
         yield row | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
 
 

@@ -80,6 +80,26 @@ class TreeVariance:
         }
         return replace(self, **changed)
 
+    def with_noise(self, variance: float) -> Self:
+        """Return the tree with independent noise added to the estimate of every node.
+
+        Parameters
+        ----------
+        variance : float
+            In counts squared; its fourth cumulant is taken as 0.
+
+        Examples
+        --------
+        >>> TreeVariance((4,), (8.0, 2.0)).with_noise(0.5).variances
+        (8.5, 2.5)
+        """
+        changed: dict[str, Any] = {
+            name: tuple(variance + value for value in getattr(self, name))
+            for name in ("variances", "measured")
+            if hasattr(self, name)
+        }
+        return replace(self, **changed)
+
     def levels(self) -> Iterator[tuple[int, float, float]]:
         """Yield fan-out, V and the variance of a node, level by level below the root."""
         node = self.variances[0]

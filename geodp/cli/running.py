@@ -40,8 +40,15 @@ STORED = (
 
 
 def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
-    """Describe the options of a run as text, without those on how and where it is carried out."""
-    return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
+    """Describe the options of a run as text, without those on how and where it is carried out.
+
+    They have the names that the command gives them, which may differ from those of parameters.
+    """
+    context = click.get_current_context(silent=True)
+    params = [] if context is None else context.command.get_params(context)
+    flags = {one.name: one.opts[-1].removeprefix("--") for one in params if one.name is not None}
+    kept = {name: value for name, value in options.items() if name not in CARRIED_OUT}
+    return {flags.get(name, name): str(value) for name, value in kept.items()}
 
 
 @contextmanager

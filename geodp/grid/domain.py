@@ -42,6 +42,9 @@ PAIRS_OF_MASK = Rule(
     "geodp.flows.publish); other methods take pairs of a whole map.",
 )
 
+SIDE = 16
+"""Least sides of the blocks of places that are looked up before the places themselves."""
+
 MAX_KEYS = 1 << 26
 """Maximal cells of a domain that are enumerated."""
 
@@ -114,6 +117,18 @@ class Domain(ABC):
     @abstractmethod
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether indices (int64[d, n]) are cells: bool[n]."""
+
+    def contains_lattice(self, row: NDArray[np.int64], col: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether places of all combinations of some rows and columns are cells: bool[r, c].
+
+        Parameters
+        ----------
+        row, col : int64[r], int64[c]
+            Indices within the first two axes; those of other axes are 0.
+        """
+        index = np.zeros((len(self.shape), row.size, col.size), np.int64)
+        index[0], index[1] = row[:, None], col
+        return self.contains(index.reshape(len(index), -1)).reshape(row.size, col.size)
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Whether keys (uint64[n]) are cells: bool[n]."""
@@ -310,6 +325,30 @@ class Masked(_OfMask):
         """Whether indices lie inside the axes' sizes and the mask."""
         inside = in_box(index, self.shape)
         return inside & self._meets(self.order.encode(np.where(inside, index, 0)), 1)
+
+    def contains_lattice(self, row: NDArray[np.int64], col: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Test places only in the blocks of keys that meet the mask, as most of a map do not."""
+        digits, high, wide = self._blocks
+        down, of_row = np.unique(row // high, return_inverse=True)
+        right, of_col = np.unique(col // wide, return_inverse=True)
+        first = np.zeros((len(self.shape), down.size, right.size), np.int64)
+        first[0], first[1] = high * down[:, None], wide * right
+        met = self.overlaps(self.order.encode(first.reshape(len(first), -1)), digits)
+        inside = met.reshape(down.size, right.size).take(of_col, axis=1).take(of_row, axis=0)
+        at_row, at_col = np.nonzero(inside)
+        index = np.zeros((len(self.shape), at_row.size), np.int64)
+        index[0], index[1] = row[at_row], col[at_col]
+        inside[at_row, at_col] = self.contains(index)
+        return inside
+
+    @cached_property
+    def _blocks(self) -> tuple[int, int, int]:
+        """Digits that keys of a block share, and its rows and columns, at least ``SIDE`` each."""
+        digits, rows, cols = len(self.order.radices), 1, 1
+        while digits and min(rows, cols) < SIDE:
+            digits -= 1
+            rows, cols = self.order.sides(digits, len(self.shape))[:2].tolist()
+        return digits, rows, cols
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Compare the axes too, as a mask's ranges include padded attribute indices."""

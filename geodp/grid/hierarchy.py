@@ -29,6 +29,9 @@ from geodp.reprs import one_line
 WIDEST = 4096
 """Maximal parts of a region on one level; more are split by intermediate levels."""
 
+COUNTED_AS = "; codes that it does not list are counted as "
+"""Text between the source of a table and the names of its units for other codes."""
+
 CELL = "cell"
 """Name of the last level, which consists of the cells."""
 

@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import WIDEST, Hierarchy
+from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
 from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
-
-COUNTED_AS = "; codes that it does not list are counted as "
-"""Text between the source of a table and the name of its unit for other codes."""
 
 
 def grid_of_units(
@@ -95,24 +92,38 @@ def grid_of_units(
     return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
 
 
-def add_other(
-    levels: Mapping[str, NDArray[Any]], source: str, other: str
-) -> tuple[dict[str, NDArray[Any]], str]:
-    """Add a unit for other codes to each level of a table, and to its source.
+def list_others(other: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of units for other codes: none, one, or several."""
+    if other is None:
+        return ()
+    return (other,) if isinstance(other, str) else tuple(other)
 
-    Raises UsageError if the name is blank, has a comma or a line break, or is that of a finest
-    unit.
+
+def add_others(
+    levels: Mapping[str, NDArray[Any]], source: str, others: Sequence[str]
+) -> tuple[dict[str, NDArray[Any]], str]:
+    """Add units for other codes to each level of a table, and to its source.
+
+    A code that is the name of one of them is counted there, and any other one in the last.
+
+    Raises UsageError if a name is blank, has spaces around it, a comma or a
+    line break, occurs twice, or is that of a unit on any level.
     """
-    finest = next(iter(levels.values()))
-    plain = other.strip() and "," not in other and other.isprintable()
-    if not plain or (finest == other).any():
+    plain = [
+        bool(one) and one == one.strip() and "," not in one and one.isprintable() for one in others
+    ]
+    taken = any(np.isin(codes, others).any() for codes in levels.values())
+    if taken or not all(plain) or len({*others}) < len(others):
         raise UsageError(
-            "The unit for other codes (--other, other=) needs a name that is not blank, has no "
-            "comma or line break, and differs from every unit of the table.",
+            "Each unit for other codes (--other, other=) needs a name of its own that is not "
+            "blank, has no comma, no line break and no spaces around it, and differs from every "
+            "unit and area of the table.",
             code="other-unit-name",
         )
-    more = {level: np.append(codes, other) for level, codes in levels.items()}
-    return more, f"{source}{COUNTED_AS}{printable(other)}"
+    more = {level: np.append(codes, others) for level, codes in levels.items()}
+    *named, rest = map(printable, others)
+    apart = f"{', '.join(named)} where they are this name, and all others as " if named else ""
+    return more, f"{source}{COUNTED_AS}{apart}{rest}"
 
 
 def pairs_of_units(grid: Grid) -> Grid:

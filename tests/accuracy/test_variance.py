@@ -183,3 +183,13 @@ def test_a_sum_of_estimates_has_the_sum_of_their_variances():
     assert both.fourths == (410.0, 164.0, 41.0)
     measured = IrregularTree((4,), (2.0, 1.0), (), (), (3.0, 1.0)).scaled(2, 2)
     assert measured.measured == (6.0, 2.0)
+
+
+def test_noise_on_every_node_is_added_to_its_estimate():
+    one = TreeVariance((4, 4), (9.0, 4.0, 1.0), (5.0, 2.0, 0.5))
+    both = one.with_noise(0.5)
+    assert (both.variances, both.fourths) == ((9.5, 4.5, 1.5), one.fourths)
+    whole = np.arange(16, dtype=np.uint64)
+    assert both.region(whole) == pytest.approx(one.region(whole) + 0.5)
+    measured = IrregularTree((4,), (2.0, 1.0), (), (), (3.0, 1.0)).with_noise(0.5)
+    assert (measured.variances, measured.measured) == ((2.5, 1.5), (3.5, 1.5))

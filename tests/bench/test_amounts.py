@@ -8,6 +8,7 @@ import pytest
 import geodp
 from bench import tables
 from bench.suites import amounts
+from geodp.errors import UsageError
 from tests.features.households.test_publish import two_tables
 
 pytestmark = pytest.mark.law
@@ -48,6 +49,24 @@ def test_every_method_is_measured(small):
     assert [row["released records"] for row in found["spread"]] == [*amounts.RELEASED]
     assert [row["share of sums"] for row in found["shares"]] == [*amounts.SHARES]
     assert all(row["choose_edges"] < row["tree of counts"] for row in FOUND["edges"][1:3])
+
+
+def test_parts_are_measured_alone_and_others_kept(small):
+    found = amounts.measure(None, epsilon=(1,), trials=1, parts=["coverage"])
+    budgets = {row["epsilon"] for row in found["coverage"]}
+    assert budgets == {"1", *map(str, amounts.LARGE)}
+    for part in ("settings", *amounts.PARTS):
+        assert part == "coverage" or found[part] == FOUND[part]
+    with pytest.raises(UsageError, match="parts are of"):
+        amounts.measure(None, parts=["heights"])
+
+
+def test_intervals_of_squares_hold_at_every_budget():
+    budgets = {row["epsilon"] for row in FOUND["coverage"]}
+    assert budgets == {*map(str, (*amounts.EPSILONS, *amounts.LARGE))}
+    for row in FOUND["coverage"]:
+        for name in amounts.NAMES:
+            assert row[name] is None or row[name] >= 0.94, row
 
 
 def test_intervals_of_records_that_live_alone_hold():

@@ -9,6 +9,7 @@ pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 import geodp
 from bench.suites import amounts, amounts_priors
 from bench.tables import markdown
+from geodp.errors import UsageError
 
 KEPT = json.loads(amounts_priors.SAVED.read_text(encoding="utf-8"))
 
@@ -43,6 +44,13 @@ def test_intervals_hold():
         assert all(row[name] is None or row[name] >= 0.94 for name in amounts_priors.HELD)
 
 
+def test_narrowed_intervals_hold_and_are_narrower():
+    for row in KEPT["narrowed"]:
+        assert all(row[name] is None or row[name] >= 0.94 for name in amounts_priors.HELD)
+        assert all(row[f"width of {name}s"] < 0.6 for name in ("count", "sum"))
+        assert row["means known"] >= row["without the prior"]
+
+
 def test_every_prior_is_measured_on_a_small_map(monkeypatch):
     monkeypatch.setattr(amounts, "SIDES", {"cell": 1, "1 km": 2, "4 km": 4, "8 km": 8})
     monkeypatch.setattr(amounts, "AREAS", 3)
@@ -59,4 +67,9 @@ def test_every_prior_is_measured_on_a_small_map(monkeypatch):
     assert [row["prior"] for row in result["errors"]] == [
         "none", "earlier census", "earlier release", "flat", "mirrored",
     ]  # fmt: skip
+    assert [row["prior"] for row in result["narrowed"][:: len(amounts.RELEASED)]] == [
+        "earlier census", "earlier release",
+    ]  # fmt: skip
     assert "earlier census" in amounts_priors.show(result)
+    with pytest.raises(UsageError, match="parts are of"):
+        amounts_priors.measure(parts=["heights"])

@@ -60,6 +60,18 @@ def test_every_option_that_settles_a_release_is_compared(tmp_path, command):
                 read_pending_draw(tmp_path, other)
 
 
+@pytest.mark.parametrize(
+    ("command", "parameter", "option"),
+    [(("flows", "publish"), "attributes", "by"), (("publish",), "spec", "grid")],
+)
+def test_options_have_the_names_of_the_command(command, parameter, option):
+    found = command_line
+    for name in command:
+        found = found.commands[name]
+    with context_of(found).scope():
+        assert describe_call({parameter: 2, "output": "x"}) == {option: "2"}
+
+
 @pytest.fixture
 def office(tmp_path):
     """Two months of people, and a ledger."""

@@ -36,7 +36,7 @@ READ = {
         for name in (
             *(
                 "amounts estimate",
-                "amounts page",
+                "amounts report",
                 "estimate",
                 "explain",
                 "export",
@@ -296,6 +296,8 @@ CALLS = {
     "flows publish": charged("flows", "publish", "trips.csv", *GRID, "--from", "y,x", "--to",
                              "to_y,to_x", "--value", "n", *TERMS, require=require_release,
                              slow=True),
+    "amounts report": file("amounts", "report", "incomes", "--area", "5339",
+                           "--output", "place/a.html", replaces=None),
     "flows report": file("flows", "report", "flows", "--output", "place/a.html", replaces=None),
     "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS,
                                   "--protect", "person",

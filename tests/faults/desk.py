@@ -92,6 +92,10 @@ class Desk:
                 *("flows", "publish", "trips.csv", *GRID, "--from", "y,x", "--to", "to_y,to_x"),
                 *("--value", "n", *TERMS, "--output", "flows"),
             ),
+            (
+                *("amounts", "publish", "codes.csv", *SMALL, "--code", "code", "--amount", "n"),
+                *("--clip", "0", "9", "--unit-of-amount", "EUR", *TERMS, "--output", "incomes"),
+            ),
             (*codes, "--metadata", "office.toml", "--output", "mesh"),
             ("local", "plan", *ROUND, "--output", "plan.toml"),
             ("local", "open", "--plan", "plan.toml", "--output", "round.json"),

@@ -41,6 +41,32 @@ def test_indices_keys_and_arrays_agree_on_what_is_a_cell(grid):
     }
 
 
+@pytest.mark.parametrize("form", [name for name, one in FORMS.items() if len(one.shape) > 1])
+def test_a_lattice_of_places_is_tested_as_its_places_are(form):
+    domain = FORMS[form].domain
+    rows, cols = domain.shape[:2]
+    every = domain.to_dense().reshape(rows, cols, -1)[:, :, 0]
+    down, right = np.arange(rows), np.arange(cols)
+    for row, col in ((down, right), (down[::-1], right), (down[1::3], right[2::2])):
+        assert np.array_equal(domain.contains_lattice(row, col), every[np.ix_(row, col)])
+
+
+def test_a_lattice_is_tested_in_blocks_on_a_map_of_many():
+    shape = (75, 140)
+    draw = np.random.default_rng(1)
+    inside = np.zeros(shape, np.bool_)
+    # Blobs, single places at corners, and whole blocks without any.
+    inside[3:9, 100:131] = inside[40:64, 10:37] = True
+    inside[0, 0] = inside[74, 139] = inside[16, 16] = True
+    inside &= draw.random(shape) < 0.8
+    for labels in ((), ("a", "b", "c")):
+        grid = Grid.regular(shape)
+        grid = masked(grid.with_attribute("sex", labels) if labels else grid, inside)
+        got = grid.domain.contains_lattice(np.arange(75)[::-1], np.arange(5, 140))
+        assert np.array_equal(got, inside[::-1, 5:])
+        assert 0 < got.sum() < got.size
+
+
 def test_a_kernel_is_compiled_once_for_masks_and_whole_maps():
     types = {numba.typeof(FORMS[name].domain_tests()) for name in ("padded", "mask")}
     assert len(types) == 1

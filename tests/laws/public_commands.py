@@ -144,6 +144,9 @@ def trips(folder: Path, variant: str) -> None:
     (folder / "in.csv").write_text("id,oy,ox,dy,dx,day\n" + "".join(f"{row}\n" for row in rows))
 
 
+MODES = ("walk", "car")
+
+
 def visits(variant: str) -> Rows:
     """Return stays of persons: who, hour, and place in degrees."""
     return [
@@ -154,19 +157,23 @@ def visits(variant: str) -> Rows:
 
 
 def stays(folder: Path, variant: str) -> None:
-    """Write stays of persons."""
-    rows = [f"{who},2024-05-01T{hour:02d}:00,{place}" for who, hour, place in visits(variant)]
-    (folder / "in.csv").write_text("id,t,lat,lon\n" + "".join(f"{row}\n" for row in rows))
+    """Write stays of persons, of which the first ones, to which no trip leads, have no label."""
+    rows = [
+        f"{who},2024-05-01T{hour:02d}:00,{place},{MODES[hour % 2] if hour else ''}"
+        for who, hour, place in visits(variant)
+    ]
+    (folder / "in.csv").write_text("id,t,lat,lon,mode\n" + "".join(f"{row}\n" for row in rows))
 
 
 def pings(folder: Path, variant: str) -> None:
-    """Write records of places, two of each stay."""
+    """Write records of places, two of each stay, of which the first ones have no label."""
     rows = [
-        f"{who},2024-05-01T{hour:02d}:{minute}:00Z,{place},{minute}"
+        f"{who},2024-05-01T{hour:02d}:{minute}:00Z,{place},{minute},{mode}"
         for who, hour, place in visits(variant)
-        for minute in (10, 30)
+        for minute, mode in ((10, ""), (30, MODES[hour % 2]))
     ]
-    (folder / "in.csv").write_text("id,t,lat,lon,radius\n" + "".join(f"{row}\n" for row in rows))
+    head = "id,t,lat,lon,radius,mode\n"
+    (folder / "in.csv").write_text(head + "".join(f"{row}\n" for row in rows))
 
 
 def positions(folder: Path, variant: str) -> None:
@@ -468,6 +475,17 @@ CASES = {
     "flows of stays by hour": Case(
         "flows publish", stays, (*VISITED, "--stays", "lat,lon", "--by", "hour"), variants=SMALL
     ),
+    "flows of pings by label": Case(
+        "flows publish", pings,
+        (*VISITED, "--pings", "lat,lon", "--by", "mode,hour", "--labels", "mode=walk,car",
+         "--time-zone", "Asia/Tokyo", "--outside", "drop"),
+        variants=SMALL,
+    ),
+    "flows of stays by label": Case(
+        "flows publish", stays,
+        (*VISITED, "--stays", "lat,lon", "--by", "mode", "--labels", "mode=walk,car"),
+        variants=SMALL,
+    ),
     "flows between units by label": Case(
         "flows publish", tract_modes,
         ("in.csv", "--grid", "units:tracts.geojson", "--units-source", "a law", "--from", "from",
@@ -561,7 +579,8 @@ READERS = {
                         ("amounts", "compare", "incomes", "raises", "--area", "533945"),
                         ("amounts", "compare", "years", "--time", "2015", "--time", "2020",
                          "--area", "533945")),
-    "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
+    "amounts report": (("amounts", "report", "incomes", "--area", "533945",
+                        "--output", "made.html"),),
     "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
                         "--simulations", "20", "--json"),),
     "flows compare": (("flows", "compare", "flows", "--from", "533945", "--to", "533946", "--from",

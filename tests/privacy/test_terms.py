@@ -118,6 +118,7 @@ FRONT_DOORS = [
     geodp.cluster.write,
     geodp.amounts.publish,
     geodp.amounts.publish_series,
+    geodp.amounts.plan_prior,
 ]
 CHOOSE = [
     geodp.select.level,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from geodp.features.amounts.comparison import (
     compare_regions,
     compare_releases,
 )
+from geodp.features.amounts.declaring import AnyPrior, recognize_prior
+from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.files import StagedAmounts
 from geodp.features.amounts.formats.joint import join_columns, view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
@@ -114,6 +117,58 @@ class Amounts(AmountNumbers):
         self.check_place(path, overwrite=overwrite)
         with StagedAmounts.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
+
+    def estimate(
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+        prior: AnyPrior | None = None,
+    ) -> AmountEstimate:
+        """Estimate records, sum, mean and median of a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region, labels, quantiles, below
+            See :meth:`geodp.features.amounts.numbers.AmountNumbers.estimate`.
+        prior : CountTable, Release, Prior or Amounts, optional
+            The prior of the release, given again: intervals of records, sums and means are
+            then narrowed by simulation with it, which takes seconds to minutes. Those of medians
+            stay.
+
+        Returns
+        -------
+        AmountEstimate
+
+        Raises
+        ------
+        UsageError
+            A prior that is not that of the release, or a release without sums; and as without
+            ``prior``.
+        """
+        return self.estimate_all([region], labels, quantiles=quantiles, below=below, prior=prior)[0]
+
+    def estimate_all(
+        self,
+        regions: Iterable[Any],
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+        prior: AnyPrior | None = None,
+    ) -> list[AmountEstimate]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        if prior is None:
+            return super().estimate_all(regions, labels, quantiles=quantiles, below=below)
+        self._check(quantiles, below)
+        known = recognize_prior(self, prior)
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        # Without any use of it the release is the one without a prior.
+        stated = self.index.prior
+        priors = known.streams[:2] if stated is not None and stated.is_used else ()
+        return self._estimate_listed(listed, quantiles, below, priors)
 
     def compare(
         self,

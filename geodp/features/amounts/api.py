@@ -7,6 +7,7 @@ from geodp.features.amounts.comparison import AmountDifference
 from geodp.features.amounts.edges import EdgeChoice, choose_edges
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.plan import PlannedClip, plan
+from geodp.features.amounts.planned_prior import AreaErrors, PlannedPrior, plan_prior
 from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
@@ -25,17 +26,20 @@ __all__ = [
     "AmountsCard",
     "AmountsSeries",
     "AmountsSeriesCard",
+    "AreaErrors",
     "ClipChoice",
     "EdgeChoice",
     "Grouped",
     "Interval",
     "PlannedClip",
+    "PlannedPrior",
     "Scale",
     "Spread",
     "Trimming",
     "choose_clip",
     "choose_edges",
     "plan",
+    "plan_prior",
     "publish",
     "publish_series",
     "read_records",

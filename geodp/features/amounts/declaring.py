@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from fractions import Fraction
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from geodp.errors import Rule, UsageError
 from geodp.features.amounts.card import IDENTITY, Shape
+from geodp.features.amounts.methods import CountOfAmounts, stream_event
 from geodp.features.amounts.numbers import AmountNumbers, SumRelease
 from geodp.features.amounts.prior import AmountsPrior
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import Design
 from geodp.grid.grid import Grid
+from geodp.privacy.event import Measurement
 from geodp.release.prior import choose_prior, describe_charge
 from geodp.release.release import Release
 from geodp.table.counts import CountTable
-from geodp.table.prior import Prior
+from geodp.table.prior import RULES, Prior
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray
 
@@ -64,6 +67,41 @@ def declare_prior(
     shape: Shape = "records"
     number = design.number
     return AmountsPrior(known.source, (known,) * number, (shape,) * number)
+
+
+def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
+    """Make the prior of a release again, from the map or release that it was made of.
+
+    Raises UsageError for a release without a prior or without sums, and for another prior.
+    """
+    stated, amount = release.index.prior, release.index.amount
+    if stated is None or amount.notches is None:
+        raise UsageError(
+            "Intervals are narrowed by the prior of counts, sums and means, and this release was "
+            "made without a prior, or of classes alone: leave out prior= (--prior).",
+            code="amounts-prior-not-used",
+        )
+    event = cast(Measurement, release.count.event)
+    scale, share = release.scale, Fraction(amount.share or 1)
+    method = cast(CountOfAmounts, release.count.method).pyramid
+    edges = tuple(int(exact(one, "edges") / scale.step) - scale.lower for one in amount.edges)
+    of_sums = stream_event(event, method, share, amount.notches)
+    design = Design(scale, method, event, of_sums, None, amount.notches, edges, share)
+    # The source with which the operator vouched for it; a Prior has one of its own.
+    source = None if isinstance(prior, Prior) else stated.source
+    table = CountTable.from_keys(release.count.grid, [], [])
+    known = declare_prior(table, design, prior, source)
+    assert known is not None  # as a prior is named
+    fields = [(one.shape, one.finest) for one in stated.streams]
+    made = [(one.shape, one.finest) for one in known.state().streams]
+    if (made, known.identity, RULES) != (fields, stated.identity, stated.version):
+        raise UsageError(
+            "This is not the prior of the release: it is another release or a map with cells of "
+            "another size, or this version of geodp makes other use of a prior (prior=, --prior): "
+            f"{stated.source}.",
+            code="amounts-prior-differs",
+        )
+    return known
 
 
 def _of_amounts(

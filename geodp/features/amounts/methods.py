@@ -33,6 +33,11 @@ RECORDS_PROOF = (
 )
 """Why the records of a release hold what they promise, whatever is released with them."""
 
+ROUNDING = 1 / 3
+"""Variance of the rounding of records of a block, in records squared: they are off by less than
+one, and taken as uniform, which bounds the variance. Half an interval is then one record or more
+wherever the noise is smaller than that."""
+
 PRECONDITION = (
     "no person has more records than the contribution says, and the domain, the clip and the step "
     "were chosen without looking at the data; the clip and the edges of classes may come from a "
@@ -105,10 +110,14 @@ def stream_event(event: Measurement, method: Pyramid, share: Fraction, notches: 
 
 @lru_cache(maxsize=8)
 def _scale(
-    pyramid: Pyramid, grid: Grid, event: Measurement, factors: tuple[float, float]
+    pyramid: Pyramid,
+    grid: Grid,
+    event: Measurement,
+    factors: tuple[float, float],
+    rounding: float = 0.0,
 ) -> TreeVariance:
     """Return the tree of a sum of streams, of which many closed forms are made."""
-    return pyramid.tree_variance(grid, event).scaled(*factors)
+    return pyramid.tree_variance(grid, event).scaled(*factors).with_noise(rounding)
 
 
 @dataclass(frozen=True)
@@ -169,9 +178,13 @@ class CountOfAmounts(OfStreams):
         return stream_event(event, self.pyramid, share, self.notches)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
-        """Return the tree of the levels, in records: variances of all streams add up."""
+        """Return the tree of the levels, in records: variances of all streams add up.
+
+        Records of streams of sums are rounded to whole ones, which adds to them.
+        """
         number, unit = self._summed[0], float(self.notches)
-        return _scale(self.pyramid, grid, self._stream(event), (number / unit**2, number / unit**4))
+        factors, rounding = (number / unit**2, number / unit**4), ROUNDING * (self.share > 0)
+        return _scale(self.pyramid, grid, self._stream(event), factors, rounding)
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bound bias and root-mean-square error of an isolated cell, in counts."""

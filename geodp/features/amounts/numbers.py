@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import LAPLACE_Z, Tops
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops
 from geodp.accuracy.margins import UNKNOWN
 from geodp.accuracy.margins import Margins as CellMargins
 from geodp.errors import Rule, UsageError
@@ -27,6 +28,7 @@ from geodp.features.amounts.estimates import (
     estimate_streams,
 )
 from geodp.features.amounts.methods import CountOfAmounts, stream_event
+from geodp.features.amounts.narrowing import narrow_estimates, state_stream
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.spread import Spread, estimate_spread
 from geodp.features.amounts.trimming import Trimming, estimate_trimming
@@ -34,6 +36,7 @@ from geodp.grid.region import Labels, Region
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.reprs import one_line
+from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -198,10 +201,23 @@ class AmountNumbers:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         self._check(quantiles, below)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        return self._estimate_listed(listed, quantiles, below)
+
+    def _estimate_listed(
+        self,
+        listed: list[Region],
+        quantiles: Sequence[float],
+        below: Sequence[float],
+        priors: Sequence[Prior] = (),
+    ) -> list[AmountEstimate]:
+        """Estimate regions; ``priors``: of both streams, with which intervals are narrowed."""
+        both = None if self.sum is None else self._both(listed, priors)
         counts = self.records.estimate_all(listed)
+        if priors and both is not None:
+            counts = _narrow_counts(counts, both)
         rows = [(one.count, one.low, one.high) for one in counts]
         count = np.array(rows, np.float64).reshape(-1, 3).T
-        ends = self._ends(listed, (count[0], count[1], count[2]))
+        ends = self._ends(listed, (count[0], count[1], count[2]), both)
         found = []
         for i, one in enumerate(counts):
             total = mean = None
@@ -228,7 +244,9 @@ class AmountNumbers:
 
         Where an interval is all of the clip, nothing is known of a mean or a median.
         """
-        return self._ends(key, _cells(self.records, key) if self.sum is not None else None)
+        if self.sum is None:
+            return self._ends(key, None, None)
+        return self._ends(key, _cells(self.records, key), self._both(key))
 
     def noise_of(self, regions: list[Region]) -> dict[str, Ends]:
         """Estimate records, sum, mean and median with intervals of the noise alone.
@@ -236,10 +254,26 @@ class AmountNumbers:
         Those of :meth:`estimate` are wider where the clamp at 0 may have moved something.
         """
         count = margins_of([self.records], regions).noise().combine([1])
-        return {COUNT: count} | self._ends(regions, count, noise_only=True)
+        both = None if self.sum is None else self._both(regions)
+        return {COUNT: count} | self._ends(regions, count, both, noise_only=True)
+
+    def _both(self, places: list[Region] | KeyArray, priors: Sequence[Prior] = ()) -> Margins:
+        """Return both streams of regions or cells in records, with margins."""
+        streams: Sequence[Release] = self.streams
+        stated = self.index.prior
+        if priors and stated is not None:
+            pairs = zip(streams, stated.streams, strict=False)
+            streams = [replace(one, prior=state_stream(stated, own)) for one, own in pairs]
+        notches = self.index.amount.notches or 1
+        return margins_of(streams, places, notches, rounded=True, priors=priors)
 
     def _ends(
-        self, places: list[Region] | KeyArray, count: Ends | None, *, noise_only: bool = False
+        self,
+        places: list[Region] | KeyArray,
+        count: Ends | None,
+        both: Margins | None,
+        *,
+        noise_only: bool = False,
     ) -> dict[str, Ends]:
         """Estimate sum, mean and median of regions or cells.
 
@@ -248,13 +282,14 @@ class AmountNumbers:
         places : list of Region, or uint64[n]
         count : (float64[n], float64[n], float64[n]) or None
             Records, and the ends of their intervals; needed for sums alone.
+        both : Margins or None
+            Of both streams, in records; None without sums.
         noise_only : bool
             Whether intervals leave out what the clamp may have moved.
         """
         found: dict[str, Ends] = {}
-        if self.sum is not None:
+        if both is not None:
             assert count is not None
-            both = margins_of(self.streams, places, self.index.amount.notches or 1, rounded=True)
             found |= estimate_streams(both.noise() if noise_only else both, self.scale, count)
         if self.classes:
             records = margins_of(self.class_releases, places)
@@ -371,6 +406,15 @@ class AmountNumbers:
         return self.index
 
 
+def _narrow_counts(counts: Sequence[Estimate], both: Margins) -> list[Estimate]:
+    """Narrow the intervals of records to those of the sum of both streams."""
+    _, low, high = both.combine([1, 1])
+    return [
+        replace(one, low=max(one.low, min(a, one.count)), high=min(one.high, max(b, one.count)))
+        for one, a, b in zip(counts, low.tolist(), high.tolist(), strict=True)
+    ]
+
+
 def _known_share(ends: Ends, at: int) -> Interval | None:
     """Return the interval of a share, or None where it may be any."""
     value, low, high = (float(part[at]) for part in ends)
@@ -383,6 +427,7 @@ def margins_of(
     unit: int = 1,
     *,
     rounded: bool = False,
+    priors: Sequence[Prior] = (),
 ) -> Margins:
     """Return streams or classes of regions, or of cells, with their margins.
 
@@ -396,11 +441,13 @@ def margins_of(
         Counts of one record.
     rounded : bool
         Whether records were made whole after the streams, which all of them share.
+    priors : sequence of Prior
+        With which intervals of regions are narrowed, one for each; empty: none.
     """
     rows, noise = [], []
-    for one in releases:
+    for one, prior in zip_longest(releases, priors):
         if isinstance(places, list):
-            ends, error, single = _regions(one, places)
+            ends, error, single = _regions(one, places, prior)
         else:
             ends, error = _cells(one, places), one.standard_error(1)
             single = np.ones(places.size, np.bool_)
@@ -411,9 +458,15 @@ def margins_of(
     return Margins.split([(a, b, c) for a, b, c in rows], noise, rest)
 
 
-def _regions(one: Release, regions: list[Region]) -> tuple[Ends, FloatArray, NDArray[np.bool_]]:
+def _regions(
+    one: Release, regions: list[Region], prior: Prior | None
+) -> tuple[Ends, FloatArray, NDArray[np.bool_]]:
     """Return sums of one stream over regions, their errors, and which are of one cell."""
-    rows = [(e.count, e.low, e.high, e.standard_error) for e in one.estimate_all(regions)]
+    if prior is None:
+        estimates = one.estimate_all(regions)
+    else:
+        estimates = narrow_estimates(one, regions, prior)
+    rows = [(e.count, e.low, e.high, e.standard_error) for e in estimates]
     count, low, high, error = np.array(rows, np.float64).reshape(-1, 4).T
     single = np.array([region.key.size == 1 for region in regions], np.bool_)
     # Of cells, the tables have that of a cell inside the domain.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import ceil, erf, exp, hypot, log, log10, sqrt
 from typing import Any
 
@@ -164,22 +163,11 @@ def plan(
     >>> best.upper, round(100 * best.bias, 1), round(100 * best.noise, 1)
     (1500.0, 0.5, 0.9)
     """
-    if not 0 < median < upper_tenth:
-        raise UsageError(
-            "Guess the median and the amount that one in ten exceeds: numbers above 0, the second "
-            "the larger one.",
-            code="amounts-plan-guess",
-        )
-    if not records > 0:
-        raise UsageError("records of an area must be above 0.", code="amounts-plan-records")
+    check_guess(median, upper_tenth, records)
     guess, pyramid = Guess(float(median), float(upper_tenth)), choose_pyramid(method)
-    bottom, part = float(exact(lower, "lower")), exact(share, "share")
-    if not 0 < part <= 1:
-        raise UsageError(
-            "share is a part of the budget above 0 and at most 1.", code="amounts-plan-share"
-        )
+    bottom = float(exact(lower, "lower"))
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, people=people)
-    event = make_event(grid, pyramid, take_share(terms, Fraction(part)))
+    event = make_event(grid, pyramid, take_part(terms, share))
     cells = 1.0 if people is None else max(records * grid.size / people, 1.0)
     error = _error_of_block(grid, pyramid, event, cells) / records
     uppers = [float(exact(one, "clip")) for one in clips] or [*map(guess.exceeded_by, BEYOND)]
@@ -197,6 +185,28 @@ def plan(
         rows.append((upper, guess.beyond(upper), bias, noise, hypot(bias, noise)))
     least = min(row[-1] for row in rows)
     return [PlannedClip(*row, best=row[-1] == least) for row in rows]
+
+
+def check_guess(median: float, upper_tenth: float, records: float) -> None:
+    """Raise UsageError for guesses that make no sense."""
+    if not 0 < median < upper_tenth:
+        raise UsageError(
+            "Guess the median and the amount that one in ten exceeds: numbers above 0, the second "
+            "the larger one.",
+            code="amounts-plan-guess",
+        )
+    if not records > 0:
+        raise UsageError("records of an area must be above 0.", code="amounts-plan-records")
+
+
+def take_part(terms: Terms, share: Any) -> Terms:
+    """Return terms with the part of the budget for sums; UsageError for none, or more than all."""
+    part = exact(share, "share")
+    if not 0 < part <= 1:
+        raise UsageError(
+            "share is a part of the budget above 0 and at most 1.", code="amounts-plan-share"
+        )
+    return take_share(terms, part)
 
 
 def _error_of_block(grid: Grid, method: Pyramid, event: Measurement, cells: float) -> float:

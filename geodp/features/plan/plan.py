@@ -29,6 +29,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
+from geodp.release.publish import make_event
 from geodp.release.pure_or_gaussian import warn_of_delta
 
 PLACES = 16
@@ -411,15 +412,11 @@ class Planner:
     def plan(self, method: str | Mechanism | None) -> Plan:
         """Plan a method, or with None the default of the grid.
 
-        Raises UsageError if the method does not support the grid or the terms.
+        Raises UsageError as a release of the same grid and terms would.
         """
         chosen, terms = choose_method(method, self.grid), self.terms
-        if refusal := chosen.unsupported(self.grid):
-            raise UsageError(refusal)
         # A plan precedes the data, whose source usually declares that a person is counted once.
         resolved = terms if terms.contribution is not None else replace(terms, contribution=1)
-        event = chosen.event(self.grid, resolved)
-        if overload := chosen.explain_noise_limit(self.grid, event):
-            raise UsageError(overload)
+        event = make_event(self.grid, chosen, resolved)
         settings = Settings(chosen.spec, terms, digest_of(self.grid))
         return Plan(self.grid, settings, chosen, event, self.regions or {})

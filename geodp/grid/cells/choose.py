@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.grid.cells.h3_cells import H3
 from geodp.grid.cells.s2_cells import S2
 from geodp.grid.cells.system import CellSystem
-from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.hierarchy import COUNTED_AS, Hierarchy
 
 SYSTEMS: dict[str, CellSystem] = {one.name: one for one in (H3(), S2())}
 """All systems of cells, by the prefix of a grid's name."""
@@ -48,8 +48,8 @@ def is_cells(spec: str | None) -> bool:
 def cells_of(table: Hierarchy) -> tuple[CellSystem, int] | None:
     """Return the system and level of a table's finest units, if they are cells of H3 or S2.
 
-    The last level has their name (``h3_7``), and all its codes but at most one, the unit for other
-    codes, are cells of that level in their usual spelling. None for any other table.
+    The last level has their name (``h3_7``), and all its codes but those of units for other codes
+    are cells of that level in their usual spelling. None for any other table.
     """
     match = re.fullmatch(r"([a-z0-9]+)_([0-9]{1,2})", table.levels[-1])
     if match is None or match[1] not in SYSTEMS:
@@ -59,5 +59,8 @@ def cells_of(table: Hierarchy) -> tuple[CellSystem, int] | None:
     cells = np.array([number or 0 for number in numbers], np.uint64)
     plain = (system.levels_of(cells) == level) & (system.format(cells) == codes)
     # The name of a level alone proves nothing, as a publisher may call any column h3_7; one code
-    # may differ, as `add_other` adds a unit for the rest.
-    return (system, level) if codes.size - int(plain.sum()) <= min(1, codes.size - 1) else None
+    # may differ, or those that `add_others` adds to every level, and to the source.
+    others = {*codes[~plain].tolist()}
+    added = COUNTED_AS in table.source and all(others <= {*above} for above in table.codes)
+    few = len(others) <= 1 or added
+    return (system, level) if few and len(others) < codes.size else None

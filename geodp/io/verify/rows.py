@@ -11,7 +11,7 @@ from geodp.io.verify.chunks import Chunk, columns_of, parquet_files, parquet_sch
 from geodp.io.verify.csv_rows import open_rows
 from geodp.io.verify.sweep import ReleaseFiles, RunningCheck
 from geodp.io.write import tables
-from geodp.io.write.geometry import has_geometry, same_geo_metadata
+from geodp.io.write.geometry import same_geo_metadata, why_no_geometry
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
 from geodp.table.card import Card
 
@@ -118,8 +118,8 @@ def check_coordinates(written: ReleaseFiles) -> RunningCheck[Chunk]:
 
 def check_geometry(written: ReleaseFiles) -> RunningCheck[Chunk]:
     """Require the metadata of GeoParquet in every file, and the cells' outlines."""
-    if not has_geometry(written.located):
-        return "none: the grid lies nowhere on the Earth"
+    if (why := why_no_geometry(written.located)) is not None:
+        return f"none: {why}"
     for path in parquet_files(written.folder, written.card):
         metadata = open_parquet(path).schema_arrow.metadata or {}
         require(

@@ -200,6 +200,14 @@ class Pixel:
         return cls(cells, None)
 
 
+def middles(cells: int, block: int) -> NDArray[np.int64]:
+    """Return the cell in the middle of each block along a side of a map: int64[blocks].
+
+    The last block may be cut off before its middle: this is then the last cell.
+    """
+    return np.minimum(np.arange(-(-cells // block)) * block + block // 2, cells - 1)
+
+
 def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
     """Find a cell whose block of the map holds the most cells of the domain: int64[d]."""
     samples = 1 if grid.domain.is_box else SEEN

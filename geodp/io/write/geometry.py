@@ -17,6 +17,9 @@ from geodp.grid.outlines import Outlines
 from geodp.io.crs import same_crs
 from geodp.io.numbers import column_of
 
+NOWHERE = "the grid lies nowhere on the Earth"
+"""Why there are no geometries on a grid without a CRS."""
+
 POINT = [("x", "<f8"), ("y", "<f8")]
 
 
@@ -40,6 +43,15 @@ def has_geometry(grid: Grid) -> bool:
         and all(place.transform is not None for place in places)
         and len({place.crs for place in places}) == 1
     )
+
+
+def why_no_geometry(grid: Grid) -> str | None:
+    """Return why rows have no geometries; None if they have."""
+    if has_geometry(grid):
+        return None
+    if grid.known_outlines is not None:
+        return "some of its units have no outline, as those for other places"
+    return NOWHERE
 
 
 def geometry_crs(grid: Grid) -> str | None:

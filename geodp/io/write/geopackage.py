@@ -29,7 +29,7 @@ from geodp.io.write.geometry import (
     geometry_bounds,
     geometry_crs,
     geometry_kind,
-    has_geometry,
+    why_no_geometry,
 )
 from geodp.io.write.rtree import PackedTree, can_pack
 from geodp.io.write.sqlite import insert, quote
@@ -139,8 +139,8 @@ class GeoPackage(Format):
 
 def why_no_geopackage(grid: Grid) -> str | None:
     """Return why cells of a grid cannot be in a GeoPackage; None if they can."""
-    if not has_geometry(grid):
-        return "the grid lies nowhere on the Earth"
+    if (why := why_no_geometry(grid)) is not None:
+        return why
     crs = geometry_crs(grid)
     if crs is not None and define_crs(crs) is None:
         return "the grid's CRS has no WKT of version 1"

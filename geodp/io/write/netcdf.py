@@ -114,8 +114,8 @@ def _outside(table: ReleasedTable, place: Lattice) -> NDArray[np.bool_] | None:
     """Return cells outside the domain, the southernmost row first; None if there are none."""
     if table.grid.domain.is_box:
         return None
-    index = np.indices((place.rows, place.cols)).reshape(2, -1)
-    outside = ~table.grid.contains(index).reshape(place.rows, place.cols)
+    row, col = np.arange(place.rows), np.arange(place.cols)
+    outside = ~table.grid.domain.contains_lattice(row, col)
     return outside if is_upwards(place) else outside[::-1]
 
 

@@ -180,13 +180,11 @@ def background(grid: Grid, window: Window) -> FloatArray:
     if grid.domain.is_box:
         return values
     # The test of membership needs several numbers for each cell: blocks of columns bound them.
+    row = raster_rows(place, np.arange(window.height) + window.row_off)
     for left in range(0, window.width, 4 * BLOCK):
         piece = values[:, left : left + 4 * BLOCK]
-        row, col = np.indices(piece.shape).reshape(2, -1)
-        index = np.zeros((len(grid.shape), row.size), np.int64)
-        index[0], index[1] = raster_rows(place, row + window.row_off), col + left
-        index[1] += window.col_off
-        piece[~grid.contains(index).reshape(piece.shape)] = np.nan
+        col = np.arange(piece.shape[1]) + left + window.col_off
+        piece[~grid.domain.contains_lattice(row, col)] = np.nan
     return values
 
 

@@ -181,3 +181,44 @@ def test_errors_of_records_are_those_of_notches_and_not_of_whole_records(epsilon
             held.append(one.count.low <= true <= one.count.high)
     assert np.sqrt(np.mean(np.square(off))) < 1.25
     assert np.mean(held) > 0.9
+
+
+@pytest.mark.parametrize("epsilon", [4, 8, 32, 128])
+def test_intervals_of_single_cells_allow_for_whole_records(epsilon):
+    """Where noise is below one record, rounding to whole ones is most of the error."""
+    grid = geodp.Grid.regular((32, 32))
+    number = np.random.default_rng(3).poisson(30, (32, 32)).astype(np.int64)
+    people = geodp.CountTable.from_dense(number, grid)
+    table = AmountTable(people, 300 * people.count, SCALE)
+    cells = [(x, y, x + 1, y + 1) for y in range(32) for x in range(32)]
+    held, total = [], []
+    for trial in range(3):
+        made = geodp.amounts.publish(
+            table, contribution=1, epsilon=epsilon, key=NoiseKey(bytes([trial] * 32))
+        )
+        for true, one in zip(number.ravel().tolist(), made.estimate_all(cells), strict=True):
+            held.append(one.count.low <= true <= one.count.high)
+            total.append(one.sum.low <= 300 * true <= one.sum.high)
+            # A cell may be rounded either way, by less than one record.
+            assert one.count.high - one.count.count >= 1
+    assert np.mean(held) > 0.94
+    assert np.mean(total) > 0.94
+
+
+def test_files_have_the_errors_of_whole_records(tmp_path):
+    made = geodp.amounts.publish(
+        AmountTable(geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8))),
+                    np.full(64, 2700), SCALE),
+        contribution=1, epsilon=100,
+    )  # fmt: skip
+    low, high = made.count.intervals().of(made.count.table.key)
+    assert (high - low >= 1.8).all()
+    for one, ends in zip(made.estimate_all([(0, 0, 1, 1)]), [(low[0], high[0])], strict=True):
+        assert (one.count.low, one.count.high) == ends
+    # Records of classes are whole as they are measured.
+    classes = geodp.CountTable.from_dense(np.full((8, 8), 9), geodp.Grid.regular((8, 8)))
+    alone = geodp.amounts.publish(
+        AmountTable(classes, np.full(64, 2700), SCALE, (), (0, 500, 1000), (classes, classes)),
+        contribution=1, epsilon=100, means=False,
+    )  # fmt: skip
+    assert alone.records.standard_error(1) < 0.1 < made.records.standard_error(1)

@@ -68,10 +68,13 @@ def test_a_region_of_which_nothing_is_known_is_told():
     assert "not told by the noise" in page
 
 
-def test_the_command_prints_the_page(public):
-    done = geodp("amounts", "page", public.parent, "--language", "ja")
+def test_the_command_writes_the_page(public, tmp_path):
+    output = tmp_path / "page.html"
+    done = geodp("amounts", "report", public.parent, "--language", "ja", "--output", output)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("<!doctype html>")
-    assert "地域別の" in done.stdout
-    assert "一人ごとに保護する" in done.stdout
-    assert "person" not in done.stdout
+    assert done.stdout == f"{output}\n"
+    page = output.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "地域別の" in page
+    assert "一人ごとに保護する" in page
+    assert "person" not in page

@@ -21,14 +21,15 @@ def zone_of(records):
 
 def trips_of_records(*given):
     """Return the trips of one unit, as pairs of zones; see :func:`departures_of_records`."""
-    return [(start, end) for start, end, _ in departures_of_records(*given)]
+    return [one[:2] for one in departures_of_records(*given)]
 
 
 def departures_of_records(records, radius, speed, dwell, gap):
     """Return the trips of one unit: both zones, and the last time at the first of them.
 
-    ``records``: (time, position in space, zone), in any order; lengths are in centimetres, and
-    times in seconds.
+    ``records``: (time, position in space, zone), in any order, and perhaps labels, of which trips
+    then have those of the last record at the first zone; lengths are in centimetres, and times in
+    seconds.
     """
 
     def is_fast(one, other):
@@ -65,30 +66,33 @@ def departures_of_records(records, radius, speed, dwell, gap):
             near = squared(mean_of(stay["records"]), mean_of(run)) <= radius**2
             if near and (stay["run"] == i - 1 or run[0][0] - stay["until"] <= dwell):
                 stay["records"] += run
-                stay |= {"run": i, "until": run[-1][0]}
+                stay |= {"run": i, "until": run[-1][0], "labels": run[-1][3:]}
                 continue
         follows = stay is not None and not broken
-        stay = {"records": [*run], "run": i, "until": run[-1][0]}
+        stay = {"records": [*run], "run": i, "until": run[-1][0], "labels": run[-1][3:]}
         stays.append((follows, stay))
         broken = False
     zones = [zone_of(one["records"]) for _, one in stays]
     return [
-        (zones[i - 1], zones[i], stays[i - 1][1]["until"])
+        (zones[i - 1], zones[i], stays[i - 1][1]["until"], *stays[i - 1][1]["labels"])
         for i, (follows, _) in enumerate(stays)
         if follows
     ]
 
 
 def trips_of_stays(stays, gap):
-    """Return the trips of one unit, as pairs of zones; ``stays``: (begin, end, zone)."""
+    """Return the trips of one unit, as pairs of zones; ``stays``: (begin, end, zone).
+
+    Perhaps with labels, of which trips then have those of the first row of the stay they lead to.
+    """
     joined = []
-    for begin, end, zone in sorted(stays):
+    for begin, end, zone, *labels in sorted(stays):
         if joined and joined[-1][2] == zone and begin <= joined[-1][1]:
             joined[-1][1] = max(joined[-1][1], end)
         else:
-            joined.append([begin, end, zone])
+            joined.append([begin, end, zone, *labels])
     return [
-        (one[2], other[2])
+        (one[2], other[2], *other[3:])
         for one, other in pairwise(joined)
         if other[0] != one[0] and other[0] - one[1] <= gap
     ]

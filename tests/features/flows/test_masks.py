@@ -79,9 +79,11 @@ def test_pairs_carry_the_mask_of_their_zones():
 
 
 @pytest.mark.parametrize("method", ["pyramid", "laplace", "topdown"])
-def test_no_other_method_measures_pairs_of_a_mask(method):
+def test_no_other_method_measures_or_plans_pairs_of_a_mask(method):
     with refuses(UsageError, "pairs-of-mask"):
         geodp.publish(TABLE, method=method, **AMOUNTS)
+    with refuses(UsageError, "pairs-of-mask"):
+        geodp.plan(TABLE.grid, method, epsilon=1)
 
 
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)

@@ -18,7 +18,7 @@ from geodp.features.flows.page import write_page
 from geodp.features.flows.screenlines import divide_zones
 from geodp.features.flows.zones import Zones, pairs_of
 from geodp.grid.outlines import Outlines
-from geodp.grid.units import add_other, grid_of_units
+from geodp.grid.units import add_others, grid_of_units, list_others
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from tests.command import geodp as call
@@ -38,11 +38,12 @@ KEY = NoiseKey(bytes(range(32)))
 
 
 def with_other(plain=PLAIN, name=OTHER):
-    """The same units, and one for all other places."""
+    """The same units, and one or several for other places."""
     index = np.stack([np.zeros(plain.shape[1], np.int64), np.arange(plain.shape[1])])
     codes = plain.names.format(0, index)
-    levels, source = add_other({"unit": codes}, "made up", name)
-    shapes = np.append(plain.outlines.shapes, None)
+    names = list_others(name)
+    levels, source = add_others({"unit": codes}, "made up", names)
+    shapes = np.append(plain.outlines.shapes, [None] * len(names))
     return grid_of_units(levels, source, Outlines.of(shapes, plain.outlines.crs))
 
 
@@ -291,7 +292,7 @@ def test_more_than_is_stated_is_found():
     assert largest(1, plan_of(SMALL, 1, epsilon=1), claimed=2) == 2
 
 
-@pytest.mark.parametrize("name", ["a,b", "two\nlines", "tab\tbed", "", " "])
+@pytest.mark.parametrize("name", ["a,b", "two\nlines", "tab\tbed", "", " ", " away ", ("x", "x")])
 def test_names_that_break_rows_are_refused(name):
     with refuses(UsageError, "other-unit-name"):
         with_other(name=name)
@@ -349,7 +350,7 @@ class TestCommand:
         assert refused.returncode == 2
         assert "square somewhere" in refused.stderr
 
-    @pytest.mark.parametrize("other", ["a,b", "two\nlines"])
+    @pytest.mark.parametrize("other", ["a,b", "two\nlines", " away "])
     def test_names_that_break_rows_are_refused(self, files, other):
         words = ("--trips", "4", "--epsilon", "1")
         refused = call("flows", "plan", *self.grid(files, other), *words)

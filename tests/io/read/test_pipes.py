@@ -169,7 +169,7 @@ READ = {
     },
     "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
     "amounts compare": {"polygons": ("incomes", "--polygons", PIPE)},
-    "amounts page": {"polygons": ("incomes", "--polygons", PIPE)},
+    "amounts report": {"polygons": ("incomes", "--polygons", PIPE, "--output", "x.html")},
     "flows publish": {
         "inputs": (PIPE, *TRIPS),
         "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),

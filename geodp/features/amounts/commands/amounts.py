@@ -26,6 +26,8 @@ from geodp.cli.options import (
     inputs,
     weight_options,
 )
+from geodp.cli.output import require_unsealed
+from geodp.cli.pages import page_options, write_html
 from geodp.cli.readers import ReadingCommand, read_prior
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from geodp.features.amounts.comparison import AmountDifference
     from geodp.features.amounts.estimates import Interval
     from geodp.features.amounts.files import StagedAmounts
+    from geodp.features.amounts.planned_prior import PlannedPrior
     from geodp.features.amounts.publish import PreparedAmounts
     from geodp.features.amounts.streams import AmountTable
     from geodp.features.select.running import Card, Ready
@@ -278,6 +281,19 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
 @method_option
 @request_options(*PLANNED)
 @option(
+    "--prior",
+    group="Options",
+    type=click.Path(path_type=Path),
+    help="Folder of a public map of people on the same grid, to be the prior of the release: also "
+    "simulate what it leaves of the errors of areas, at the best end of the clip.",
+)
+@option(
+    "--releases",
+    group="Options",
+    type=click.IntRange(1),
+    help="With --prior: number of simulated releases with it, and without.  [default: 4]",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def plan(**options: Any) -> None:
@@ -288,21 +304,34 @@ def plan(**options: Any) -> None:
         --people 1e7 --epsilon 1
 
     A low end cuts high amounts, which lowers the mean (bias); a high one adds noise. Amounts are
-    taken as lognormal, by two public guesses; nobody looks at the data.
+    taken as lognormal, by two public guesses; nobody looks at the data. With --prior, errors of
+    areas are also simulated with a public map of people as the prior, and without.
     """
     from geodp.features.amounts.plan import plan as make_plan
 
-    names = ("median", "upper_tenth", "clips", "lower", "records", "share", "contribution")
-    given = {name: options[name] for name in (*names, "method", *PLANNED)}
-    rows = make_plan(grid_of({**options, "inputs": ()}), **given)
+    if options["releases"] is not None and options["prior"] is None:
+        raise UsageError("--releases goes with --prior only.", code="option-needs-option")
+    names = ("median", "upper_tenth", "lower", "records", "share", "contribution")
+    told = {name: options[name] for name in (*names, "method", *PLANNED)}
+    grid = grid_of({**options, "inputs": ()})
+    rows = make_plan(grid, clips=options["clips"], **told)
+    found = None
+    if options["prior"] is not None:
+        best = next(one.upper for one in rows if one.best)
+        found = _simulate_prior(options, grid, told, best)
     if options["as_json"]:
-        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
+        listed: Any = [asdict(one) for one in rows]
+        if found is not None:
+            listed = {"clips": listed, "prior": _plain_prior(found)}
+        click.echo(json.dumps(listed, indent=1))
         return
     click.echo(f"{'upper end':>12}{'records above':>15}{'bias':>10}{'noise':>10}{'both':>10}")
     for one in rows:
         parts = "".join(f"{100 * x:>8.2f} %" for x in (one.bias, one.noise, one.error))
         mark = "  *" if one.best else ""
         click.echo(f"{one.upper:>12,.6g}{100 * one.beyond:>13.2f} %{parts}{mark}")
+    if found is not None:
+        click.echo("\n".join(_tabulate_prior(found)))
 
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
@@ -333,6 +362,13 @@ def plan(**options: Any) -> None:
     "that the clip may have cut, by classes.",
 )
 @option(
+    "--prior",
+    group="Options",
+    type=click.Path(path_type=Path),
+    help="Folder of the release that was the prior: intervals of counts, sums and means are "
+    "narrowed by simulation with it.",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
@@ -351,7 +387,8 @@ def estimate(**options: Any) -> None:
     require_named(options)
     release = _open(options["release"], options["time"])
     shapes = read_shapes(options, release.count)
-    rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
+    with report_progress():
+        rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
     if options["as_json"]:
         document = {
             "amount": asdict(release.index.amount),
@@ -414,29 +451,27 @@ def compare(**options: Any) -> None:
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @TIME
+@page_options
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
-@option(
-    "--language",
-    group="Options",
-    type=click.Choice(("en", "ja")),
-    default="en",
-    show_default=True,
-    help="Language of the page.",
-)
-def page(**options: Any) -> None:
-    """Print a page of a RELEASE for a browser: a map of means, and numbers of regions.
+def report(**options: Any) -> None:
+    """Write a page on means and regions of a RELEASE; costs no budget.
 
     \b
-    geodp amounts page out --area 5339 > page.html
+    geodp amounts report out --area 5339 --output out.html
+
+    One HTML file with a map of means, and a table of the regions with 95 % intervals, in the unit
+    of the amount. It loads nothing from the network.
     """
     require_named(options)
     from geodp.features.amounts.page import write_page
 
+    output, language = options["output"], options["language"]
+    require_unsealed(output)
     release = _open(options["release"], options["time"])
     regions = read_shapes(options, release.count)
-    click.echo(write_page(release, regions, options["language"]), nl=False)
+    write_html(output, lambda: write_page(release, regions, language))
 
 
 @amounts.command(cls=GridCommand, no_args_is_help=True)
@@ -522,6 +557,35 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
 COMMAND = amounts
 
 
+def _simulate_prior(
+    options: dict[str, Any], grid: Grid, told: dict[str, Any], upper: float
+) -> PlannedPrior:
+    """Simulate what a prior leaves of the errors of a plan."""
+    from geodp.features.amounts.planned_prior import plan_prior
+    from geodp.release.opening import open_written
+
+    with report_progress():
+        prior: Any = open_written(options["prior"])
+        return plan_prior(grid, prior, upper=upper, releases=options["releases"] or 4, **told)
+
+
+def _plain_prior(found: PlannedPrior) -> dict[str, Any]:
+    """Convert a simulated prior to plain values."""
+    errors = {"without": found.without, "with_prior": found.with_prior}
+    return {"areas": found.areas} | {name: asdict(one) for name, one in errors.items()}
+
+
+def _tabulate_prior(found: PlannedPrior) -> Iterator[str]:
+    """Yield the lines of a table of errors without a prior and with it."""
+    yield ""
+    yield f"Mean errors of {found.areas:,} areas of the prior, if changes since are by chance:"
+    yield f"{'':<16}{'count':>12}{'sum':>14}{'mean':>10}"
+    for name, one in (("without a prior", found.without), ("with the prior", found.with_prior)):
+        yield f"{name:<16}{one.count:>12,.4g}{one.sum:>14,.4g}{100 * one.mean:>8.2f} %"
+    yield "Changes beyond chance, and means that differ from place to place, are not simulated:"
+    yield "with many of them errors with the prior are larger."
+
+
 def _open(path: Path, time: str | None = None) -> Amounts:
     """Open a written release of amounts, or a period of a series; UsageError for another kind."""
     from geodp.features.amounts.amounts import Amounts
@@ -570,7 +634,12 @@ def _rows(
     from geodp.features.amounts.estimates import Interval
 
     shares, lines = options["quantile"], options["below"]
-    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines)
+    prior: Any = None
+    if options["prior"] is not None:
+        from geodp.release.opening import open_written
+
+        prior = open_written(options["prior"])
+    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines, prior=prior)
     spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):
         count = one.count

@@ -102,7 +102,8 @@ by_option = option(
     help="Attributes by which trips are published, separated by commas: hour,mode; a trip has one "
     "label of each, in a column of this name, or of another one: mode=COLUMN. hour and daytype "
     "(weekday, weekend) are made from --time where it is given; of pings and stays they are those "
-    "of the departure, and there are no others. Other labels are listed by --labels.",
+    "of the departure. Other labels are listed by --labels; of stays a trip has them from the stay "
+    "at which it ends, and of pings from the last ping before it.",
 )
 method_option = option(
     "--method",
@@ -196,9 +197,12 @@ simulations_option = option(
 other_option = option(
     "--other",
     group="Input",
+    multiple=True,
     metavar="NAME",
     help="Count trips from and to all other places in a zone of this name, which is added to areal "
-    "units and to cells of H3 or S2; without it they are refused, or left out (--outside).",
+    "units and to cells of H3 or S2; without it they are refused, or left out (--outside). "
+    "Repeatable: each zone has the places whose code is its name, and the last one all others, "
+    "also all coordinates outside.",
 )
 
 _PLACES = (
@@ -960,7 +964,7 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
             )
     labels = {one.name: one.labels for one in read_attributes(options)}
     grid = grid_of({**options, "labels": ()})
-    if options.get("other") is not None:
+    if options["other"]:
         from geodp.features.flows.reading.reader import find_other
 
         find_other(grid, options["other"])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import in_words_of_flows
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space, locate_points
@@ -24,7 +25,6 @@ from geodp.features.flows.reading.rules import (
     require_accuracy,
 )
 from geodp.features.flows.reading.traces import (
-    COLUMNS_SAME,
     Batch,
     TracedTrips,
     Traces,
@@ -105,10 +105,7 @@ class Pings(Traces):
             raise UsageError(COORDINATES)
         assert self.time is not None
         columns = [*self.place, self.time]
-        columns += [] if self.accuracy is None else [self.accuracy]
-        if len({*columns, self.person}) <= len(columns):
-            raise UsageError(COLUMNS_SAME)
-        return columns
+        return columns if self.accuracy is None else [*columns, self.accuracy]
 
     @cached_property
     def _move(self) -> Transform | None:
@@ -121,7 +118,7 @@ class Pings(Traces):
         return locate_in_space(self.crs or str(self.land.crs))
 
     def read_batch(
-        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+        self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
     ) -> Iterator[Batch]:
         """Yield the rows that are accurate enough, their cells, persons, times and positions."""
         y, x, time, *accuracy, names = arrays
@@ -129,6 +126,7 @@ class Pings(Traces):
             accurate = self._find_accurate(rows, accuracy[0])
             rows, mask = rows.select(accurate), pa.array(accurate)
             y, x, time, names = (one.filter(mask) for one in (y, x, time, names))
+            labels = tuple(one[accurate] for one in labels)
         assert isinstance(self.place, tuple)
         with rows.named(" and ".join(self.place)):
             north, east = fields.coordinates(y), fields.coordinates(x)
@@ -139,7 +137,7 @@ class Pings(Traces):
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:
             more.append(number_periods(seconds, self._unit, zone).astype(np.int32))
-        yield rows, index, names, more
+        yield rows, index, names, [*more, *labels]
 
     def _find_accurate(self, rows: Rows, column: pa.Array) -> NDArray[np.bool_]:
         """Return which rows are accurate enough; InputError for an accuracy that is none."""
@@ -158,11 +156,19 @@ class Pings(Traces):
         """What the time of a trip is, for the card."""
         return "the last ping of the stay at the origin of the trip"
 
-    def find_trips(self, person: IntArray, columns: Columns) -> TracedTrips:
+    @property
+    def labelled_row(self) -> str:
+        """Which row a trip has its labels from, for the card."""
+        return (
+            f"{self.departure}, of several in one second and place the one whose label comes first "
+            "in its list"
+        )
+
+    def find_trips(self, person: IntArray, columns: Columns, labels: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one."""
         zone, time, *position = columns
         periods = position[3:]
-        order = sort_rows(person, *periods, time)
+        order = sort_rows(person, *periods, time, *labels)
         unit = number_units(person[order], *(one[order] for one in periods))
         time, zone = time[order], zone[order]
         at = (position[0][order], position[1][order], position[2][order])
@@ -178,8 +184,8 @@ class Pings(Traces):
         # The last record of a stay before the next stay begins.
         of_stays = np.flatnonzero(within)
         last = of_stays[np.searchsorted(of_stays, first[end]) - 1]
-        departure = time[kept[last]]
-        return TracedTrips(order[kept[first[end]]], place[end - 1], place[end], departure)
+        row = kept[last]
+        return TracedTrips(order[row], place[end - 1], place[end], time[row])
 
 
 def read_pings(
@@ -202,8 +208,9 @@ def read_pings(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
-    other: str | None = None,
-    by: str | Sequence[str] | None = None,
+    other: str | Sequence[str] | None = None,
+    by: By | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -240,9 +247,11 @@ def read_pings(
         Column of accuracy radii in metres; without it all records are used.
     largest_accuracy : float, optional
         Largest accuracy radius of records that are used; default: ``radius``.
-    by : str or sequence of str, optional
-        ``"hour"``, ``"daytype"`` or both: attributes by which trips are counted, of the time of
-        departure, which is that of the last ping of the stay at the origin.
+    by, labels
+        See :func:`read_trips`: attributes by which trips are counted. ``hour`` and ``daytype`` are
+        made from the time of departure, which is that of the last ping of the stay at the origin,
+        and a trip has all other labels from this ping. Pings that are the last one of no such stay
+        need none.
     crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Places outside take part in stays; trips with an end there are left
         out where places may lie outside.
@@ -291,6 +300,7 @@ def read_pings(
         outside=outside,
         other=other,
         by=by,
+        labels=labels or {},
         key=key,
         options=options,
         memory=memory,

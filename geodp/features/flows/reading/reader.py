@@ -11,13 +11,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule, UsageError, printable
 from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
 from geodp.features.flows.units import find_outlines
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import COUNTED_AS
 from geodp.grid.lattice import Lattice
+from geodp.grid.units import list_others
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.selecting import Value
@@ -38,24 +40,38 @@ CRS_UNUSED = Rule(
 OTHER_ON_MAP = Rule(
     "flows-other-on-map",
     "Every zone of a map is a square somewhere, so that it has none for all other places (--other, "
-    "other=): give areal units, or cells of H3 or S2, or leave out trips from and to such places "
-    "(--outside drop, outside='drop').",
+    "other=): give areal units, such as the squares of the map with their codes and outlines "
+    "(--grid units:FILE, read_units), or cells of H3 or S2; or leave out trips from and to such "
+    "places (--outside drop, outside='drop').",
 )
 
 OTHER_IS_PLACE = Rule(
     "flows-other-is-place",
-    "The zone of all other places (other=) lies somewhere, so that its own trips could not be told "
-    "from those; name the unit that the grid was made with (read_units and grid_of_cells, other=).",
+    "A zone of other places (--other, other=) lies somewhere, so that its own trips could not be "
+    "told from those; name the units that the grid was made with (read_units and grid_of_cells, "
+    "other=).",
+)
+
+OTHERS_DIFFER = Rule(
+    "flows-others-differ",
+    "The grid was made with another last zone of other places, or a zone is named twice (other=): "
+    "name the same ones in the same order, as the last one has all places that no other one has.",
 )
 
 OTHER_WITH_OUTSIDE = Rule(
     "flows-other-with-outside",
-    "Places outside are counted in a zone of their own (--other, other=), or left out (--outside, "
+    "Places outside are counted in zones of their own (--other, other=), or left out (--outside, "
     "outside=): choose one.",
 )
 
 OTHER_FACT = "that places outside were counted as the zone {other}"
 """Statement on places outside, where these are counted in a zone of their own."""
+
+OTHERS_FACT = (
+    "that places with the code {named} were counted as the zone of this name, and all other places "
+    "outside, also all coordinates there, as the zone {other}"
+)
+"""Statement on places outside, where these are counted in several zones of their own."""
 
 SEPARATOR = "\x1f"
 """Character between a person and a period."""
@@ -89,20 +105,26 @@ def find_bounds(facts: Iterable[str]) -> tuple[int, int] | None:
     return most, of_pair
 
 
-def find_other(grid: Grid, other: str) -> IntArray:
-    """Find the zone of all other places: its row and column, int64[2].
+def find_other(grid: Grid, others: Sequence[str]) -> IntArray:
+    """Find the last one of several zones of other places: its row and column, int64[2].
 
-    UsageError for a map, and for a name that is no unit, or one that lies somewhere.
+    UsageError for a map, for a name that is no unit, or one that lies somewhere, and for another
+    last zone than the grid was made with.
     """
-    if grid.names.on_map or grid.hierarchy is None:
+    table = grid.hierarchy
+    if grid.names.on_map or table is None:
         raise UsageError(OTHER_ON_MAP)
     cells = grid.names.cells
-    if cells is not None and cells[1].levels_of_codes([other])[0] >= 0:
+    if cells is not None and (cells[1].levels_of_codes([*others]) >= 0).any():
         raise UsageError(OTHER_IS_PLACE)
-    place = np.asarray(grid.names.find([other], other=other)[:, 0], np.int64)
-    if place[1] in find_outlines(grid.hierarchy)[1]:
+    places = np.stack([grid.names.find([one], other=one)[:, 0] for one in others])
+    if np.isin(places[:, 1], find_outlines(table)[1]).any():
         raise UsageError(OTHER_IS_PLACE)
-    return place
+    # The source is on the card, and says which of them has the rest.
+    said = COUNTED_AS not in table.source or table.source.endswith(f" as {printable(others[-1])}")
+    if not said or len({*others}) < len(others):
+        raise UsageError(OTHERS_DIFFER)
+    return np.asarray(places[-1], np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +141,7 @@ class RowReader:
     crs: str | None = None
     where: Mapping[str, Value] = field(default_factory=dict)
     outside: Outside | None = None
-    other: str | None = None
+    other: str | Sequence[str] | None = None
     by: By | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     key: NoiseKey | None = None
@@ -139,26 +161,39 @@ class RowReader:
 
         Codes that are no cells at all remain errors.
         """
-        return self.outside == "drop" or self.other is not None
+        return self.outside == "drop" or bool(self.others)
 
     @property
     def codes_outside(self) -> dict[str, Any]:
         """How codes outside are located; a blank one remains an error where others are counted."""
-        return {"drops": self.outside == "drop", "other": self.other}
+        return {"drops": self.outside == "drop", "other": self.rest}
 
     @property
     def lies_on_earth(self) -> bool:
         """Whether places have coordinates, and not rows and columns."""
         return self.land.transform is not None or not self.grid.names.on_map
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Zones of other places, each for the codes that are its name, and the last for all others.
+
+        Empty where there are none.
+        """
+        return list_others(self.other)
+
+    @property
+    def rest(self) -> str | None:
+        """Zone of all places outside that have no zone of their name; None without one."""
+        return self.others[-1] if self.others else None
+
     @cached_property
     def other_place(self) -> IntArray | None:
         """Row and column of the zone of all other places, int64[2]; None without one."""
-        if self.other is None:
+        if not self.others:
             return None
         if self.outside not in (None, "error"):
             raise UsageError(OTHER_WITH_OUTSIDE)
-        return find_other(self.grid, self.other)
+        return find_other(self.grid, self.others)
 
     @cached_property
     def labelled(self) -> LabelColumns:
@@ -187,8 +222,10 @@ class RowReader:
 
         ``inside``, ``dropped``: where they were refused, and where they were left out.
         """
-        if self.other is not None:
-            return OTHER_FACT.format(other=self.other)
+        if self.others:
+            *named, rest = self.others
+            fact = OTHERS_FACT if named else OTHER_FACT
+            return fact.format(named=" or ".join(named), other=rest)
         return inside if self.outside in (None, "error") else dropped
 
     def require_units(self) -> str:

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import CRS_UNUSED, Place
 from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
-    COLUMNS_SAME,
     Batch,
     TracedTrips,
     Traces,
@@ -107,8 +107,6 @@ class Stays(Traces):
         assert self.time is not None
         places = [self.place] if isinstance(self.place, str) else [*self.place]
         columns = [*places, self.time, *([] if self.end is None else [self.end])]
-        if len({*columns, self.person}) <= len(columns):
-            raise UsageError(COLUMNS_SAME)
         if self.crs is not None and (len(places) < 2 or not self.lies_on_earth):
             raise UsageError(CRS_UNUSED)
         return columns
@@ -128,7 +126,7 @@ class Stays(Traces):
         return [point_locator(lattice, y, x, transformation(lattice, self.crs, False))]
 
     def read_batch(
-        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+        self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
     ) -> Iterator[Batch]:
         """Yield rows, one for each period of a stay, their cells, persons and times."""
         size = 1 if isinstance(self.place, str) else 2
@@ -139,7 +137,7 @@ class Stays(Traces):
             ends = self.read_times(rows, self.end, end[0], zone)
             refuse(ends < begins, rows, self.end, REVERSED)
         if not UNITS[self._unit]:
-            yield rows, index, names, [begins, ends]
+            yield rows, index, names, [begins, ends, *labels]
             return
         first, last = (number_periods(one, self._unit, zone) for one in (begins, ends))
         number = np.maximum(last - first, 0) + 1
@@ -154,7 +152,8 @@ class Stays(Traces):
                 np.where(within > 0, BEFORE, begins[at]),
                 np.where(within < number[at] - 1, AFTER, ends[at]),
             ]
-            yield rows.at(at), index[:, at], names.take(pa.array(at)), [*times, period]
+            more = [*times, period, *(one[at] for one in labels)]
+            yield rows.at(at), index[:, at], names.take(pa.array(at)), more
 
     @property
     def departs(self) -> str | None:
@@ -171,10 +170,18 @@ class Stays(Traces):
             "that is earlier"
         )
 
-    def find_trips(self, person: IntArray, columns: Columns) -> TracedTrips:
+    @property
+    def labelled_row(self) -> str:
+        """Which row a trip has its labels from, for the card."""
+        return (
+            "the row with which the stay at the destination of the trip begins, of several that "
+            "which ends first, and of these the one whose label comes first in its list"
+        )
+
+    def find_trips(self, person: IntArray, columns: Columns, labels: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one."""
         zone, begin, end, *periods = columns
-        order = sort_rows(person, *periods, begin, end, zone)
+        order = sort_rows(person, *periods, begin, end, zone, *labels)
         unit = number_units(person[order], *(one[order] for one in periods))
         begin, end, zone = begin[order], end[order], zone[order]
         first, follows = np.empty(order.size, np.int64), np.empty(order.size, np.bool_)
@@ -212,8 +219,9 @@ def read_stays(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
-    other: str | None = None,
-    by: str | Sequence[str] | None = None,
+    other: str | Sequence[str] | None = None,
+    by: By | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -243,14 +251,17 @@ def read_stays(
         and a trip over midnight is lost.
     gap : str or int, optional
         Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
-    by : str or sequence of str, optional
-        ``"hour"``, ``"daytype"`` or both: attributes by which trips are counted, of the time of
-        departure: the end of the stay at the origin, or the begin of the next stay where that is
-        earlier; without ``end`` that of the stay at the origin.
+    by, labels
+        See :func:`read_trips`: attributes by which trips are counted. ``hour`` and ``daytype`` are
+        made from the time of departure: the end of the stay at the origin, or the begin of the next
+        stay where that is earlier; without ``end`` that of the stay at the origin. A trip has all
+        other labels from the stay at its destination, as a travel diary says at each stop how and
+        why somebody came there: from the row with which it begins. Stays to which no trip leads
+        need none.
     crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
-        outside. All places outside are one zone where they are counted (``other``): stays there
-        that meet are one, also in different places.
+        outside. All places outside are one zone where they are counted (``other``), but those with
+        a zone of their name: stays there that meet are one, also in different places.
 
     Returns
     -------
@@ -291,6 +302,7 @@ def read_stays(
         outside=outside,
         other=other,
         by=by,
+        labels=labels or {},
         key=key,
         options=options,
         memory=memory,

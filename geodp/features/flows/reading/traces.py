@@ -38,6 +38,7 @@ from geodp.features.flows.reading.periods import (
     require_unit,
 )
 from geodp.features.flows.reading.reader import KEPT_FACT, SEPARATOR, Place, RowReader
+from geodp.features.flows.reading.record_labels import RecordLabels
 from geodp.features.flows.zones import require_zones
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
@@ -63,7 +64,7 @@ class TracedTrips(NamedTuple):
     Attributes
     ----------
     row : int64[n]
-        Rows with their units.
+        Rows with their units, and with their labels where rows have any.
     origin, destination : uint64[n]
         Keys of zones.
     departure : int64[n]
@@ -87,20 +88,13 @@ UNTIMED = Rule(
 
 COLUMNS_SAME = Rule(
     "flows-columns-same",
-    "Both coordinates, times, persons and accuracies are columns of their own.",
+    "Both coordinates, times, persons, accuracies and labels are columns of their own.",
 )
 
 NO_PERIODS = Rule(
     "flows-time-zone-unused",
     "time_zone (--time-zone) is for units of periods, such as person-day, and for hours and day "
     "types: name one (--unit, unit=; --by hour, by=), or leave it out.",
-)
-
-OTHER_LABELS = Rule(
-    "flows-labels-of-records",
-    "Trips that are made of pings or stays are published by hour and daytype alone, which are made "
-    "of the times of departure: leave other attributes, and columns, out (--by, by=), or give "
-    "one row for each trip.",
 )
 
 TIMES_MIXED = Rule(
@@ -122,6 +116,10 @@ NAMED_FACT = (
 INSIDE_FACT = "that every place that was read lies in the domain"
 DROPPED_FACT = "that trips from or to a stay outside the domain were left out"
 PERIOD_FACT = "that periods are those of the column {time}, in {zone}, and each is taken by itself"
+LABELS_FACT = (
+    "that the labels of {names} are those of {row}, and that every trip that was made has all of "
+    "its labels, from a public list: others are refused before anything is charged"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +157,8 @@ class Traces(RowReader):
     def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
         """Yield units and pairs of their trips, in parts; all trips of a unit are in one part."""
         assert self.person is not None
-        persons = Persons(self.person, self.memory_of_part, self.scratch, held=self.held)
+        held = self.held + self._labels.held
+        persons = Persons(self.person, self.memory_of_part, self.scratch, held=held)
         for rows, names, zone, more in self._rows(paths, survey):
             persons.add(rows, zone, names, None, *more)
         try:
@@ -181,19 +180,22 @@ class Traces(RowReader):
         raise NotImplementedError
 
     def read_batch(
-        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+        self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
     ) -> Iterator[Batch]:
         """Yield rows, their indices int64[2, n], names and further columns, of a batch.
 
-        ``arrays``: those of :meth:`list_columns`, and the persons; ``zone``: of the times.
+        ``arrays``: those of :meth:`list_columns`, and the persons; ``labels``: what
+        :meth:`RecordLabels.read` returns, the last ones of the further columns; ``zone``: of the
+        times.
         """
         raise NotImplementedError
 
-    def find_trips(self, person: IntArray, columns: Columns) -> TracedTrips:
+    def find_trips(self, person: IntArray, columns: Columns, labels: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one.
 
         ``person``: numbers of persons int64[n]; ``columns``: zones, and those of
-        :meth:`read_batch`.
+        :meth:`read_batch` but for labels; ``labels``: int32[n] each, by which rows are sorted that
+        are equal otherwise, so that it does not matter in which order they were read.
         """
         raise NotImplementedError
 
@@ -221,6 +223,11 @@ class Traces(RowReader):
         raise NotImplementedError
 
     @property
+    def labelled_row(self) -> str:
+        """Which row a trip has its labels from, for the card."""
+        raise NotImplementedError
+
+    @property
     def form(self) -> Any:
         """Kind of a row, as the card has it."""
         raise NotImplementedError
@@ -238,8 +245,6 @@ class Traces(RowReader):
         unit = require_unit(self._unit, self.time)
         if not self._are_local and self.time_zone is not None:
             raise UsageError(NO_PERIODS)
-        if self.labelled.columns:
-            raise UsageError(OTHER_LABELS)
         self.labelled.require_timed_labels()
         if self.by and self.per_pair is not None:
             raise UsageError(PER_PAIR_LABELS)
@@ -251,6 +256,11 @@ class Traces(RowReader):
     def _are_local(self) -> bool:
         """Whether days or hours of local time play a role."""
         return bool(UNITS[self._unit] or self.labelled.timed)
+
+    @cached_property
+    def _labels(self) -> RecordLabels:
+        """Labels from columns."""
+        return RecordLabels.of(self.labelled)
 
     @cached_property
     def _clock(self) -> Clock:
@@ -291,7 +301,10 @@ class Traces(RowReader):
     ) -> Iterator[tuple[Rows, pa.Array, KeyArray, Sequence[NDArray[Any]]]]:
         """Yield rows, the names of persons, zones, and further columns."""
         assert self.person is not None
-        wanted, zones = [*self.list_columns(), self.person], list[str | None]()
+        places, labels = self.list_columns(), self._labels
+        wanted, zones = [*places, *labels.columns, self.person], list[str | None]()
+        if len({*wanted}) < len(wanted):
+            raise UsageError(COLUMNS_SAME)
         for table in open_tables(paths, scratch=self.scratch, **self.options):
             survey.note(table.name, ())
             chosen = [find_column(table, name, wanted) for name in wanted]
@@ -301,8 +314,10 @@ class Traces(RowReader):
                 if not zones and len(arrays[0]):
                     # Of all files together, as moments and local times are not compared.
                     zones.append(self._find_zone(arrays[wanted.index(str(self.time))]))
+                own = [*arrays[: len(places)], arrays[-1]]
+                numbers = labels.read(read, arrays[len(places) : -1])
                 zone_of_times = zones[0] if zones else None
-                for rows, index, names, more in self.read_batch(read, arrays, zone_of_times):
+                for rows, index, names, more in self.read_batch(read, own, numbers, zone_of_times):
                     index = self.take_other(index)
                     _, key, inside = place(self.grid, rows, index, self.outside or "error")
                     survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
@@ -317,7 +332,8 @@ class Traces(RowReader):
     def _make_trips(self, names: pa.Array, columns: Columns) -> tuple[pa.Array, KeyArray]:
         """Return the units and pairs of the trips of some persons, all of whose rows are here."""
         person = names.dictionary_encode().indices.to_numpy().astype(np.int64)
-        found = self.find_trips(person, columns)
+        columns, labels = self._labels.split(columns)
+        found = self.find_trips(person, columns, labels[:-1])
         inside = (found.origin != OUTSIDE) & (found.destination != OUTSIDE)
         row, origin, destination, departure = (each[inside] for each in found)
         units, period = names.take(pa.array(row)), self.periods_of(columns)
@@ -325,8 +341,11 @@ class Traces(RowReader):
             named = name_numbers(period[row].astype(np.int64), self._unit)
             units = pc.binary_join_element_wise(units, named, SEPARATOR)
         ends = [self.grid.decode(one) for one in (origin, destination)]
-        labels = label_seconds(departure, self.labelled.timed, self.time_zone)
-        return units, self.pairs.encode(np.concatenate([*ends, *(one[None] for one in labels)]))
+        timed = self.labelled.timed
+        made = dict(zip(timed, label_seconds(departure, timed, self.time_zone), strict=True))
+        made |= self._labels.take(labels, row)
+        axes = [made[one.name][None] for one in self.labelled.attributes]
+        return units, self.pairs.encode(np.concatenate([*ends, *axes]))
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
@@ -335,6 +354,8 @@ class Traces(RowReader):
             facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
         facts += self.state_where()
         facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
+        if names := " and ".join(self.labelled.columns):
+            facts.append(LABELS_FACT.format(names=names, row=self.labelled_row))
         return (*facts, *self.labelled.state(self.departure, self.time_zone))
 
     def _describe(self, table: InputTable) -> StatedReading:

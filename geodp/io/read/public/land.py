@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.cells.grid import IN_MASK
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import COUNTED_AS
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, mask_of_blocks
-from geodp.grid.units import COUNTED_AS
 
 PREFIX = "land:"
 

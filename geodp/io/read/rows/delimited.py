@@ -594,6 +594,12 @@ def _first_line(text: str, name: str) -> str:
     return line
 
 
+def _has_western_word(text: str) -> bool:
+    """Test whether a text has a word of Latin letters and one kanji or half-width kana."""
+    # Most lines are numbers, and a search of a whole head takes longer than reading its file.
+    return any(_WESTERN.search(line) for line in text.split("\n") if not line.isascii())
+
+
 def _encoding(head: bytes, name: str, header_row: int) -> str:
     """Guess the encoding of a head: UTF-8 or CP932; InputError for any other."""
     if head.startswith(codecs.BOM_UTF8):
@@ -613,7 +619,7 @@ def _encoding(head: bytes, name: str, header_row: int) -> str:
         western = any(category(letter) == "Co" for letter in header)
         if not western and not (encoding == "cp932" and _AMID.search(header)):
             # A header of ASCII does not say whether the values are Western.
-            if encoding == "cp932" and header.isascii() and _WESTERN.search(text):
+            if encoding == "cp932" and header.isascii() and _has_western_word(text):
                 raise InputError(IN_DOUBT, file=name)
             return encoding
     raise InputError(

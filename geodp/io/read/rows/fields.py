@@ -399,6 +399,34 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
     labels as they are written, in another spelling, or as
     :func:`geodp.io.read.rows.known_attributes.read_label` reads them.
     """
+    plain, matched = _match_labels(column, allowed)
+    _require(
+        plain,
+        pc.is_valid(matched),
+        lambda _: Rule(
+            "label-not-of-attribute",
+            f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and "
+            "leave rows of totals or without a label out (--where, where=).",
+        ),
+    )
+    positions: NDArray[np.int64] = matched.to_numpy().astype(np.int64)
+    return positions
+
+
+def find_labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int32]:
+    """Return the positions of labels as :func:`labels` does; their number for any other value.
+
+    Returns
+    -------
+    int32[n]
+    """
+    _, matched = _match_labels(column, allowed)
+    positions = pc.fill_null(matched, len(allowed)).to_numpy(zero_copy_only=False)
+    return np.asarray(positions, np.int32)
+
+
+def _match_labels(column: pa.Array, allowed: Sequence[str]) -> tuple[pa.Array, pa.Array]:
+    """Return texts or numbers, and their positions among labels: int32[n], null where unknown."""
     plain = _plain(column)
     candidates = [label.strip() for label in allowed]
     # A column stored as numbers has lost leading zeros, so "01" has to match 1.
@@ -414,17 +442,7 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
             pa.array([*spellings.values()], pa.int32()),
         )
         matched = pc.coalesce(matched, numbers.take(pc.index_in(plain, keys)))
-    _require(
-        plain,
-        pc.is_valid(matched),
-        lambda _: Rule(
-            "label-not-of-attribute",
-            f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and "
-            "leave rows of totals or without a label out (--where, where=).",
-        ),
-    )
-    positions: NDArray[np.int64] = matched.to_numpy().astype(np.int64)
-    return positions
+    return plain, matched
 
 
 def _spellings(texts: pa.Array, candidates: Sequence[str]) -> dict[str, int]:

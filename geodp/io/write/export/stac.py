@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from geodp.grid.lattice import Lattice
 from geodp.io.write.format import Export
-from geodp.io.write.geometry import has_geometry, projjson
+from geodp.io.write.geometry import NOWHERE, has_geometry, projjson, why_no_geometry
 from geodp.io.write.view import View
 from geodp.table.caption import list_captioned
 
@@ -29,7 +29,7 @@ class Stac(Export):
         if view.level is not None:
             return "an item is of the whole release"
         if not has_geometry(grid) or grid.places[0].crs is None:
-            return "the grid lies nowhere on the Earth"
+            return why_no_geometry(grid) or NOWHERE
         if metadata is None or metadata.reference_date is None:
             return "an item needs a reference_date: publish with --metadata office.toml"
         return None

@@ -11,12 +11,10 @@ import pyarrow as pa
 
 from geodp.errors import UsageError
 from geodp.io.write.format import Export
-from geodp.io.write.geometry import geometry_crs, geometry_kind, has_geometry
+from geodp.io.write.geometry import geometry_crs, geometry_kind, why_no_geometry
 from geodp.io.write.geopackage import why_no_geopackage, write_geopackage
 from geodp.io.write.parquet import write_parquet
 from geodp.io.write.view import View
-
-NOWHERE = "the grid lies nowhere on the Earth"
 
 
 class GeoPackageExport(Export):
@@ -60,7 +58,7 @@ class FlatGeobuf(Export):
 
     def why_not(self, view: View) -> str | None:
         """Require a place on the Earth."""
-        return None if has_geometry(view.table.grid) else NOWHERE
+        return why_no_geometry(view.table.grid)
 
     def write(self, view: View, path: Path) -> None:
         """Write one layer, in the order of its index.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyproj import Transformer
 
-from geodp.io.write.geometry import has_geometry
+from geodp.io.write.geometry import NOWHERE, has_geometry, why_no_geometry
 from geodp.io.write.squares import Squares
 from geodp.io.write.tables import CHUNK
 from geodp.io.write.uncertainty import ERROR, six_digits
@@ -34,7 +34,7 @@ def why_not_on_web(view: View) -> str | None:
     if grid.raster_map is None:
         return "only a grid of one map has squares"
     if not has_geometry(grid) or grid.places[0].crs is None:
-        return "the grid lies nowhere on the Earth"
+        return why_no_geometry(grid) or NOWHERE
     if view.name in ADDED:
         return f"the count is called {view.name}, as another column is"
     return None

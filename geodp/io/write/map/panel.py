@@ -12,7 +12,7 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.write.frame import LONG_SIDE, Frame
+from geodp.io.write.frame import LONG_SIDE, Frame, middles
 from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.map.polygons import UnitFrame, count_units
 from geodp.io.write.tables import chunks
@@ -160,11 +160,9 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
 
 def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.bool_]:
     """Return blocks whose centre is not in the domain: bool[rows, cols]."""
-    place, block, shape = frame.place, frame.block, frame.blocks
-    at = np.indices(shape).reshape(2, -1) * block + block // 2
-    index = np.zeros((len(grid.shape), at.shape[1]), np.int64)
-    index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]]) + np.array(first)[:, None]
-    return ~grid.contains(index).reshape(shape)
+    place, block = frame.place, frame.block
+    row, col = middles(place.rows, block) + first[0], middles(place.cols, block) + first[1]
+    return ~grid.domain.contains_lattice(row, col)
 
 
 def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | None, float | None]:

@@ -13,7 +13,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.read.public.coast import trace_coast
 from geodp.io.read.public.land_shares import QUARTERS
 from geodp.io.read.public.towns import find_towns
-from geodp.io.write.frame import Frame, cell_size, crs_of
+from geodp.io.write.frame import Frame, cell_size, crs_of, middles
 from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
@@ -167,12 +167,8 @@ def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
     if grid.domain.is_box or grid.maps.one is None:
         return None
     place = grid.places[0]
-    shape = -(-place.rows // base), -(-place.cols // base)
-    at = np.indices(shape).reshape(2, -1) * base + base // 2
-    index = np.zeros((len(grid.shape), at.shape[1]), np.int64)
-    # Squares at the edge may be cut off before their middle: take the last cell instead.
-    index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
-    return pack_bits(grid.contains(index))
+    row, col = middles(place.rows, base), middles(place.cols, base)
+    return pack_bits(grid.domain.contains_lattice(row, col).reshape(-1))
 
 
 def _pack_land(grid: Grid, base: int) -> dict[str, Any] | None:

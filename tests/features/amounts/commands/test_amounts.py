@@ -9,6 +9,7 @@ from geodp.features.amounts import files
 from geodp.features.amounts.commands.amounts import compare, estimate, publish
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.release import simulation
 from tests.command import Runner, geodp, override
 from tests.features.amounts.made import incomes
 
@@ -192,6 +193,42 @@ def test_a_plan_shows_bias_against_noise():
     assert done.stdout.count("*") == 1
     rows = json.loads(geodp(*words, "--clip", "500", "--clip", "2000", "--json").stdout)
     assert [one["upper"] for one in rows] == [500, 2000]
+
+
+def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(simulation, "RELEASES", 20)
+    out, later = tmp_path / "out", tmp_path / "later"
+    assert geodp("amounts", "publish", *call).returncode == 0
+    more = (*call[:-1], later, "--prior", out, "--prior-source", "made up")
+    assert geodp("amounts", "publish", *more).returncode == 0
+    asked = ("amounts", "estimate", later, "--area", "1kmN3000E4000", "--json")
+    wide, narrow = (
+        json.loads(geodp(*asked, *prior).stdout)["regions"][0] for prior in ((), ("--prior", out))
+    )
+    for name in ("count", "sum", "mean"):
+        assert narrow[name]["value"] == wide[name]["value"]
+        assert narrow[name]["low"] <= narrow[name]["value"] <= narrow[name]["high"]
+    assert "not the prior of the release" in geodp(*asked, "--prior", later).stderr
+
+
+def test_a_plan_shows_what_a_prior_leaves(call, tmp_path):
+    words = ("amounts", "plan", *GRID, "--median", "250", "--upper-tenth", "600", "--epsilon", "1")
+    words += ("--area-records", "50", "--method", "pyramid:setting=R")
+    assert geodp("amounts", "publish", *call).returncode == 0
+    out = tmp_path / "out"
+    people = ("--prior", out / "public" / "count", "--releases", "2")
+    done = geodp(*words, *people)
+    assert done.returncode == 0, done.stderr
+    for text in ("without a prior", "with the prior", "are not simulated"):
+        assert text in done.stdout
+    found = json.loads(geodp(*words, *people, "--json").stdout)
+    assert found["clips"] == json.loads(geodp(*words, "--json").stdout)
+    assert found["prior"]["areas"] > 0
+    assert {*found["prior"]["with_prior"]} == {"count", "sum", "mean"}
+    done = geodp(*words, "--prior", out)
+    assert done.returncode == 2
+    assert "map of records" in done.stderr
+    assert "--releases goes with --prior" in geodp(*words, "--releases", "2").stderr
 
 
 def test_what_to_estimate_is_asked_for(call, tmp_path):

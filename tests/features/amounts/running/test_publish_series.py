@@ -66,9 +66,10 @@ def test_a_series_is_published_verified_and_estimated(call, tmp_path):
         assert done.returncode == 0, done.stderr
         (region,) = json.loads(done.stdout)["regions"]
         assert 300 < region["mean"]["low"] < region["mean"]["high"] < 500
-    done = geodp("amounts", "page", out, "--time", "2015", *AREA)
+    page = tmp_path / "page.html"
+    done = geodp("amounts", "report", out, "--time", "2015", *AREA, "--output", page)
     assert done.returncode == 0, done.stderr
-    assert "income" in done.stdout
+    assert "income" in page.read_text()
 
 
 def test_two_years_are_compared(call, tmp_path):

@@ -220,11 +220,39 @@ def test_pings_and_stays_become_the_same_flows_by_hour(traced, tmp_path):
     assert one.groupby("daytype")["count"].sum().get("weekend", 0) < 0.5 * hours.sum()
 
 
+@pytest.mark.parametrize("form", ["pings", "stays"])
+def test_pings_and_stays_have_labels_of_their_records(traced, tmp_path, form, monkeypatch):
+    path = tmp_path / f"{form}.csv"
+    frame = pandas.read_csv(path)
+    frame["way"] = np.where(np.arange(len(frame)) % 5 > 1, "walk", "car")
+    frame.to_csv(path, index=False)
+    traced[traced.index("--epsilon") + 1] = "90"
+    words = ["flows", "publish", *traced, path, f"--{form}", "lat,lon", "--by", "mode=way,hour"]
+    words += ["--labels", "mode=walk,car", "--ledger", tmp_path / "l", "--dataset", "traces"]
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("traces", package.privacy.loss.PureDP(package.privacy.budget.rational("99")))
+    with monkeypatch.context() as patched:
+        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        assert geodp(*words).returncode != 0
+    refused = geodp(*[one.replace("mode=way,", "") for one in map(str, words)], "--resume")
+    assert refused.returncode == 2
+    assert "had other --by;" in refused.stderr
+    done(*words, "--resume")
+    assert done("verify", tmp_path / "out").returncode == 0
+    modes = package.open(tmp_path / "out").to_pandas().groupby("mode")["count"].sum()
+    assert {*modes.index} == {"walk", "car"}
+    assert (modes > 0).all()
+    refused = geodp(*[one.replace("walk,car", "walk,bus") for one in map(str, words)])
+    assert refused.returncode == 5
+    assert "Column way: a trip has its label from this row" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (("--pings", "lat,lon", "--stays", "lat,lon"), "one form"),
-        (("--pings", "lat,lon", "--by", "mode", "--labels", "mode=a,b"), "hour and daytype alone"),
+        (("--pings", "lat,lon", "--by", "mode"), "List all labels of mode"),
+        (("--pings", "lat,lon", "--by", "mode", "--labels", "mode=a,b"), "No column is named"),
         (("--pings", "lat,lon", "--from", "lat"), "one form"),
         (("--pings", "lat,lon", "--value", "lat"), "one form"),
         (("--pings", "lat,lon", "--end", "t"), "another form"),

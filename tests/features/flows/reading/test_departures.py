@@ -188,8 +188,6 @@ def test_the_card_says_which_times_labels_are_of():
     ("given", "code"),
     [
         ({"by": "mode"}, "flows-labels-missing"),
-        ({"by": "month"}, "flows-labels-of-records"),
-        ({"by": {"hour": "h"}}, "flows-labels-of-records"),
         ({"by": "hour", "per_pair": 1}, "flows-per-pair-with-labels"),
         ({"by": "hour", "time_zone": "Mars/Olympus"}, "flows-time-zone-unknown"),
     ],
