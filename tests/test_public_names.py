@@ -22,6 +22,8 @@ INTERNAL = {
         "geodp.features.amounts.card.AmountsGuarantee",
         "geodp.features.amounts.card.StatedAmount",
         "geodp.features.amounts.card.StatedAmountsPrior",
+        "geodp.features.amounts.series.card.AmountsSeriesGuarantee",
+        "geodp.features.amounts.series.card.PeriodInfo",
         "geodp.features.flows.card.FlowsGuarantee",
         "geodp.features.flows.card.StatedDecay",
         "geodp.features.flows.card.StatedFlowsPrior",
@@ -79,6 +81,7 @@ INTERNAL = {
     ),
     "what a folder is written and read by: save, open and the command line use it": (
         "geodp.features.amounts.files.StagedAmounts",
+        "geodp.features.amounts.series.files.StagedAmountsSeries",
         "geodp.features.flows.files.StagedFlows",
         "geodp.features.households.files.StagedHouseholds",
         "geodp.features.series.files.StagedSeries",

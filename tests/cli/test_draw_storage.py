@@ -23,6 +23,12 @@ CALLS = {
     "publish": ["publish", "in.csv", *END],
     "publish-series": ["publish-series", "2024=in.csv", "2025=in.csv", "--person-in", "all", *END],
     "select": ["select", "top", "in.csv", "--k", "2", *END],
+    "amounts publish-series": [
+        *("amounts", "publish-series", "2024=in.csv", "2025=in.csv", "--person-in", "all"),
+        *("--amount", "n", "--clip", "0", "99", "--unit-of-amount", "EUR"),
+        *(*TABLE[:2], "--crs", "EPSG:3035", "--origin", "0", "0", "--cell", "1"),
+        *("--x", "x", "--y", "y", *BUDGET, "--output", "out"),
+    ],
 }
 by_command = pytest.mark.parametrize("command", CALLS)
 

@@ -24,8 +24,8 @@ FEATURES = (
 """They stand above the core, which imports none of them, and beside each other but for these: a
 cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
 costs, and whoever begins a release what it will be like; a selection is explained as other releases
-are, and chooses settings of amounts and flows, whose commands run it. Only their commands know of
-the shell, and what is nothing but a command."""
+are, and chooses settings of amounts and flows, whose commands run it; amounts of several periods
+are a series. Only their commands know of the shell, and what is nothing but a command."""
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
@@ -85,8 +85,9 @@ FLOORS = {
     "cli/commands": f"cli {CORE}",
     **{f"features/{one}": CORE for one in FEATURES},
     **{f"features/{one}/commands": f"features/{one} cli {CORE}" for one in FEATURES},
-    "features/amounts": f"features/amounts features/explain features/select {CORE}",
+    "features/amounts": f"features/amounts features/explain features/select features/series {CORE}",
     "features/amounts/commands": f"features/amounts features/select/running cli {CORE}",
+    "features/amounts/running": f"features/amounts features/series cli {CORE}",
     "features/amounts/kernels": "kernels",
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
@@ -117,7 +118,8 @@ package only, are the exception: ``geodp`` itself imports lazily, by text.
 """
 
 SHELL = " ".join(
-    ["cli features/cluster/publishing features/new features/plan/tables features/select/running"]
+    ["cli features/amounts/running features/cluster/publishing features/new features/plan/tables"]
+    + ["features/select/running"]
     + [f"features/{one}/commands" for one in FEATURES]
 )
 """Where Click is: the command line, and what features have of it."""

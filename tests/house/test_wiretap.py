@@ -232,6 +232,22 @@ def test_amounts_draw_with_a_key_for_each_stream(means, amounts, key):
 
 
 @pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
+def test_series_of_amounts_draw_with_a_key_for_each_stream_of_each_period(amounts, key):
+    counts = np.random.default_rng(3).poisson(20, (3, *GRIDS["square"].shape))
+    scale, tables = geodp.amounts.Scale.of((0, 10), 1, "EUR", "rent"), []
+    for one in counts:
+        records = geodp.CountTable.from_dense(one, GRIDS["square"])
+        tables.append(geodp.amounts.AmountTable(records, 4 * records.count, scale))
+    made = {"times": ["2001", "2002", "2003"], "person": "all", "contribution": 1, "key": key}
+    with listening() as wire:
+        geodp.amounts.publish_series(tables, **made, **amounts)
+    assert wire.faults() == []
+    assert wire.fingerprints == [wire.derived[0]]
+    # Two streams and the rounding of records, of every period.
+    assert len({one.secret for one in wire.private}) == 3 * len(tables)
+
+
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
 def test_flows_draw_with_a_key_for_each_stream(amounts, key):
     pairs = geodp.Grid.regular((16, 16)).pairs()
     counts = np.random.default_rng(3).poisson(9, 5000)

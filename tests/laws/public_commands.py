@@ -239,6 +239,15 @@ def months(folder: Path, variant: str) -> None:
         (folder / month / "in.csv").replace(folder / f"{month}.csv")
 
 
+def years(folder: Path, variant: str) -> None:
+    """Write incomes of two years; of a variant the other is the next one in the list."""
+    turned = VARIANTS.index(variant)
+    for number, year in enumerate(("2015", "2020")):
+        (folder / year).mkdir(exist_ok=True)
+        incomes(folder / year, VARIANTS[(turned + number) % len(VARIANTS)])
+        (folder / year / "in.csv").replace(folder / f"{year}.csv")
+
+
 def devices(folder: Path, variant: str) -> None:
     """Write the cells of 1,200 devices: as many in every variant, as neighbours agree on them."""
     draw = np.random.default_rng(len(variant))
@@ -296,6 +305,7 @@ CODED_HOMES = (
 
 AMOUNT = ("--amount", "income", "--clip", "0", "1000", "--unit-of-amount", "EUR")
 INCOMES = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *AMOUNT, *TERMS)
+INCOMES_BY_YEAR = ("2015=2015.csv", "2020=2020.csv", *INCOMES[1:], "--person-in")
 PRICED = (*AMOUNT[:2], *AMOUNT[-2:])
 CHOSEN_CLIP = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *PRICED, "--lowest", "100",
                "--highest", "1000", *TERMS)  # fmt: skip
@@ -409,6 +419,13 @@ CASES = {
                                variants=SMALL),
     "amounts with weights": Case(
         "amounts publish", earners, (*EARNERS, "--weight", "w", "--max-weight", "5"),
+        variants=SMALL,
+    ),
+    "amounts by year": Case("amounts publish-series", years, (*INCOMES_BY_YEAR, "all"),
+                            quick=True),
+    "charged amounts by year": Case(
+        "amounts publish-series", years,
+        (*INCOMES_BY_YEAR, "one", *CHARGED, "--key-file", "key", "--classes", "100,300", "--json"),
         variants=SMALL,
     ),
     "clip": Case("amounts choose-clip", incomes, CHOSEN_CLIP, quick=True),
@@ -537,8 +554,8 @@ def prepare(folder: Path) -> None:
 
 READERS = {
     "verify": (("verify", "out"), ("verify", "out", "--json"), ("verify", "series"),
-               ("verify", "top"), ("verify", "parts")),
-    "explain": (("explain", "out"), ("explain", "top", "--json")),
+               ("verify", "top"), ("verify", "parts"), ("verify", "years")),
+    "explain": (("explain", "out"), ("explain", "top", "--json"), ("explain", "years")),
     "report": (("report", "out"), ("report", "out", "--format", "json"),
                ("report", "out", "--format", "html", "--output", "made.html")),
     "map": (("map", "out", "--output", "made.png"), ("map", "out", "--output", "made.svg"),
@@ -556,9 +573,12 @@ READERS = {
                             "533946"),
                            ("households", "compare", "homes", "later", "--area", "533945")),
     "households report": (("households", "report", "homes", "--output", "made.html"),),
-    "amounts estimate": (("amounts", "estimate", "incomes", "--area", "533945", "--json"),),
+    "amounts estimate": (("amounts", "estimate", "incomes", "--area", "533945", "--json"),
+                         ("amounts", "estimate", "years", "--time", "2020", "--area", "533945")),
     "amounts compare": (("amounts", "compare", "incomes", "--area", "533945", "--area", "533946"),
-                        ("amounts", "compare", "incomes", "raises", "--area", "533945")),
+                        ("amounts", "compare", "incomes", "raises", "--area", "533945"),
+                        ("amounts", "compare", "years", "--time", "2015", "--time", "2020",
+                         "--area", "533945")),
     "amounts report": (("amounts", "report", "incomes", "--area", "533945",
                         "--output", "made.html"),),
     "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
@@ -595,6 +615,7 @@ WRITTEN = {
     "flows": ("flows publish", pairs, CODED_FLOWS),
     "moves": ("flows publish", pairs, (*CODED_FLOWS, "--epsilon", "2")),
     "raises": ("amounts publish", incomes, (*INCOMES, "--epsilon", "2")),
+    "years": ("amounts publish-series", years, (*INCOMES_BY_YEAR, "all")),
     "top": ("select top", square, (*CELLS, "--k", "3", *CHARGED, "--key-file", "key")),
 }
 """Releases that these read, by folder."""

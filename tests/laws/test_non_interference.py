@@ -12,6 +12,7 @@ import pytest
 from geodp.cli import geodp as command_line
 from geodp.cli.commands import publish as publish_command
 from geodp.features.amounts.publish import PreparedAmounts
+from geodp.features.amounts.series.publish import PreparedAmountsSeries
 from geodp.features.flows.publish import PreparedFlows
 from geodp.features.households.publish import PreparedStreams
 from geodp.features.select.selected import PreparedSelection as PreparedSelection
@@ -257,6 +258,20 @@ def tell_amounts(patch):
     patch.setattr(PreparedAmounts, "complete", complete)
 
 
+def tell_amounts_series(patch):
+    """Let the index of a series of amounts say whether its first period has many records."""
+    real = PreparedAmountsSeries.release
+
+    def release(self, keep=None):
+        many = int(self.parts[0].table.records.count.sum()) > 1000
+        made = real(self, keep)
+        promise = made.index.guarantee
+        told = replace(promise, not_protected=(*promise.not_protected, f"that it is {many}"))
+        return replace(made, index=replace(made.index, guarantee=told))
+
+    patch.setattr(PreparedAmountsSeries, "release", release)
+
+
 def tell_flows(patch):
     """Let the release of flows say whether there are many trips."""
     real = PreparedFlows.complete
@@ -327,6 +342,7 @@ LEAKS = {
     tell_flows: ("flows", "out/public/flows.json"),
     tell_households: ("households", "out/public/households.json"),
     tell_amounts: ("amounts", "out/public/amounts.json"),
+    tell_amounts_series: ("amounts by year", "out/public/amounts-series.json"),
     print_people: ("cells", "stdout"),
     end_with_a_code: ("cells", "exit code"),
     write_a_longer_card: ("cells", "out/public/release.json"),

@@ -117,6 +117,7 @@ FRONT_DOORS = [
     geodp.cluster.publish,
     geodp.cluster.write,
     geodp.amounts.publish,
+    geodp.amounts.publish_series,
     geodp.amounts.plan_prior,
 ]
 CHOOSE = [

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
 from geodp.features.amounts.card import AmountsCard
+from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.flows.card import FlowsCard
 from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
@@ -31,6 +32,11 @@ FILES = {
         AmountsCard,
         "geodp-amounts-1",
         "amounts of geodp: amounts.json",
+    ),
+    PACKAGE / "features" / "amounts" / "series" / "amounts-series-1.schema.json": (
+        AmountsSeriesCard,
+        "geodp-amounts-series-1",
+        "a series of amounts of geodp: amounts-series.json",
     ),
     PACKAGE / "features" / "flows" / "flows-1.schema.json": (
         FlowsCard,

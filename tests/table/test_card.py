@@ -15,6 +15,7 @@ import pytest
 import geodp
 from geodp.errors import VerificationError
 from geodp.features.amounts.card import AmountsCard
+from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.flows.card import FlowsCard
 from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
@@ -37,7 +38,7 @@ AMOUNTS = {
 }
 
 
-RELEASES, OF_AMOUNTS, FLOWS, HOUSEHOLDS, SELECTIONS, SERIES = FILES
+RELEASES, OF_AMOUNTS, OF_YEARS, FLOWS, HOUSEHOLDS, SELECTIONS, SERIES = FILES
 
 
 @cache
@@ -93,6 +94,23 @@ def test_the_index_of_amounts_is_held_by_its_schema(tmp_path, more):
         validator(OF_AMOUNTS).validate({**plain, "private": "no"})
     with refuses(VerificationError, "plain-type-wrong: private"):
         AmountsCard.from_json({**plain, "private": "no"})
+
+
+@pytest.mark.parametrize("amounts", [{"epsilon": "1/3"}, {"rho": "1/8", "delta": "1e-7"}], ids=str)
+def test_the_index_of_a_series_of_amounts_is_held_by_its_schema(tmp_path, amounts):
+    records = geodp.CountTable.from_dense(np.eye(8, dtype=int) * 9, Grid.regular((8, 8)))
+    scale = geodp.amounts.Scale.of((0, 10), 1, "EUR", "rent")
+    table = geodp.amounts.AmountTable(records, 4 * records.count, scale)
+    terms = {"person": "one", "contribution": 1, **amounts}
+    found = geodp.amounts.publish_series([table] * 2, times=["2015", "2020"], **terms)
+    found.write(tmp_path / "out")
+    plain = json.loads((tmp_path / "out" / "public" / "amounts-series.json").read_text())
+    validator(OF_YEARS).validate(plain)
+    assert AmountsSeriesCard.from_json(plain).to_json() == plain
+    with pytest.raises(jsonschema.ValidationError):
+        validator(OF_YEARS).validate({**plain, "step": "week"})
+    with refuses(VerificationError, "plain-literal-wrong|plain-type-wrong: step"):
+        AmountsSeriesCard.from_json({**plain, "step": "week"})
 
 
 @pytest.mark.parametrize("amounts", [{"epsilon": "1/3"}, {"rho": "1/8", "delta": "1e-7"}], ids=str)

@@ -1,4 +1,4 @@
-"""Records, sums, means and medians of amounts, as ``geodp.amounts``."""
+"""Records, sums, means and medians of amounts, and series of them, as ``geodp.amounts``."""
 
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
@@ -11,6 +11,9 @@ from geodp.features.amounts.planned_prior import AreaErrors, PlannedPrior, plan_
 from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.series.card import AmountsSeriesCard
+from geodp.features.amounts.series.publish import publish_series
+from geodp.features.amounts.series.series import AmountsSeries
 from geodp.features.amounts.spread import Grouped, Spread
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.amounts.trimming import Trimming
@@ -21,6 +24,8 @@ __all__ = [
     "AmountTable",
     "Amounts",
     "AmountsCard",
+    "AmountsSeries",
+    "AmountsSeriesCard",
     "AreaErrors",
     "ClipChoice",
     "EdgeChoice",
@@ -36,5 +41,6 @@ __all__ = [
     "plan",
     "plan_prior",
     "publish",
+    "publish_series",
     "read_records",
 ]

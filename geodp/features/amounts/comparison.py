@@ -98,6 +98,8 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
     if first is second or (
         one.grid == other.grid
         and first.identity == second.identity
+        # Two periods of a series may have the same numbers, and say which periods they are.
+        and first.index.guarantee == second.index.guarantee
         and np.array_equal(one.key, other.key)
         and np.array_equal(one.count, other.count)
         and one.key.size > 0

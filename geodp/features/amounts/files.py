@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.features.amounts.card import COUNT, INDEX
 from geodp.features.amounts.formats.joint import NAME, write_joint
+from geodp.io.folder.publication import write_index, write_member
 from geodp.io.folder.staged_release import try_longest_name
 from geodp.io.folder.staged_tables import StagedTables
+from geodp.table.stated.release import TableInfo
 
 if TYPE_CHECKING:
     from geodp.features.amounts.numbers import AmountNumbers
+
+TABLES = 3
+"""Listed cells of the records, for which space is reserved: the tables have as many rows as the
+release of records, and more columns."""
 
 
 class StagedAmounts(StagedTables):
@@ -25,17 +31,27 @@ class StagedAmounts(StagedTables):
         ``empty``: the release of no records; ``example``: one of one record; ``cells``: number of
         cells with records.
         """
-        # The tables have as many rows as the release of records, and more columns.
-        listed = 3 * self.try_tables({COUNT: (empty.count.view(COUNT), cells)})
+        listed = TABLES * self.try_tables({COUNT: (empty.count.view(COUNT), cells)})
         try_longest_name(self.folder, NAME)
-        with tempfile.TemporaryDirectory(dir=self.folder) as place:
-            for one in (empty, example):
-                write_joint(one, Path(place))
+        try_joint(self.folder, empty, example)
         self.reserve(listed)
 
     def write(self, release: AmountNumbers, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the records, the tables and the index; return their paths."""
-        written = self.write_tables({COUNT: release.count.view(COUNT)})
-        files = write_joint(release, self.folder / "public")
-        index = replace(release.index, tables=written, files=files)
-        return self.complete(INDEX, index.to_json(), restricted)
+        write_amounts(release, self.make_public())
+        return self.finish(restricted)
+
+
+def try_joint(staged: Path, empty: AmountNumbers, example: AmountNumbers) -> None:
+    """Write the tables of a release of no record and of one of one record, and remove them."""
+    with tempfile.TemporaryDirectory(dir=staged) as place:
+        for one in (empty, example):
+            write_joint(one, Path(place))
+
+
+def write_amounts(release: AmountNumbers, folder: Path) -> None:
+    """Write the records, the tables and the index of a release into an empty public folder."""
+    records = TableInfo(COUNT, *write_member(release.count.view(COUNT), folder / COUNT))
+    files = write_joint(release, folder)
+    index = replace(release.index, tables=(records,), files=files)
+    write_index(folder, INDEX, index.to_json())

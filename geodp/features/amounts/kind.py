@@ -1,4 +1,4 @@
-"""Amounts as a kind of release: an index, a table of all numbers, and a release of records."""
+"""Amounts as kinds of release: one with all its numbers, and a series of these."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from geodp.errors import VerificationError
 from geodp.features.amounts.card import AMOUNTS_SCHEMA, INDEX, AmountsCard
+from geodp.features.amounts.series.card import SERIES_INDEX, SERIES_SCHEMA, AmountsSeriesCard
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
 
 if TYPE_CHECKING:
     from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.series.series import AmountsSeries
     from geodp.features.explain.page import Explanation
 
 
 class AmountsKind(Kind):
-    """The kind of release that ``geodp amounts publish`` writes."""
+    """The kind of release that ``geodp amounts publish`` writes: index, numbers, and records."""
 
     name: ClassVar[str] = "amounts"
     title: ClassVar[str] = "a release of amounts"
@@ -56,4 +58,43 @@ class AmountsKind(Kind):
         )
 
 
-KINDS = (AmountsKind(),)
+class AmountsSeriesKind(Kind):
+    """The kind that ``geodp amounts publish-series`` writes: an index, and a release a period."""
+
+    name: ClassVar[str] = "amounts-series"
+    title: ClassVar[str] = "a series of amounts"
+    file: ClassVar[str] = SERIES_INDEX
+    schemas: ClassVar[tuple[str, ...]] = (SERIES_SCHEMA,)
+
+    def read_card(self, folder: Path) -> AmountsSeriesCard:
+        """Read the index."""
+        return AmountsSeriesCard.from_json(read_json(folder / SERIES_INDEX))
+
+    def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
+        """Check that the index matches the periods, and verify each of these."""
+        from geodp.features.amounts.series.verify import verify_series
+
+        return verify_series(folder, errors)
+
+    def open(self, folder: Path) -> AmountsSeries:
+        """Open all periods as one series."""
+        from geodp.features.amounts.series.series import open_series
+
+        return open_series(folder, self.read_card(folder))
+
+    def explain(self, card: Any, language: str) -> Explanation:
+        """Explain what all periods together reveal, in plain sentences."""
+        from geodp.features.amounts.explanation import explain_series
+
+        return explain_series(card, language)
+
+    def refuse_table(self) -> NoReturn:
+        """Raise VerificationError, as the records of each period have a folder of their own."""
+        raise VerificationError(
+            "This is a series of amounts; give the folder count of one of its periods, inside its "
+            "public folder, for the map of its records, or use geodp amounts.",
+            code="amounts-series-are-tables",
+        )
+
+
+KINDS = (AmountsKind(), AmountsSeriesKind())

@@ -302,7 +302,7 @@ class PreparedAmounts:
                 request.dataset,
                 name_release(self.design),
                 fingerprint,
-                lambda: release_streams(self.streams, self.design, derived, self.priors),
+                lambda: self.draw(derived),
                 keep,
                 records=request.records,
             )
@@ -310,6 +310,10 @@ class PreparedAmounts:
             # The key is overwritten even if the draw fails.
             derived.forget()
         return self.complete(drawn, charge)
+
+    def draw(self, key: NoiseKey) -> ReleasedAmounts:
+        """Draw all streams, with keys that are derived from one; nothing is charged."""
+        return release_streams(self.streams, self.design, key, self.priors)
 
     @property
     def cells(self) -> int:

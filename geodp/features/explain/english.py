@@ -181,6 +181,17 @@ SENTENCES: Mapping[str, str] = {
     "vouches for: {source}.",
     "amounts_prior_unused": "A public prior, which the office vouches for, did not fit the counts "
     "and amounts that were measured, and was not used: {source}.",
+    "amounts_series_title": "What counts and amounts of {name} of all periods together reveal",
+    "amounts_series_all": "There are {number:n} periods, from {first} to {last}, and one {unit} "
+    "may be in all of them.",
+    "amounts_series_one": "There are {number:n} periods, from {first} to {last}. What follows "
+    "holds if one {unit} is in only one of them; the office answers for that.",
+    "amounts_series_vouched": "It holds if one {unit} has at most {contribution:n} of the records "
+    "of each period; the office answers for that.",
+    "amounts_series_enforced": "One {unit} has at most {contribution:n} of the records of each "
+    "period; geodp made sure of it.",
+    "amounts_series_weighed": "It holds if the records of one {unit} in each period have weights "
+    "of at most {contribution:n} together; the office answers for that.",
     "flows_title": "What trips and the maps of their ends together reveal",
     "flows_agree": "Trips between zones, origins and destinations are one release: trips from a "
     "zone add up to its origins, and trips to it to its destinations.",

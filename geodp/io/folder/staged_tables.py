@@ -71,12 +71,17 @@ class StagedTables:
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 
-    def write_tables(self, tables: Mapping[str, View]) -> tuple[TableInfo, ...]:
-        """Write tables by name into folders of their own; return what an index says of them."""
+    def make_public(self) -> Path:
+        """Make the public folder, in the space that was reserved; return it."""
         public = self.folder / "public"
         # The draft has reserved the space that the files take now.
         discard_draft(self.folder)
         public.mkdir()
+        return public
+
+    def write_tables(self, tables: Mapping[str, View]) -> tuple[TableInfo, ...]:
+        """Write tables by name into folders of their own; return what an index says of them."""
+        public = self.make_public()
         return tuple(
             TableInfo(name, *write_member(view, public / name)) for name, view in tables.items()
         )
@@ -86,5 +91,9 @@ class StagedTables:
     ) -> dict[str, list[str]]:
         """Write the index and the operator's record; return the paths of all that was written."""
         write_index(self.folder / "public", index, values)
+        return self.finish(restricted)
+
+    def finish(self, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the operator's record beside a complete public folder; return all paths."""
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)

@@ -83,8 +83,11 @@ def seal_of(folder: Path) -> Path:
 def _home(folder: Path) -> Path:
     """Return the public folder of a release, or of the series that a snapshot is part of."""
     here = folder.absolute()
-    above = here.parent
-    return above if above.name == "public" and find_card(above) is not None else here
+    # A period of a series may itself be an index of tables, which lie two folders below.
+    for above in (here.parent, here.parent.parent):
+        if above.name == "public" and find_card(above) is not None:
+            return above
+    return here
 
 
 def warn_if_withdrawn(folder: Path) -> None:

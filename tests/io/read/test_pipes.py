@@ -41,6 +41,7 @@ SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "al
 MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
 SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
 INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR", *TERMS)
+YEARS = ("2015=in.csv", "2020=in.csv", *INCOMES, "--person-in", "all")
 EARNED = (*MESH[:4], "--code", "code", *INCOMES[6:])
 CLIP = (*INCOMES[:8], *INCOMES[11:], "--candidates", "3,9")
 EDGES = (*INCOMES, "--classes", "2")
@@ -147,6 +148,12 @@ READ = {
         "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
         "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
         "prior": ("mesh.csv", *EARNED, "--prior", PIPE, "--prior-source", "s"),
+    },
+    "amounts publish-series": {
+        "inputs": (f"2015={PIPE}", "2020=in.csv", *INCOMES, "--person-in", "all"),
+        "mask": (*YEARS, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*YEARS, "--regions", PIPE, "--regions-source", "s"),
+        "metadata": (*YEARS, "--metadata", PIPE),
     },
     **{
         f"amounts {command}": {

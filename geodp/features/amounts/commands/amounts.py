@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from geodp import progress
 from geodp.cli.commands.sql import locate_records, query_options
@@ -29,12 +28,26 @@ from geodp.cli.options import (
 )
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import page_options, write_html
-from geodp.cli.readers import ReadingCommand, make_reader, read_prior, reader_options
+from geodp.cli.readers import ReadingCommand, read_prior
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
+from geodp.features.amounts.running.options import (
+    amount_option,
+    check_reading,
+    clip_option,
+    contribution_option,
+    make_records_reader,
+    method_option,
+    read_scale,
+    release_options,
+    split_amounts,
+    step_option,
+    unit_of_amount_option,
+)
+from geodp.features.amounts.running.publish_series import publish_series
 from geodp.features.select.running import FIELDS, Shown, run_selection
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -46,7 +59,6 @@ if TYPE_CHECKING:
     from geodp.features.amounts.files import StagedAmounts
     from geodp.features.amounts.planned_prior import PlannedPrior
     from geodp.features.amounts.publish import PreparedAmounts
-    from geodp.features.amounts.records import AmountRecords
     from geodp.features.amounts.streams import AmountTable
     from geodp.features.select.running import Card, Ready
     from geodp.grid.grid import Grid
@@ -62,56 +74,6 @@ ELSEWHERE = (
 )
 """Fields of a request that this release does not have, or has in another form."""
 
-OTHER_LIMITS = ("cells", "per_cell", "truncation")
-"""Options of points that bound counts of cells, and no records of amounts."""
-
-method_option = option(
-    "--method",
-    group="Privacy",
-    help="Method of all streams: pyramid, with settings after a colon.  [default: pyramid]",
-)
-contribution_option = option(
-    "--contribution",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(1),
-    help="Most records of one person. With --person, the first ones count; otherwise you assert "
-    "it.",
-)
-amount_option = option(
-    "--amount",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column of amounts: plain numbers, all in one unit.",
-)
-step_option = option(
-    "--step",
-    group="Privacy",
-    default="1",
-    show_default=True,
-    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
-)
-unit_of_amount_option = option(
-    "--unit-of-amount",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="TEXT",
-    help='What one amount is counted in, such as "10,000 yen" or EUR; it is published.',
-)
-clip_option = option(
-    "--clip",
-    group="Privacy",
-    everyday=True,
-    required=True,
-    nargs=2,
-    metavar="LOWER UPPER",
-    help="Smallest and largest amount, public and chosen without the data (see geodp amounts "
-    "plan): smaller and larger ones count as these.",
-)
-
 
 @click.group()
 def amounts() -> None:
@@ -120,6 +82,7 @@ def amounts() -> None:
     \b
     geodp amounts publish FILE --grid jis:half --code mesh --amount income --clip 0 1000
         --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --output out
+    geodp amounts publish-series 2015=FILE 2020=FILE ... --person-in all --output out
     geodp amounts plan --grid jis:half ... --median 250 --upper-tenth 600 --people 1e7 --epsilon 1
     geodp amounts choose-clip FILE ... --lowest 100 --highest 10000 --epsilon 0.02 --output clip
     geodp amounts choose-edges FILE ... --clip 0 1000 --classes 8 --epsilon 0.02 --output edges
@@ -128,37 +91,20 @@ def amounts() -> None:
     """
 
 
+amounts.add_command(publish_series)
+
+TIME = option(
+    "--time",
+    group="Options",
+    metavar="TIME",
+    help="Period of a series whose folder is RELEASE, such as 2020.",
+)
+
+
 @amounts.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
 @partial(grid_options, required=True)
-@amount_option
-@unit_of_amount_option
-@clip_option
-@step_option
-@option(
-    "--classes",
-    group="Privacy",
-    everyday=True,
-    metavar="EDGE,EDGE...",
-    help="Public edges of classes, for medians and other quantiles; the ends of the clip are "
-    "added.",
-)
-@weight_options
-@option(
-    "--no-means",
-    group="Privacy",
-    is_flag=True,
-    help="Release classes only: each then has the whole budget.",
-)
-@option(
-    "--share",
-    group="Privacy",
-    default="1/2",
-    show_default=True,
-    help="With --classes: the part of the budget for sums and means.",
-)
-@method_option
-@contribution_option
+@release_options
 @request_options(without=ELSEWHERE)
 @folder_options
 def publish(**options: Any) -> None:
@@ -230,7 +176,7 @@ def choose_clip(**options: Any) -> None:
     OUTPUT/public and OUTPUT/restricted, and prints the option of geodp amounts publish, which
     spends a budget of its own.
     """
-    _check_reading(click.get_current_context(), options)
+    check_reading(click.get_current_context(), options)
     show = partial(_show_clip, options)
     run_selection(options, "choose-clip", lambda: _prepare_clip(options), show)
 
@@ -274,7 +220,7 @@ def choose_edges(**options: Any) -> None:
     Writes OUTPUT/public and OUTPUT/restricted, and prints the option of geodp amounts publish,
     which spends a budget of its own.
     """
-    _check_reading(click.get_current_context(), options)
+    check_reading(click.get_current_context(), options)
     run_selection(options, "choose-edges", lambda: _prepare_edges(options), _show_edges)
 
 
@@ -390,6 +336,7 @@ def plan(**options: Any) -> None:
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
+@TIME
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
@@ -430,6 +377,7 @@ def estimate(**options: Any) -> None:
     \b
     geodp amounts estimate out --area 5339 --area 5340
     geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
+    geodp amounts estimate series --time 2020 --area 5339
 
     All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
     mean and no median.
@@ -437,7 +385,7 @@ def estimate(**options: Any) -> None:
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
-    release = _open(options["release"])
+    release = _open(options["release"], options["time"])
     shapes = read_shapes(options, release.count)
     with report_progress():
         rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
@@ -453,6 +401,14 @@ def estimate(**options: Any) -> None:
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@option(
+    "--time",
+    "times",
+    group="Options",
+    multiple=True,
+    metavar="TIME",
+    help="Two periods of a series whose folder is RELEASES, by two of these options.",
+)
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
@@ -465,12 +421,13 @@ def compare(**options: Any) -> None:
     \b
     geodp amounts compare out --area 5339 --area 5340
     geodp amounts compare out-2015 out-2020 --polygons cities.geojson
+    geodp amounts compare series --time 2015 --time 2020 --polygons cities.geojson
 
     Differences of counts, sums, means and medians, the second less the first, have 95 % intervals;
     a star marks those that the noise alone does not explain. The two releases must have amounts of
     the same unit and clip, and the same largest weight.
     """
-    releases = [_open(path) for path in options["releases"]]
+    releases = _open_all(options["releases"], options["times"])
     require_named(options)
     shapes = read_shapes(options, releases[0].count)
     counts = [one.count for one in releases]
@@ -493,6 +450,7 @@ def compare(**options: Any) -> None:
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
+@TIME
 @page_options
 @polygons_option("--polygons")
 @POLYGON_NAME
@@ -511,7 +469,7 @@ def report(**options: Any) -> None:
 
     output, language = options["output"], options["language"]
     require_unsealed(output)
-    release = _open(options["release"])
+    release = _open(options["release"], options["time"])
     regions = read_shapes(options, release.count)
     write_html(output, lambda: write_page(release, regions, language))
 
@@ -628,18 +586,45 @@ def _tabulate_prior(found: PlannedPrior) -> Iterator[str]:
     yield "with many of them errors with the prior are larger."
 
 
-def _open(path: Path) -> Amounts:
-    """Open a written release of amounts; UsageError for one of another kind."""
+def _open(path: Path, time: str | None = None) -> Amounts:
+    """Open a written release of amounts, or a period of a series; UsageError for another kind."""
     from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.series.series import AmountsSeries
     from geodp.release.opening import open_written
 
     release = open_written(path)
+    if isinstance(release, AmountsSeries):
+        if time is None:
+            raise UsageError(
+                "This is a series of amounts: name one of its periods (--time), or give the folder "
+                "of one, inside its public folder.",
+                code="amounts-period-unnamed",
+            )
+        period: Amounts = release[time]
+        return period
     if not isinstance(release, Amounts):
         raise UsageError(
             "This is no release of amounts; geodp estimate knows it.",
             code="amounts-release-expected",
         )
+    if time is not None:
+        raise UsageError(
+            "This release of amounts is no series and has no periods: leave out --time.",
+            code="amounts-time-unused",
+        )
     return release
+
+
+def _open_all(paths: tuple[Path, ...], times: tuple[str, ...]) -> list[Amounts]:
+    """Open the releases to compare, or two periods of one series."""
+    if not times:
+        return [_open(path) for path in paths]
+    if len(paths) != 1 or len(times) != 2:
+        raise UsageError(
+            "Two periods of one series are compared: give its folder, and --time twice.",
+            code="amounts-two-times",
+        )
+    return [_open(paths[0], time) for time in times]
 
 
 def _rows(
@@ -759,7 +744,7 @@ def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> 
 
 def _publish(options: dict[str, Any]) -> str:
     """Publish, and return the message for the operator."""
-    _check_reading(click.get_current_context(), options)
+    check_reading(click.get_current_context(), options)
     complete_with_commit()
     grid = grid_of(options)
     # Its prior may be a release of amounts, which has one for every stream.
@@ -772,7 +757,7 @@ def _publish(options: dict[str, Any]) -> str:
 
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
-    reader = _reader(options, grid, request)
+    reader = make_records_reader(options, grid, request)
     progress.begin("Reading")
     table = reader.read_amounts(options["inputs"])
     prior, source = _read_prior(options, grid)
@@ -821,63 +806,18 @@ def _read_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | None]:
     return read_prior({**options, "person": None, "where": ()}, grid), None
 
 
-def _check_reading(context: click.Context, options: dict[str, Any]) -> None:
-    """Raise UsageError for options of other readers, and for limits of counts."""
-    from geodp.features.amounts.records import AmountRecords
-
-    taken = {one.option.name for one in AmountRecords.option_fields()} - {*OTHER_LIMITS}
-    taken |= {"value", "points"}
-    other = [
-        one
-        for one in reader_options()
-        if one.name not in taken
-        and context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
-    ]
-    if other:
-        listed = ", ".join(one.opts[-1] for one in other)
-        raise UsageError(f"Not for records of amounts: {listed}.", code="amounts-other-reader")
-    if len(options["value"]) > 1:
-        raise UsageError(
-            "Name one column of numbers of records (--value).", code="amounts-one-value"
-        )
-
-
-def _reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountRecords:
-    """Make the reader of amounts from the options."""
-    from geodp.features.amounts.records import AmountRecords, require_records
-    from geodp.io.read.points import Points
-
-    scale, edges = _scale(options)
-    # Read as points, whose options are those of amounts but for the column of codes.
-    points = make_reader({**options, "points": True, "code": None}, grid, request.key)
-    assert isinstance(points, Points)
-    values = {one.name: getattr(points, one.name) for one in fields(Points)}
-    records = require_records(options["person"], options["contribution"])
-    return AmountRecords(
-        **values,
-        scale=scale,
-        code=options["code"],
-        value=options["value"][0] if options["value"] else None,
-        weight=options["weight"],
-        max_weight=options["max_weight"] or 1,
-        raked_to=options["raked_to"],
-        records=records,
-        edges=edges,
-    )
-
-
 def _prepare_clip(options: dict[str, Any]) -> Ready:
     """Read the inputs, and prepare the choice of the upper end of the clip."""
     from geodp.features.amounts.clip import list_candidates, prepare_choice, require_quantile
 
     q = require_quantile(options["share"])
-    candidates = _split_amounts(options["candidates"])
+    candidates = split_amounts(options["candidates"])
     uppers = list_candidates(candidates, options["lowest"], options["highest"])
     # Records are counted between candidates, of which the last one ends the clip.
     counted = {"clip": (options["lower"], uppers[-1]), "classes": ",".join(uppers[:-1])}
     grid = grid_of(options)
     request = read_request(options, grid)
-    reader = _reader({**options, **counted}, grid, request)
+    reader = make_records_reader({**options, **counted}, grid, request)
     progress.begin("Reading")
     table = reader.read_amounts(options["inputs"])
     return prepare_choice(table, uppers, q, request), _facts(table)
@@ -889,12 +829,12 @@ def _prepare_edges(options: dict[str, Any]) -> Ready:
 
     number = options["classes"]
     uncounted = {**options, "classes": None}
-    scale, _ = _scale(uncounted)
-    coarse, _ = _scale({**uncounted, "step": options["edge_step"] or options["step"]})
+    scale, _ = read_scale(uncounted)
+    coarse, _ = read_scale({**uncounted, "step": options["edge_step"] or options["step"]})
     parts = divide_clip(number, scale, coarse)
     grid = grid_of(options)
     request = read_request(options, grid)
-    reader = replace(_reader(uncounted, grid, request), by_amount=parts)
+    reader = replace(make_records_reader(uncounted, grid, request), by_amount=parts)
     progress.begin("Reading")
     table = reader.read_amounts(options["inputs"])
     return prepare_edges(table, number, request), _facts(table)
@@ -924,19 +864,6 @@ def _show_edges(card: Card) -> Shown:
     listed = ",".join(edges)
     use = f"Use --classes {listed} with geodp amounts publish."
     return Shown([translate_message(use)], {"classes": edges})
-
-
-def _scale(options: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
-    """Return the scale of the amounts, and the edges of classes."""
-    from geodp.features.amounts.scale import Scale
-
-    scale = Scale.of(options["clip"], options["step"], options["unit_of_amount"], options["amount"])
-    return scale, scale.read_edges(_split_amounts(options["classes"]))
-
-
-def _split_amounts(text: str | None) -> list[str]:
-    """Return the amounts that commas separate; empty without any."""
-    return [one for one in (text or "").split(",") if one.strip()]
 
 
 def _write(
@@ -1016,7 +943,7 @@ def _resume(
     drawn = ReleasedAmounts(table.key, number, arrays.get("above"), arrays.get("classes"))
     bound = ContributionBound(event.contribution, event.assumption.stated_by)
     release = restore_amounts(
-        drawn, (*_scale(options), grid), request, bound, facts, reading, charge,
+        drawn, (*read_scale(options), grid), request, bound, facts, reading, charge,
         means=not options["no_means"], share=options["share"],
         max_weight=options["max_weight"] or 1, prior=unpack_prior(arrays, StatedAmountsPrior),
     )  # fmt: skip

@@ -49,8 +49,12 @@ LONG_PATH = "\\\\?\\"
 _PATTERN = re.compile(r"[*?\[]")
 
 
-CARDS = ("release.json", "series.json", "households.json", "amounts.json", "flows.json")
-"""Cards of a release, a series, of persons and households, of amounts, and of flows of geodp."""
+CARDS = (
+    *("release.json", "series.json", "households.json", "amounts.json", "amounts-series.json"),
+    "flows.json",
+)
+"""Cards of a release, a series, of persons and households, of amounts and series of them, and of
+flows of geodp."""
 
 SUMS = "SHA256SUMS"
 """List of all other files of a release or a series."""

@@ -1,0 +1,166 @@
+"""Options of commands that read amounts, and the reader and scale that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from geodp.cli.help import Command, add_options, option
+from geodp.cli.options import weight_options
+from geodp.cli.readers import make_reader, reader_options
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.features.amounts.records import AmountRecords
+    from geodp.features.amounts.scale import Scale
+    from geodp.grid.grid import Grid
+    from geodp.release.request import Request
+
+OTHER_LIMITS = ("cells", "per_cell", "truncation")
+"""Options of points that bound counts of cells, and no records of amounts."""
+
+method_option = option(
+    "--method",
+    group="Privacy",
+    help="Method of all streams: pyramid, with settings after a colon.  [default: pyramid]",
+)
+contribution_option = option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    help="Most records of one person. With --person, the first ones count; otherwise you assert "
+    "it.",
+)
+amount_option = option(
+    "--amount",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of amounts: plain numbers, all in one unit.",
+)
+step_option = option(
+    "--step",
+    group="Privacy",
+    default="1",
+    show_default=True,
+    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
+)
+unit_of_amount_option = option(
+    "--unit-of-amount",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="TEXT",
+    help='What one amount is counted in, such as "10,000 yen" or EUR; it is published.',
+)
+clip_option = option(
+    "--clip",
+    group="Privacy",
+    everyday=True,
+    required=True,
+    nargs=2,
+    metavar="LOWER UPPER",
+    help="Smallest and largest amount, public and chosen without the data (see geodp amounts "
+    "plan): smaller and larger ones count as these.",
+)
+
+
+_RELEASE: tuple[Callable[[Any], Any], ...] = (
+    amount_option,
+    unit_of_amount_option,
+    clip_option,
+    step_option,
+    option(
+        "--classes",
+        group="Privacy",
+        everyday=True,
+        metavar="EDGE,EDGE...",
+        help="Public edges of classes, for medians and other quantiles; the ends of the clip are "
+        "added.",
+    ),
+    weight_options,
+    option(
+        "--no-means",
+        group="Privacy",
+        is_flag=True,
+        help="Release classes only: each then has the whole budget.",
+    ),
+    option(
+        "--share",
+        group="Privacy",
+        default="1/2",
+        show_default=True,
+        help="With --classes: the part of the budget for sums and means.",
+    ),
+    method_option,
+    contribution_option,
+)
+
+
+def release_options(command: Command) -> Command:
+    """Give a command the options of what is released of amounts, and with which method."""
+    return add_options(command, _RELEASE)
+
+
+def check_reading(context: click.Context, options: dict[str, Any]) -> None:
+    """Raise UsageError for options of other readers, and for limits of counts."""
+    from geodp.features.amounts.records import AmountRecords
+
+    taken = {one.option.name for one in AmountRecords.option_fields()} - {*OTHER_LIMITS}
+    taken |= {"value", "points"}
+    other = [
+        one
+        for one in reader_options()
+        if one.name not in taken
+        and context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
+    ]
+    if other:
+        listed = ", ".join(one.opts[-1] for one in other)
+        raise UsageError(f"Not for records of amounts: {listed}.", code="amounts-other-reader")
+    if len(options["value"]) > 1:
+        raise UsageError(
+            "Name one column of numbers of records (--value).", code="amounts-one-value"
+        )
+
+
+def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountRecords:
+    """Make the reader of amounts from the options."""
+    from geodp.features.amounts.records import AmountRecords, require_records
+    from geodp.io.read.points import Points
+
+    scale, edges = read_scale(options)
+    # Read as points, whose options are those of amounts but for the column of codes.
+    points = make_reader({**options, "points": True, "code": None}, grid, request.key)
+    assert isinstance(points, Points)
+    values = {one.name: getattr(points, one.name) for one in fields(Points)}
+    records = require_records(options["person"], options["contribution"])
+    return AmountRecords(
+        **values,
+        scale=scale,
+        code=options["code"],
+        value=options["value"][0] if options["value"] else None,
+        weight=options["weight"],
+        max_weight=options["max_weight"] or 1,
+        raked_to=options["raked_to"],
+        records=records,
+        edges=edges,
+    )
+
+
+def read_scale(options: dict[str, Any]) -> tuple[Scale, tuple[int, ...]]:
+    """Return the scale of the amounts, and the edges of classes."""
+    from geodp.features.amounts.scale import Scale
+
+    scale = Scale.of(options["clip"], options["step"], options["unit_of_amount"], options["amount"])
+    return scale, scale.read_edges(split_amounts(options["classes"]))
+
+
+def split_amounts(text: str | None) -> list[str]:
+    """Return the amounts that commas separate; empty without any."""
+    return [one for one in (text or "").split(",") if one.strip()]

@@ -1,0 +1,235 @@
+"""``geodp amounts publish-series``: amounts of several periods, read, released and written."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from geodp import progress
+from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.help import option
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import folder_options, grid_options
+from geodp.cli.readers import ReadingCommand
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.stated import read_metadata_options
+from geodp.cli.translation import translate_message
+from geodp.features.amounts.running.options import (
+    check_reading,
+    make_records_reader,
+    read_scale,
+    release_options,
+)
+from geodp.features.series.commands.publish_series import part_inputs
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.features.amounts.series.files import StagedAmountsSeries
+    from geodp.features.amounts.series.publish import (
+        AmountsSeriesOptions,
+        PreparedAmountsSeries,
+        SharedScale,
+    )
+    from geodp.features.amounts.series.series import AmountsSeries
+    from geodp.features.amounts.streams import ReleasedAmounts
+    from geodp.features.series.periods import Periods
+    from geodp.release.request import Request
+
+ELSEWHERE = (
+    *("method", "contribution", "measurements", "totals", "prior", "simulate", "supersedes"),
+)
+"""Fields of a request that a series of amounts does not have, or has in another form."""
+
+
+@click.command("publish-series", cls=ReadingCommand, no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
+@partial(grid_options, required=True)
+@release_options
+@option(
+    "--person-in",
+    group="Privacy",
+    type=click.Choice(("all", "one")),
+    required=True,
+    help="In how many periods one person may be, which you assert: in all, which then share the "
+    "budget, or in one.",
+)
+@request_options(without=ELSEWHERE)
+@folder_options
+def publish_series(**options: Any) -> None:
+    """Release amounts of several periods, each given as TIME=FILE, under one budget.
+
+    \b
+    geodp amounts publish-series 2015=persons-2015.csv 2020=persons-2020.csv --grid jis:half
+        --bounds 139 35 140 36 --code mesh --amount income --clip 0 1000
+        --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --person-in all --output out
+
+    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
+    once; FILE may be a folder or a pattern. All periods have one clip, step, unit and one set of
+    classes. Writes OUTPUT/public, with a release of amounts in a folder for every period, and
+    OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    with report_progress(), report_stored_draw(options["output"]):
+        message = _publish(options)
+    click.echo(message)
+
+
+class _Start(NamedTuple):
+    """What a run is called with, checked before anything is read.
+
+    Attributes
+    ----------
+    shared : SharedScale
+    periods : Periods
+    request : Request
+    options : AmountsSeriesOptions
+    """
+
+    shared: SharedScale
+    periods: Periods
+    request: Request
+    options: AmountsSeriesOptions
+
+
+def _publish(options: dict[str, Any]) -> str:
+    """Publish the series, and return the message for the operator."""
+    check_reading(click.get_current_context(), options)
+    complete_with_commit()
+    start = _start(options)
+    if options["resume"]:
+        return _write(options, start)
+    from geodp.features.amounts.series.publish import prepare_series
+    from geodp.io.folder.staging import require_free, require_uninterrupted
+    from geodp.release.preview import list_warnings
+
+    require_free(options["output"], overwrite=options["overwrite"])
+    require_uninterrupted(options["output"])
+    tables = []
+    for time in start.periods.names:
+        progress.begin(f"Reading {time}")
+        # One reader a period, as each counts what lies beyond the clip.
+        reader = make_records_reader(options, start.shared.grid, start.request)
+        tables.append(reader.read_amounts(options["snapshots"][time]))
+    prepared = prepare_series(tables, start.periods, start.request, start.options)
+    for sentence in list_warnings(prepared.parts[0].preview.count):
+        click.echo(f"Warning: {sentence}", err=True)
+    return _write(options, start, prepared)
+
+
+def _start(options: dict[str, Any]) -> _Start:
+    """Refuse all that can be refused without the data."""
+    from geodp.features.amounts.series.publish import AmountsSeriesOptions, SharedScale
+    from geodp.features.series.periods import Periods
+    from geodp.release.metadata import require_series_metadata
+
+    periods = Periods.of(sorted(options["snapshots"]))
+    grid = grid_of(options)
+    metadata = require_series_metadata(read_metadata_options(options))
+    request = read_request(options, grid, method=options["method"], metadata=metadata)
+    scale, edges = read_scale(options)
+    shared = SharedScale(scale, edges, grid, options["max_weight"] or 1)
+    chosen = AmountsSeriesOptions(
+        person=options["person_in"], means=not options["no_means"], share=options["share"]
+    )
+    return _Start(shared, periods, request, chosen)
+
+
+def _write(
+    options: dict[str, Any], start: _Start, prepared: PreparedAmountsSeries | None = None
+) -> str:
+    """Release what is prepared, or complete an interrupted run, and write it."""
+    from geodp.features.amounts.card import COUNT
+    from geodp.features.amounts.series.files import StagedAmountsSeries
+    from geodp.io.folder.staged_release import check_publication
+
+    output, overwrite, resume = options["output"], options["overwrite"], options["resume"]
+    if prepared is not None:
+        grid = prepared.plan.shared.grid
+        check_publication(grid, output, name=COUNT, overwrite=overwrite)
+    with StagedAmountsSeries.stage(output, overwrite=overwrite, resume=resume) as place:
+        if prepared is None:
+            series, run = _resume(place, start, options)
+        else:
+            series, run = _release(place, prepared, options)
+        written = series.write_into(place, run)
+    return _format_result(series, written, options)
+
+
+def _release(
+    place: StagedAmountsSeries, prepared: PreparedAmountsSeries, options: dict[str, Any]
+) -> tuple[AmountsSeries, dict[str, Any]]:
+    """Draw, store the draw before the charge, and return it with the operator's record."""
+    from geodp.features.amounts.series.pending import pack_drawn
+
+    first, times = prepared.parts[0], prepared.plan.periods.names
+    cells = [part.cells for part in prepared.parts]
+    run: dict[str, Any] = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_cells": cells,
+        "records_beyond_clip": {
+            time: dict(part.table.beyond) for time, part in zip(times, prepared.parts, strict=True)
+        },
+    }
+
+    def pack(drawn: list[ReleasedAmounts]) -> Packed:
+        return pack_drawn(drawn, prepared.plan, first.facts, first.preview.count.reading)
+
+    # Formats and disk space fail here, before the charge, and not after it.
+    place.try_out(first.preview, first.example, cells)
+    call = describe_call(options)
+    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
+        series = prepared.release(keep)
+    return series, run
+
+
+def _resume(
+    place: StagedAmountsSeries, start: _Start, options: dict[str, Any]
+) -> tuple[AmountsSeries, dict[str, Any]]:
+    """Restore the series of an interrupted run, which was charged, with the operator's record."""
+    from geodp.features.amounts.series.pending import unpack_drawn
+    from geodp.features.amounts.series.publish import restore_series
+    from geodp.io.folder.pending import read_pending_draw
+    from geodp.io.folder.pending_tables import unpack_reading
+    from geodp.release.charging import find_charge
+
+    stored = read_pending_draw(place.folder, describe_call(options))
+    drawn, bound, facts = unpack_drawn(stored, start.shared.grid, place.folder)
+    series = restore_series(
+        drawn,
+        start.shared,
+        start.periods,
+        start.request,
+        bound,
+        start.options,
+        facts,
+        unpack_reading(stored, place.folder),
+        find_charge(start.request.ledger, stored.dataset, stored.fingerprint),
+    )
+    return series, dict(stored.run)
+
+
+def _format_result(
+    series: AmountsSeries, written: dict[str, list[str]], options: dict[str, Any]
+) -> str:
+    """Format the final message of a run."""
+    promise = series.index.guarantee
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "periods": list(series.periods.names),
+            "together": promise.spends,
+            "each": promise.each_spends,
+            "method": promise.mechanism,
+            "private": series.index.private,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    lines = (
+        f"Published in {public}; for the operator only: {restricted}",
+        promise.in_words,
+    )
+    return "\n".join(map(translate_message, lines))

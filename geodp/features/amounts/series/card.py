@@ -1,0 +1,98 @@
+"""The public index of a series of amounts: what all periods share, and their folders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from geodp.features.amounts.card import AmountsGuarantee, StatedAmount
+from geodp.table.charged import StatedCharge
+from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.stated.release import Digest, Size, Software
+
+SERIES_SCHEMA: Literal["geodp-amounts-series-1"] = "geodp-amounts-series-1"
+"""Value of ``schema`` in the index of a series of amounts."""
+
+SERIES_INDEX = "amounts-series.json"
+"""Name of the index inside ``public``; every period is a release in a folder of its own."""
+
+
+@dataclass(frozen=True)
+class AmountsSeriesGuarantee(AmountsGuarantee):
+    """The privacy guarantee of all periods together.
+
+    Attributes
+    ----------
+    person : {"all", "one"}
+        Whether a person may be in all periods or in one.
+    changed : int
+        Maximal number of periods that differ between neighbours; each has 1 / changed of the
+        budget.
+    each_spends : str
+        Budget of one period.
+    """
+
+    person: Literal["all", "one"]
+    changed: Size
+    each_spends: str
+
+
+@dataclass(frozen=True)
+class PeriodInfo:
+    """A period: its time, which is also its folder's name, and the digest of its index.
+
+    Attributes
+    ----------
+    time : str
+        In ISO 8601.
+    index_sha256 : str
+        Of ``amounts.json`` in its folder.
+    """
+
+    time: Annotated[str, Text(r"\d{4}(-\d{2}(-\d{2}(T\d{2})?)?)?")]
+    index_sha256: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmountsSeriesCard:
+    """The contents of ``amounts-series.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-amounts-series-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    step : {"year", "month", "day", "hour"}
+        Length of a period.
+    amount : StatedAmount
+        The same in all periods.
+    guarantee : AmountsSeriesGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for all periods.
+    periods : tuple of PeriodInfo
+        In chronological order; empty before they are written.
+    """
+
+    schema: Literal["geodp-amounts-series-1"]
+    software: Software
+    private: bool
+    step: Literal["year", "month", "day", "hour"]
+    amount: StatedAmount
+    guarantee: AmountsSeriesGuarantee
+    budget: StatedCharge | None
+    periods: tuple[PeriodInfo, ...] = ()
+
+    def __repr__(self) -> str:
+        size = f"{len(self.periods)} {self.step}s"
+        return f"AmountsSeriesCard({self.amount.name}, {size}, {self.guarantee.spends})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Convert the index to plain values."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Any) -> Self:
+        """Create the index from plain values; VerificationError if they are invalid."""
+        return read_plain(cls, plain, "series of amounts")

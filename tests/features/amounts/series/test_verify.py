@@ -1,0 +1,190 @@
+"""Verification of a series of amounts: whatever is changed is found."""
+
+import json
+import shutil
+
+import pytest
+
+from geodp.features.amounts.series.verify import QUESTIONS, verify_series
+from geodp.io.folder.manifest import sha256
+from geodp.release.simulated_cells import errors_of
+from tests.command import geodp
+from tests.features.amounts.made import EDGES
+from tests.features.amounts.series.made import publish, tables
+from tests.features.amounts.test_verify import list_sums
+
+INDEX = "amounts-series.json"
+
+
+def failed(public):
+    return {c.name: c.detail for c in verify_series(public, errors_of) if not c.ok}
+
+
+def change_index(public, change):
+    card = json.loads((public / INDEX).read_text())
+    change(card)
+    (public / INDEX).write_text(json.dumps(card))
+    list_sums(public)
+
+
+def list_again(public):
+    """Let the index list the periods as they are now, as somebody who changes them would."""
+
+    def change(card):
+        for one in card["periods"]:
+            one["index_sha256"] = sha256(public / one["time"] / "amounts.json")
+
+    change_index(public, change)
+
+
+def change_period(public, time, change):
+    path = public / time / "amounts.json"
+    card = json.loads(path.read_text())
+    change(card)
+    path.write_text(json.dumps(card))
+    list_sums(public / time)
+    list_again(public)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"person": "one"},
+        {"person": "one", "neighbours": "replace-one"},
+        {"epsilon": None, "rho": "1/8", "delta": "1e-6"},
+        {"epsilon": None, "rho": "1/8"},
+        {"delta": "1e-6"},
+    ],
+    ids=["all", "one", "replaced", "rho and delta", "rho", "epsilon and delta"],
+)
+def test_a_series_holds(tmp_path, more):
+    publish(tables(n=500, classes=EDGES), **more).write(tmp_path / "out")
+    done = geodp("verify", tmp_path / "out")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("questions") == 2
+    assert geodp("verify", tmp_path / "out" / "public" / "2020").returncode == 0
+
+
+def test_the_command_asks_index_and_periods(public):
+    done = geodp("verify", public.parent)
+    assert done.returncode == 0, done.stdout
+    assert "ok      budget: 2 x epsilon = 1/2, together epsilon = 1" in done.stdout
+    names = [check.name for check in verify_series(public)]
+    assert names == ["index", *(name for name, _ in QUESTIONS), "2015", "2020"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "check"),
+    [
+        (("step",), "month", "times"),
+        (("private",), False, "periods"),
+        (("amount", "upper"), "2000", "periods"),
+        (("amount", "unit"), "yen", "periods"),
+        (("amount", "edges"), ["0", "150", "1000"], "periods"),
+        (("amount", "notches"), 500, "periods"),
+        (("guarantee", "epsilon"), "1/2", "budget"),
+        (("guarantee", "changed"), 1, "budget"),
+        (("guarantee", "person"), "one", "budget"),
+        (("guarantee", "each_spends"), "epsilon = 1/4", "guarantee"),
+        (("guarantee", "spends"), "epsilon = 1/2", "periods"),
+        (("guarantee", "in_words"), "Nobody is at risk.", "guarantee"),
+        (("guarantee", "source"), "trust", "guarantee"),
+        (("guarantee", "contribution"), 3, "guarantee"),
+        (("guarantee", "unit"), "household", "periods"),
+        (("guarantee", "neighbours"), "replace-one", "guarantee"),
+        (("guarantee", "not_protected"), [], "guarantee"),
+        (("guarantee", "assumptions"), [], "guarantee"),
+        (("periods", 0, "index_sha256"), "0" * 64, "periods"),
+        (("periods", 0, "time"), "2014", "checksums"),
+    ],
+)
+def test_a_changed_index_is_found(public, name, value, check):
+    def change(card):
+        for key in name[:-1]:
+            card = card[key]
+        card[name[-1]] = value
+
+    change_index(public, change)
+    assert check in failed(public)
+
+
+def test_a_smaller_epsilon_than_rho_implies_is_found(tmp_path):
+    publish(tables(n=500), epsilon=None, rho="1/8", delta="1e-6").write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+
+    def change(card):
+        promise = card["guarantee"]
+        before, promise["epsilon"] = promise["epsilon"], "1/100"
+        for name in ("spends", "in_words"):
+            promise[name] = promise[name].replace(before, "1/100")
+
+    change_index(public, change)
+    assert "guarantee" in failed(public)
+
+
+def test_a_changed_period_is_found(public):
+    path = public / "2020" / "amounts.csv"
+    path.write_text(path.read_text().replace("0_0,", "0_1,", 1))
+    assert "checksums" in failed(public)
+    list_sums(public / "2020")
+    list_sums(public)
+    assert "2020" in failed(public)
+
+
+def test_a_period_of_another_clip_or_charge_is_found(public):
+    change_period(public, "2020", lambda card: card["amount"].update(upper="2000"))
+    assert "periods" in failed(public)
+
+
+def test_a_period_that_promises_otherwise_is_found(public):
+    change_period(public, "2020", lambda card: card["guarantee"].update(source="trust"))
+    assert "guarantee" in failed(public)
+    change_period(public, "2020", lambda card: card["guarantee"].update(epsilon="1/4"))
+    assert "budget" in failed(public)
+
+
+def test_swapped_periods_are_found(public):
+    (public / "2015").rename(public / "kept")
+    (public / "2020").rename(public / "2015")
+    (public / "kept").rename(public / "2020")
+    assert "checksums" in failed(public)
+    list_sums(public)
+    assert "periods" in failed(public)
+    # Also by who lists them again, as each period says which one it is.
+    list_again(public)
+    assert failed(public)["periods"].startswith("A period is that of another time")
+
+
+def test_a_missing_period_is_found(tmp_path):
+    times = ("2015", "2016", "2017")
+    publish(tables(3, n=500), times).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    shutil.rmtree(public / "2017")
+    assert "checksums" in failed(public)
+    change_index(public, lambda card: card["periods"].pop())
+    found = failed(public)
+    assert {"periods", "budget"} <= {*found}
+
+
+def test_a_period_of_another_series_is_found(public, tmp_path):
+    publish(tables(classes=EDGES), epsilon=2).write(tmp_path / "other")
+    shutil.rmtree(public / "2020")
+    shutil.copytree(tmp_path / "other" / "public" / "2020", public / "2020")
+    list_again(public)
+    assert {"periods", "budget", "guarantee"} <= {*failed(public)}
+
+
+def test_a_file_more_a_link_or_no_index_is_found(public):
+    (public / "more.txt").write_text("more")
+    assert "checksums" in failed(public)
+    list_sums(public)
+    assert "checksums" in failed(public)
+    (public / "more.txt").unlink()
+    list_sums(public)
+    assert failed(public) == {}
+    (public / "2015" / "link").symlink_to(public / "2020" / "amounts.csv")
+    assert list(failed(public)) == ["index"]
+    (public / "2015" / "link").unlink()
+    (public / INDEX).write_text("{}")
+    assert list(failed(public)) == ["index"]
