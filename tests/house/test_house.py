@@ -94,6 +94,7 @@ FLOORS = {
     "features/compare": f"features/local {CORE}",
     "features/flows": f"features/flows features/explain features/select {CORE}",
     "features/flows/commands": f"features/flows features/select/running cli {CORE}",
+    "features/flows/running": f"features/flows features/select/running cli {CORE}",
     "features/flows/kernels": "kernels",
     "features/households": f"features/households features/explain {CORE}",
     "features/households/kernels": "kernels",
@@ -118,8 +119,8 @@ package only, are the exception: ``geodp`` itself imports lazily, by text.
 """
 
 SHELL = " ".join(
-    ["cli features/amounts/running features/cluster/publishing features/new features/plan/tables"]
-    + ["features/select/running"]
+    ["cli features/amounts/running features/cluster/publishing features/flows/running"]
+    + ["features/new features/plan/tables features/select/running"]
     + [f"features/{one}/commands" for one in FEATURES]
 )
 """Where Click is: the command line, and what features have of it."""

@@ -1,0 +1,1 @@
+"""Commands of flows that have a file of their own, and what they share with the others."""

@@ -1,0 +1,215 @@
+"""What the options of flows name: grids of zones, readers of trips, priors and releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodp.cli.inputs import grid_of, is_input, open_labels, opening_of_public, read_attributes
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.features.flows.flows import Flows
+    from geodp.features.flows.prior import FlowsPrior
+    from geodp.grid.grid import Grid
+    from geodp.release.request import Request
+
+
+def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
+    """Read the levels of a command; None without one, UsageError for another form."""
+    from geodp.features.flows.design import LEVELS_FORM
+
+    levels: dict[int, str] = {}
+    for text in texts:
+        side, equals, share = (part.strip() for part in text.partition("="))
+        if not equals or not side.isdecimal() or int(side) in levels:
+            raise UsageError(LEVELS_FORM)
+        levels[int(side)] = share
+    return levels or None
+
+
+def read_by(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of the attributes of ``--by``; an empty one has the attribute's name."""
+    from geodp.features.flows.reading.labels import split_names
+
+    texts = split_names(options["attributes"])
+    parts = [text.partition("=") for text in texts]
+    return {name.strip(): column.strip() for name, _, column in parts}
+
+
+def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, ...]]]:
+    """Return the grid of zones, and the labels of ``--labels`` by attribute."""
+    for path in open_labels(options).values():
+        if is_input(Path(path), options["inputs"]):
+            raise UsageError(
+                "The labels are read from the trips; a list of labels must be public.",
+                code="flows-labels-are-input",
+            )
+    labels = {one.name: one.labels for one in read_attributes(options)}
+    grid = grid_of({**options, "labels": ()})
+    if options["other"]:
+        from geodp.features.flows.reading.reader import find_other
+
+        find_other(grid, options["other"])
+    return grid, labels
+
+
+def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
+    """Read and declare the prior of the options, if any, of a release on a grid of zones."""
+    from geodp.features.flows.declaring import declare_prior
+    from geodp.features.flows.reading.trips import Trips
+    from geodp.features.flows.zones import Zones
+
+    path, source = options["prior"], options["prior_source"]
+    if path is None:
+        if source is not None or options["prior_value"] is not None:
+            raise UsageError(
+                "--prior-source and --prior-value describe a prior: name it (--prior).",
+                code="flows-prior-missing",
+            )
+        return None
+    if is_input(path, options["inputs"]):
+        raise UsageError(
+            "The prior is one of the inputs; it must be public, and not be made from them.",
+            code="flows-prior-is-input",
+        )
+    zones = Zones.of(grid)
+    if path.is_dir():
+        return declare_prior(zones, open_flows(path), source)
+    ends = [_place(options[name]) for name in ("origins", "destinations")]
+    if None in ends:
+        raise UsageError(
+            "A file of a prior has one row for each trip or flow: name the columns of both ends "
+            "(--from, --to), or give the folder of a release of flows.",
+            code="flows-prior-places",
+        )
+    trips = Trips(
+        grid=grid,
+        origin=ends[0],
+        destination=ends[1],
+        value=options["prior_value"] or options["value"],
+        crs=options["points_crs"],
+        outside=options["outside"],
+        other=options["other"],
+        memory=options["memory"],
+        scratch=options["scratch"],
+        options=opening_of_public(options, "prior"),
+    )
+    return declare_prior(zones, trips.read([path]), source)
+
+
+def list_paths(options: Mapping[str, Any]) -> list[Any]:
+    """Return the inputs of a call."""
+    return [*options["inputs"]]
+
+
+def make_trips_reader(
+    options: dict[str, Any], grid: Grid, request: Request, labels: Mapping[str, Sequence[str]]
+) -> Any:
+    """Make the reader of trips, stays or pings from the options."""
+    where = dict(_split_where(text) for text in options["where"])
+    opening = {name: options[name] for name in ("encoding", "delimiter")}
+    form = _find_form(options)
+    common = {name: options[name] for name in COMMON} | {
+        "grid": grid,
+        "crs": options["points_crs"],
+        "where": where,
+        "by": read_by(options),
+        "labels": labels,
+        "key": request.key,
+        "options": {name: one for name, one in opening.items() if one is not None},
+    }
+    rules = {name: options[name] for name in RULES[form]}
+    # Imported when a command reads rows of this form.
+    if form == "pings":
+        from geodp.features.flows.reading.pings import Pings
+
+        return Pings(place=_place(options["pings"]), **rules, **common)
+    if form == "stays":
+        from geodp.features.flows.reading.stays import Stays
+
+        return Stays(place=_place(options["stays"]), **rules, **common)
+    from geodp.features.flows.reading.bounding import TRIPS_MISSING
+    from geodp.features.flows.reading.trips import Trips
+
+    # Readers of stays and pings refuse it themselves.
+    if options["person"] is not None and options["trips"] is None:
+        raise UsageError(TRIPS_MISSING)
+    ends = [_place(options[name]) for name in ("origins", "destinations")]
+    return Trips(
+        origin=ends[0],
+        destination=ends[1],
+        value=options["value"],
+        **rules | {"max_weight": 1 if rules["max_weight"] is None else rules["max_weight"]},
+        **common,
+    )
+
+
+COMMON = (
+    *("person", "trips", "per_pair", "unit", "time", "time_zone"),
+    *("outside", "other", "memory", "scratch"),
+)
+"""Options that readers of all forms have under the same name."""
+
+RULES = {
+    "trips": ("weight", "max_weight", "raked_to"),
+    "stays": ("end", "gap"),
+    "pings": ("radius", "dwell", "gap", "speed", "accuracy", "largest_accuracy"),
+}
+"""Forms of rows, and the options of rules that are for these alone."""
+
+
+def _find_form(options: Mapping[str, Any]) -> str:
+    """Return the form of the rows; UsageError for several, or for rules of another one."""
+    named = {
+        "trips": any(options[name] is not None for name in ("origins", "destinations", "value")),
+        "stays": options["stays"] is not None,
+        "pings": options["pings"] is not None,
+    }
+    if sum(named.values()) > 1:
+        raise UsageError(
+            "Rows are of one form: trips (--from and --to, perhaps --value), stays (--stays) or "
+            "pings (--pings).",
+            code="flows-forms-several",
+        )
+    form = next((one for one, is_named in named.items() if is_named), "trips")
+    known = {name for names in RULES.values() for name in names}
+    if any(options[name] is not None for name in known.difference(RULES[form])):
+        raise UsageError(
+            "--radius, --dwell, --speed, --accuracy and --largest-accuracy are for --pings, --end "
+            "is for --stays, --gap for both, and --weight, --max-weight and --raked-to for trips: "
+            "leave out what is for rows of another form.",
+            code="flows-rules-unused",
+        )
+    return form
+
+
+def _split_where(text: str) -> tuple[str, str]:
+    """Split COLUMN=VALUE; UsageError without the sign."""
+    column, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError("--where takes COLUMN=VALUE.", code="flows-where-form")
+    return column, value
+
+
+def _place(text: str | None) -> str | tuple[str, str] | None:
+    """Return one column, or two that a comma separates."""
+    if text is None or "," not in text:
+        return text
+    first, _, second = text.partition(",")
+    return first.strip(), second.strip()
+
+
+def open_flows(path: Path) -> Flows:
+    """Open a written release of flows; UsageError for another one."""
+    from geodp.features.flows.flows import Flows
+    from geodp.release.opening import open_written
+
+    release = open_written(path)
+    if not isinstance(release, Flows):
+        raise UsageError(
+            "This is no release of flows; geodp estimate and geodp report know others.",
+            code="flows-release-expected",
+        )
+    return release

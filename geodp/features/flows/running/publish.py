@@ -1,0 +1,198 @@
+"""``geodp flows publish``: trips bounded by person, released under one budget."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp import progress
+from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.help import option
+from geodp.cli.inputs import sha256
+from geodp.cli.options import GridCommand, folder_options, grid_options, inputs
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.translation import translate_message
+from geodp.features.flows.running.inputs import (
+    list_paths,
+    make_trips_reader,
+    read_levels,
+    read_prior,
+    split_grid,
+)
+from geodp.features.flows.running.options import (
+    label_share_option,
+    level_option,
+    method_option,
+    prior_options,
+    reading_options,
+)
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.features.flows.files import StagedFlows
+    from geodp.features.flows.flows import Flows
+    from geodp.features.flows.publish import DrawnFlows, PreparedFlows
+    from geodp.features.flows.reading.trips import Trips
+    from geodp.release.request import Request
+
+
+ELSEWHERE = (
+    "method",
+    "contribution",
+    "unit",
+    "people",
+    "measurements",
+    "totals",
+    "prior",
+    "simulate",
+    "supersedes",
+)
+"""Fields of a request that this release does not have, or has in another form."""
+
+
+@click.command(cls=GridCommand, no_args_is_help=True)
+@inputs
+@grid_options
+@reading_options
+@level_option
+@label_share_option
+@method_option
+@prior_options
+@option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    help="Most trips of one person in all inputs together, which you assert. Required unless "
+    "--person names persons.",
+)
+@request_options(without=ELSEWHERE)
+@folder_options
+def publish(**options: Any) -> None:
+    """Release the trips of INPUTS between zones, and from and to every zone, under one budget.
+
+    \b
+    One row for each trip, with a column of persons; or counted rows:
+    geodp flows publish FILE --from O --to D --person ID --trips 10 ...
+    geodp flows publish FILE --from O --to D --value N --contribution 10 ...
+    geodp flows publish FILE --pings LAT,LON --time T --person ID --trips 10 ...
+    geodp flows publish FILE --stays PLACE --time T --person ID --trips 10 ...
+
+    Trips from every zone add up to its released origins, and trips to it to its destinations.
+    Writes OUTPUT/public, with a folder for each table, and OUTPUT/restricted. Nothing that depends
+    on the data is printed.
+    """
+    with report_progress(), report_stored_draw(options["output"]):
+        message = _publish(options)
+    click.echo(message)
+
+
+def _publish(options: dict[str, Any]) -> str:
+    """Publish, and return the message for the operator."""
+    complete_with_commit()
+    (grid, labels), levels = split_grid(options), read_levels(options["level"])
+    # The prior of a request is one of counts, and is read from another kind of file.
+    request = read_request(options, grid, method=options["method"], prior=None)
+    reader = make_trips_reader(options, grid, request, labels)
+    if options["resume"]:
+        return _write(options, reader, request)
+    from geodp.features.flows.publish import prepare_flows
+    from geodp.io.folder.staging import require_free, require_uninterrupted
+    from geodp.release.preview import list_warnings
+
+    require_free(options["output"], overwrite=options["overwrite"])
+    require_uninterrupted(options["output"])
+    # A public file: what is wrong with it is told before trips are read.
+    prior = read_prior(options, grid)
+    progress.begin("Reading")
+    table = reader.read(list_paths(options))
+    prepared = prepare_flows(table, request, levels, options["label_share"], prior)
+    for sentence in list_warnings(prepared.preview.origins):
+        click.echo(f"Warning: {sentence}", err=True)
+    return _write(options, reader, request, prepared)
+
+
+def _write(
+    options: dict[str, Any],
+    reader: Trips,
+    request: Request,
+    prepared: PreparedFlows | None = None,
+) -> str:
+    """Release what is prepared, or complete an interrupted run, and write it."""
+    from geodp.features.flows.files import StagedFlows
+
+    overwrite, resume = options["overwrite"], options["resume"]
+    if prepared is not None:
+        prepared.preview.check_place(options["output"], overwrite=overwrite)
+    with StagedFlows.stage(options["output"], overwrite=overwrite, resume=resume) as place:
+        if prepared is None:
+            release, run = _resume(place, reader, request, options)
+        else:
+            release, run = _release(place, prepared, options)
+        written = release.write_into(place, run)
+    return _format_result(release, written, options)
+
+
+def _release(
+    place: StagedFlows, prepared: PreparedFlows, options: dict[str, Any]
+) -> tuple[Flows, dict[str, Any]]:
+    """Draw, store the draw before the charge, and return it with the operator's record."""
+    from geodp.features.flows.pending import pack_drawn
+
+    run: dict[str, Any] = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_pairs": int(prepared.table.key.size),
+    }
+
+    def pack(drawn: DrawnFlows) -> Packed:
+        return pack_drawn(drawn, prepared.preview)
+
+    # Formats and disk space fail here, before the charge, and not after it.
+    place.try_out(
+        prepared.preview.tables,
+        (prepared.plan.empty_pairs, prepared.plan.empty_labels, prepared.preview.prior),
+    )
+    call = describe_call(options)
+    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
+        release = prepared.release(keep)
+    return release, run
+
+
+def _resume(
+    place: StagedFlows, reader: Trips, request: Request, options: dict[str, Any]
+) -> tuple[Flows, dict[str, Any]]:
+    """Restore the release of an interrupted run, which was charged, with the operator's record."""
+    from geodp.features.flows.pending import restore_flows
+    from geodp.io.folder.pending import read_pending_draw
+    from geodp.release.charging import find_charge
+
+    stored = read_pending_draw(place.folder, describe_call(options))
+    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    attributes = reader.labelled.attributes
+    release = restore_flows(stored, reader.grid, attributes, request, place.folder, charge)
+    return release, dict(stored.run)
+
+
+def _format_result(release: Flows, written: dict[str, list[str]], options: dict[str, Any]) -> str:
+    """Format the final message of a run."""
+    promise = release.index.guarantee
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "unit": promise.unit,
+            "trips": promise.contribution,
+            "spends": promise.spends,
+            "method": promise.mechanism,
+            "private": release.index.private,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    lines = (
+        f"Published in {public}; for the operator only: {restricted}",
+        promise.in_words,
+    )
+    return "\n".join(map(translate_message, lines))
