@@ -87,7 +87,7 @@ def compare_within(estimator: FlowEstimator, one: Side, other: Side, how: Simula
     require_apart(estimator, one, other)
     groups, sets = [one.group, other.group], [one.labels, other.labels]
     simulated = estimator.simulate_sets(groups, sets, how.simulations, how.seed)
-    errors = [(found.errors[:, at], found.unseen[at].within) for at, found in enumerate(simulated)]
+    errors = [found.errors[:, at] for at, found in enumerate(simulated)]
     first, second = (found.estimate(estimator.repeated)[at] for at, found in enumerate(simulated))
     return Compared(first, second, subtract(_ends(first), _ends(second), find_opposite(*errors)))
 
@@ -113,18 +113,14 @@ def compare_between(
     ]
 
 
-def find_opposite(one: tuple[Any, float], other: tuple[Any, float]) -> float:
-    """Return how far errors are opposite, from 0 to 1.
+def find_opposite(one: Any, other: Any) -> float:
+    """Return how far errors are opposite, from 0 to 1; ``one``, ``other``: float64[simulations].
 
-    ``one``, ``other``: simulated errors, float64[simulations], and the variance within blocks,
-    which is independent of all else. Errors of which one never varies have no correlation, and the
-    margins are added up.
+    Errors of which one never varies have no correlation, and the margins are added up.
     """
-    shared = np.cov(one[0], other[0])
-    if not (shared[0, 0] and shared[1, 1]):
+    if not (np.std(one) and np.std(other)):
         return 1.0
-    spread = [shared[at, at] + within for at, (_, within) in enumerate((one, other))]
-    return float(np.clip(-shared[0, 1] / np.sqrt(spread[0] * spread[1]), 0, 1))
+    return float(np.clip(-np.corrcoef(one, other)[0, 1], 0, 1))
 
 
 def require_apart(estimator: FlowEstimator, one: Side, other: Side) -> None:

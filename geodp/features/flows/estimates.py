@@ -47,7 +47,7 @@ QUANTILE = 2.33
 simulation draws (docs/measured/flows.md)."""
 
 MODEL_ERROR = 0.05
-"""Error of a law and its classes, relative to the flows that these decide and no noisy pairs
+"""Error of flows in which a law and its classes are wrong, relative to the flow
 (docs/measured/flows.md)."""
 
 LEAST_SIMULATIONS = 20
@@ -69,8 +69,6 @@ class RegionPair:
         Variance of the true trips between the regions, given those between the blocks.
     noise : float
         Standard error of the measurement that tells the most of them, with no model.
-    modelled : float
-        Expected trips between them that the law decides, and not the noisy pairs.
     identity : tuple of int
         Tells the pair from others.
     """
@@ -81,7 +79,6 @@ class RegionPair:
     share: FloatArray = field(repr=False)
     within: float
     noise: float
-    modelled: float
     identity: tuple[int, ...]
 
 
@@ -107,34 +104,6 @@ class ListedPairs:
     count: IntArray = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Unseen:
-    """What no simulation of releases shows of the error of flows.
-
-    Attributes
-    ----------
-    within : float
-        Variance of the true trips, given those between the blocks.
-    noise : float
-        Least standard error of what is known of blocks.
-    modelled : float
-        Expected trips that the law decides.
-    """
-
-    within: float = 0.0
-    noise: float = 0.0
-    modelled: float = 0.0
-
-    @classmethod
-    def of(cls, pairs: Sequence[RegionPair]) -> Unseen:
-        """Sum what is not seen of pairs of regions."""
-        return cls(
-            sum(one.within for one in pairs),
-            sqrt(sum(one.noise**2 for one in pairs)),
-            sum(one.modelled for one in pairs),
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class SimulatedSums:
     """Released trips of groups of pairs of regions, and simulated errors of them.
@@ -143,14 +112,13 @@ class SimulatedSums:
     ----------
     count : tuple of int
     errors : float64[simulations, groups]
-        Of what is known of blocks.
-    unseen : tuple of Unseen
-        What no simulation shows.
+    noise : tuple of float
+        Least standard errors.
     """
 
     count: tuple[int, ...]
     errors: FloatArray = field(repr=False)
-    unseen: tuple[Unseen, ...]
+    noise: tuple[float, ...]
 
     @classmethod
     def of(
@@ -161,14 +129,14 @@ class SimulatedSums:
         return cls(
             tuple(sum(one.count for one in group) for group in groups),
             np.stack([one.sum(axis=1) for one in np.split(errors, ends, axis=1)], axis=1),
-            tuple(Unseen.of(group) for group in groups),
+            tuple(sqrt(sum(one.noise**2 for one in group)) for group in groups),
         )
 
     def estimate(self, repeated: int) -> list[Estimate]:
         """Estimate the trips of each group; ``repeated``: most trips of a unit."""
         return [
-            make_estimate(count, error, repeated, unseen)
-            for count, error, unseen in zip(self.count, self.errors.T, self.unseen, strict=True)
+            make_estimate(count, error, repeated, noise)
+            for count, error, noise in zip(self.count, self.errors.T, self.noise, strict=True)
         ]
 
 
@@ -283,19 +251,13 @@ class FlowEstimator:
         zones = self.plan.zones
         inside = [(find_zones(zones, one), find_zones(zones, other)) for one, other in regions]
         estimator = LabelEstimator(self.plan, flows, self.labels, np.stack(chosen))
-        extra = [draw_normal(seed, one, len(errors)) for one in pairs]
+        extra = [draw_normal(seed, one, len(errors), LABELS) for one in pairs]
         parts, apart = estimator.estimate(inside, extra, seed)
         found = []
         for at, of_set in enumerate(apart):
             share = [float(one.share[at]) for one in parts]
             labelled = [
-                replace(
-                    one,
-                    count=int(part.count[at]),
-                    within=one.within * each**2,
-                    noise=one.noise * each,
-                    modelled=one.modelled * each,
-                )
+                replace(one, count=int(part.count[at]), noise=one.noise * each)
                 for one, part, each in zip(pairs, parts, share, strict=True)
             ]
             found.append((labelled, errors * share + of_set))
@@ -319,11 +281,10 @@ class FlowEstimator:
         for one in self.noisy[1:]:
             errors.append((self._share(one.blocks, inside)[1] ** 2).sum() * one.variance)
         noise = min(sqrt(min(errors)), self._total_error)
-        within, modelled = self._divide(fitted, inside, touched, share)
+        within = self._vary(fitted, inside, touched, share)
         identity = tuple(crc32(np.packbits(one).tobytes()) for one in inside)
         trips = int(count[some].sum())
-        found = (within, noise, modelled, identity)
-        return RegionPair(trips, touched[0], touched[1], share, *found)
+        return RegionPair(trips, touched[0], touched[1], share, within, noise, identity)
 
     def _share(self, blocks: Blocks, inside: list[BoolArray]) -> tuple[list[IntArray], FloatArray]:
         """Return blocks that two regions touch, and the share of their trips that is between them.
@@ -362,56 +323,34 @@ class FlowEstimator:
         errors = method.block_errors(grid, self.plan.ends)
         return float("inf") if errors is None else float(errors[0].largest)
 
-    def _divide(
+    def _vary(
         self,
         fitted: FittedPairs,
         inside: list[BoolArray],
         touched: list[IntArray],
         share: FloatArray,
-    ) -> tuple[float, float]:
-        """Return what is not known of trips between regions, given those between their blocks.
-
-        Returns
-        -------
-        within : float
-            Their variance.
-        modelled : float
-            Trips that the law decides: between blocks where noisy pairs do not, and as it divides
-            them within blocks.
-        """
-        level, expected = fitted.levels[-1], fitted.expected[np.ix_(*touched)]
-        portion = self._find_portion(inside, touched)
+    ) -> float:
+        """Return the variance of trips between regions, given those between their blocks."""
+        blocks, parts = self.noisy[0].blocks, []
+        for one, at, ends in zip(inside, touched, self._ends, strict=True):
+            whole = np.add.reduceat(ends, blocks.first[:-1])[blocks.of_zone]
+            portion = np.divide(ends, whole, out=np.zeros(ends.size), where=whole > 0)
+            sums = [
+                np.add.reduceat(np.where(one, portion**n, 0), blocks.first[:-1]) for n in (1, 2)
+            ]
+            parts.append([total[at] for total in sums])
+        (origin, origin_squares), (destination, destination_squares) = parts
+        expected = fitted.expected[np.ix_(*touched)]
+        portion = np.outer(origin, destination)
         # Nothing varies where both blocks lie in the regions.
         partial = portion < 1 - 1e-9
-        part = expected * np.maximum(portion, share)
-        # Parts of blocks differ from the law as pairs of blocks of their size do, and all trips of
-        # a unit may be between the same two zones.
-        both = [level.dispersion.vary(one, self.repeated) for one in (part, expected - part)]
-        # What a part has more the rest has less: their sum is known.
-        given = np.divide(
-            both[0] * both[1], sum(both), out=np.zeros(part.shape), where=sum(both) > 0
-        )
-        # No noisy pairs tell where the law divides trips otherwise than both ends do.
-        law = (expected * (share - portion)) ** 2
-        hidden = hidden_variance(level, expected, self.repeated) * share**2
-        within = float((given + law)[partial].sum() + hidden.sum())
-        between = find_left(level, expected) * expected * share
-        divided = np.where(partial, part * (1 - np.maximum(portion, share)), 0)
-        return within, float(between.sum() + divided.sum())
-
-    def _find_portion(self, inside: list[BoolArray], touched: list[IntArray]) -> FloatArray:
-        """Return which share of trips between blocks both ends would put into two regions.
-
-        Returns
-        -------
-        float64[a, b]
-        """
-        first, parts = self.noisy[0].blocks.first[:-1], []
-        for one, at, ends in zip(inside, touched, self._ends, strict=True):
-            whole = np.add.reduceat(ends, first)
-            some = np.add.reduceat(np.where(one, ends, 0), first)
-            parts.append(np.divide(some, whole, out=np.zeros(whole.size), where=whole > 0)[at])
-        return np.outer(*parts)
+        squares = expected**2 * np.outer(origin_squares, destination_squares)
+        # All trips of a unit may be between the same two zones.
+        among = self.repeated * np.maximum(expected * np.maximum(portion, share), 0)
+        # As trips of a pair differ from the law where they were measured, so within the blocks.
+        within = (among + relative_variance(fitted) * squares)[partial].sum()
+        hidden = hidden_variance(fitted.levels[-1], expected, self.repeated)
+        return float(within + (hidden * share**2).sum())
 
     @property
     def repeated(self) -> int:
@@ -464,9 +403,11 @@ class FlowEstimator:
     ) -> FloatArray:
         """Simulate errors of pairs of regions: float64[simulations, pairs].
 
-        Each time flows between blocks are drawn that might be the true ones, and released again.
+        Each time flows are drawn that might be the true ones, and released again. What is drawn of
+        a pair depends on the pair and the seed, and not on which others are asked for beside it.
         """
         errors = np.empty((simulations, len(pairs)))
+        extra = [sqrt(one.within) * draw_normal(seed, one, simulations) for one in pairs]
         progress.begin("Simulating releases", simulations)
         for number in range(simulations):
             random = np.random.default_rng([seed, number])
@@ -475,7 +416,7 @@ class FlowEstimator:
             again -= truth
             for at, one in enumerate(pairs):
                 apart = again[np.ix_(one.origin, one.destination)]
-                errors[number, at] = (one.share * apart).sum()
+                errors[number, at] = (one.share * apart).sum() + extra[at][number]
             progress.advance(1)
         return errors
 
@@ -502,15 +443,12 @@ class FlowEstimator:
 
 
 LABELS = 1
-"""Tells what is drawn of flows by label from what else is drawn with a seed."""
+"""Tells what is drawn of flows by label from what is drawn of all."""
 
 
-def draw_normal(seed: int, pair: RegionPair, number: int) -> FloatArray:
-    """Draw standard normal numbers of a pair of regions by label: float64[number].
-
-    They depend on the pair and the seed, and not on which others are asked for beside it.
-    """
-    return np.random.default_rng([seed, LABELS, *pair.identity]).standard_normal(number)
+def draw_normal(seed: int, pair: RegionPair, number: int, what: int = 0) -> FloatArray:
+    """Draw standard normal numbers of a pair of regions: float64[number]."""
+    return np.random.default_rng([seed, what, *pair.identity]).standard_normal(number)
 
 
 def _split(pairs: Sequence[RegionPair], ends: Sequence[int]) -> list[Sequence[RegionPair]]:
@@ -530,21 +468,26 @@ def hidden_variance(level: KnownLevel, expected: FloatArray, repeated: int) -> F
     than a Poisson variable does. Where the noise of pairs is larger, their measured differences
     from the law do not show it, and flows that were moved too little do not follow it.
     """
-    apart = np.empty(expected.shape)
-    balancing.look_up_classes(expected, level.apart, apart)
-    left = find_left(level, expected)
-    return np.asarray(left**2 * np.maximum(repeated * expected - apart, 0))
-
-
-def find_left(level: KnownLevel, expected: FloatArray) -> FloatArray:
-    """Return by how much the law decides flows between blocks, and not the noisy pairs.
-
-    ``expected``: float64[a, b]; the result, of its shape, is from 0 to 1.
-    """
     apart, variance = np.empty(expected.shape), np.empty(expected.shape)
     balancing.look_up_classes(expected, level.apart, apart)
     balancing.look_up_classes(expected, level.variance, variance)
-    return np.divide(variance, apart, out=np.ones(expected.shape), where=apart > 0)
+    left = np.divide(variance, apart, out=np.ones(expected.shape), where=apart > 0)
+    return np.asarray(left**2 * np.maximum(repeated * expected - apart, 0))
+
+
+def relative_variance(fitted: FittedPairs) -> float:
+    """Return by how much true flows differ from the law, as a multiple of the squared flow."""
+    classes, apart = np.arange(balancing.CLASSES), fitted.levels[-1].apart
+    # The middle of each class, from which on Poisson variation is left out.
+    middle = 2.0 ** ((classes + 0.5) / 2 - 14)
+    known = (middle > 1) & (apart > 0)
+    beyond = np.maximum(apart[known] - middle[known], 0) / middle[known] ** 2
+    # Smaller blocks differ more than those that were measured.
+    return max(float(np.median(beyond)) if known.any() else 0.0, LEAST_VARIANCE)
+
+
+LEAST_VARIANCE = 3.0
+"""Least relative variance of flows between zones whose pairs were not measured."""
 
 
 def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArray:
@@ -563,18 +506,17 @@ def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArra
     return np.asarray(ends - before_zone, np.int64)
 
 
-def make_estimate(
-    count: int, errors: FloatArray, repeated: int, unseen: Unseen = Unseen()
-) -> Estimate:
+def make_estimate(count: int, errors: FloatArray, repeated: int, noise: float = 0.0) -> Estimate:
     """Make the estimate of released trips from simulated errors: float64[simulations].
 
-    ``repeated``: most trips of a unit, which may all be between these regions; ``unseen``: what
-    the simulation does not show.
+    ``repeated``: most trips of a unit, which may all be between these regions; ``noise``: least
+    standard error.
     """
     bias, deviation = float(np.mean(errors)), float(np.std(errors, ddof=1))
+    # What the simulation shows of the bias, and what no simulation of the model itself shows.
+    error = sqrt(deviation**2 + bias**2 + (MODEL_ERROR * count) ** 2)
     # Where noise hides all trips, releases of none are simulated, which are hardly ever wrong.
-    blocks = max(deviation**2 + bias**2, unseen.noise**2)
-    error = sqrt(blocks + unseen.within + (MODEL_ERROR * unseen.modelled) ** 2)
+    error = max(error, noise)
     # The variance of so few simulations is uncertain itself.
     spread = QUANTILE * error * (1 + 1 / errors.size)
     # Few trips are skewed: as in the score interval of a Poisson variable, of units with all their

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from geodp import progress
-from geodp.features.flows.dispersion import FEW, Dispersion, fit_dispersion
 from geodp.features.flows.dividing import divide_destinations, divide_origins
 from geodp.features.flows.kernels import balancing
 from geodp.features.flows.merging import merge
@@ -47,6 +46,9 @@ LEAST_BLOCKS = 4
 
 WEIGHTS = 0.0, 0.25, 0.5, 0.75, 1.0
 """Weights of a prior beside the law that are tried; 0: it is not used."""
+
+FEW = 10
+"""Pairs of a class below which its differences do not tell what the noise is of them."""
 
 FEW_WEIGHT = 0.8
 """Weight of noisy pairs in such a class: they are few since they are large."""
@@ -83,14 +85,11 @@ class KnownLevel:
         the expectation.
     apart : float64[CLASSES]
         Variance of the true flow given the law and the larger blocks alone, by class.
-    dispersion : Dispersion
-        The same as a function of the expectation.
     """
 
     parent: IntArray = field(repr=False)
     variance: FloatArray = field(repr=False)
     apart: FloatArray = field(repr=False)
-    dispersion: Dispersion
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,8 +287,8 @@ def watch(expected: FloatArray, level: CombinedLevel) -> tuple[KnownLevel, Combi
     """Return by how much flows differ from expected ones, by classes, and move nothing."""
     summed = np.empty(level.noisy.shape)
     balancing.add_up(expected, level.parent, summed)
-    apart, dispersion = find_apart(summed, level)
-    return KnownLevel(level.parent, apart, apart, dispersion), level
+    apart = find_apart(summed, level)
+    return KnownLevel(level.parent, apart, apart), level
 
 
 def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownLevel:
@@ -302,7 +301,7 @@ def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownL
     kept = measured.variance[some] / measured.apart[some]
     left = float(np.median(kept)) if some.any() else 1.0
     variance = left**2 * one.apart + (1 - left) ** 2 * level.variance
-    return replace(one, variance=variance)
+    return KnownLevel(one.parent, variance, one.apart)
 
 
 def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatArray, float]:
@@ -426,7 +425,7 @@ def move_towards(expected: FloatArray, level: CombinedLevel, above: Moved | None
     noisy, variance = level.noisy, level.variance
     factor = np.empty(noisy.shape)
     balancing.add_up(expected, level.parent, factor)
-    apart, dispersion = find_apart(factor, level)
+    apart = find_apart(factor, level)
     weight = apart / (apart + variance)
     flows = factor.copy()
     balancing.shrink(factor, noisy, weight)
@@ -434,25 +433,17 @@ def move_towards(expected: FloatArray, level: CombinedLevel, above: Moved | None
     if above is not None:
         keep_sums(flows, factor, level.parent, (above.known.parent, above.flows))
     balancing.spread(expected, level.parent, factor)
-    return Moved(flows, KnownLevel(level.parent, weight * variance, apart, dispersion))
+    return Moved(flows, KnownLevel(level.parent, weight * variance, apart))
 
 
-def find_apart(expected: FloatArray, level: CombinedLevel) -> tuple[FloatArray, Dispersion]:
-    """Estimate the variance of true flows around expected ones.
-
-    Returns
-    -------
-    apart : float64[CLASSES]
-        By class of the expected flow.
-    dispersion : Dispersion
-    """
+def find_apart(expected: FloatArray, level: CombinedLevel) -> FloatArray:
+    """Estimate the variance of true flows around expected ones by class: float64[CLASSES]."""
     squares, number = np.empty(balancing.CLASSES), np.empty(balancing.CLASSES)
     balancing.sum_classes(expected, level.noisy, squares, number)
     # What pairs of a class differ by beyond the noise is how far the law is off there.
-    beyond = squares / np.maximum(number, 1) - level.variance
-    apart = np.maximum(beyond, 0)
+    apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
     apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * level.variance
-    return apart, fit_dispersion(beyond, number, level.variance)
+    return apart
 
 
 def keep_sums(

@@ -91,12 +91,9 @@ def test_labels_that_are_no_pair_are_refused(release, later, labels):
 
 def test_errors_that_are_opposite_widen_the_interval():
     draw = np.random.default_rng(1).standard_normal(40)
-    assert find_opposite((draw, 0), (-draw, 0)) == pytest.approx(1)
-    assert find_opposite((draw, 0), (draw, 0)) == 0
-    assert find_opposite((draw, 0), (np.zeros(40), 9)) == 1
-    # What varies within blocks alone has no correlation.
-    variance = np.var(draw, ddof=1)
-    assert find_opposite((draw, 3 * variance), (-draw, 3 * variance)) == pytest.approx(1 / 4)
+    assert find_opposite(draw, -draw) == pytest.approx(1)
+    assert find_opposite(draw, draw) == 0
+    assert find_opposite(draw, np.zeros(40)) == 1
 
 
 @pytest.fixture(scope="module")

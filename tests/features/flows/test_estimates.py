@@ -5,14 +5,7 @@ import pytest
 
 import geodp
 from geodp import UsageError
-from geodp.features.flows.estimates import (
-    MODEL_ERROR,
-    Unseen,
-    find_left,
-    hidden_variance,
-    make_estimate,
-    spread_ends,
-)
+from geodp.features.flows.estimates import MODEL_ERROR, spread_ends
 from geodp.privacy.key import NoiseKey
 from tests.features.flows.test_publish import GRID, publish, trips_on
 from tests.refusals import refuses
@@ -47,71 +40,6 @@ def test_counts_are_sums_of_the_flows(release):
 def test_all_trips_are_known_as_well_as_their_ends(release):
     found = release.estimate(region(WHOLE), region(WHOLE), simulations=40)
     assert found.standard_error < 1.1 * MODEL_ERROR * found.count
-
-
-def test_nothing_varies_within_whole_blocks(release):
-    """But of a part of them: as flows of its size differ from the law, and the rest by as much."""
-    estimator = release._estimator()
-    fitted = estimator.fit()
-    side = estimator.noisy[0].blocks.side
-    whole = (0, 0, 2 * side, 2 * side)
-    level = fitted.levels[-1]
-    pair = estimator.match(fitted, region(whole), region(whole))
-    expected = fitted.expected[np.ix_(pair.origin, pair.destination)]
-    assert (pair.share == 1).all()
-    assert pair.within == pytest.approx(hidden_variance(level, expected, 3).sum())
-    parts = [region((0, 0, 2 * side, at)) for at in range(1, 2 * side + 1)]
-    within = [estimator.match(fitted, one, region(whole)).within for one in parts]
-    assert max(within) > 4 * within[-1]
-    assert within[-1] == pytest.approx(pair.within)
-
-
-def test_the_law_decides_how_blocks_are_divided(release):
-    estimator = release._estimator()
-    fitted, whole = estimator.fit(), region(WHOLE)
-    side = estimator.noisy[0].blocks.side
-    for width, divided in ((side, False), (side // 2, True)):
-        pair = estimator.match(fitted, region((0, 0, 16, width)), whole)
-        expected = fitted.expected[np.ix_(pair.origin, pair.destination)]
-        part = expected * pair.share
-        between = (find_left(fitted.levels[-1], expected) * part).sum()
-        more = pair.modelled - between
-        assert more == pytest.approx(0) if not divided else more > 0.1 * part.sum()
-
-
-def test_what_the_law_decides_is_what_noisy_pairs_leave(release):
-    estimator = release._estimator()
-    fitted = estimator.fit()
-    pair = estimator.match(fitted, region(WHOLE), region(WHOLE))
-    left = find_left(fitted.levels[-1], fitted.expected)
-    assert ((left >= 0) & (left <= 1)).all()
-    assert pair.modelled == pytest.approx((left * fitted.expected).sum())
-    assert pair.modelled < fitted.expected.sum()
-
-
-def test_what_is_not_simulated_widens_an_estimate():
-    errors = np.random.default_rng(1).normal(0, 10, 200)
-    plain = make_estimate(1000, errors, 3).standard_error
-    for unseen, known in (
-        (Unseen(within=400.0), plain**2 + 400),
-        (Unseen(noise=30.0), 900),
-        (Unseen(noise=1.0), plain**2),
-        (Unseen(modelled=500.0), plain**2 + (MODEL_ERROR * 500) ** 2),
-        (Unseen(400.0, 30.0, 500.0), 900 + 400 + (MODEL_ERROR * 500) ** 2),
-    ):
-        assert make_estimate(1000, errors, 3, unseen).standard_error ** 2 == pytest.approx(known)
-
-
-def test_where_no_law_fits_flows_differ_by_more():
-    """Trips half a map away are not what a law of distance expects."""
-    table, terms = trips_on(number=60_000), []
-    index = table.grid.decode(table.key)
-    index[2] = (index[2] + 8) % 16
-    moved = geodp.CountTable.from_index(table.grid, index, np.asarray(table.count))
-    for one in (table, moved):
-        release = publish(one, epsilon=4, key=NoiseKey(bytes(32)))
-        terms.append(release._estimator().fit().levels[-1].dispersion.squared)
-    assert terms[1] > 2 * terms[0]
 
 
 def test_the_seed_decides_and_more_simulations_are_possible(release):
