@@ -36,13 +36,15 @@ def require_free(
 
 
 def require_unsealed(output: Path | None) -> None:
-    """Raise UsageError for an ``--output`` inside the public folder of a release."""
-    from geodp.io.folder.kinds import CARD
+    """Raise UsageError for an ``--output`` inside the public or restricted folder of a release."""
+    from geodp.io.folder.kinds import find_card
     from geodp.io.folder.manifest import SUMS
 
     # Symbolic links are resolved: another name of the folder is still inside the release.
     folders = [] if output is None else output.resolve().parents
-    if any((folder / CARD).exists() and (folder / SUMS).exists() for folder in folders):
+    public = [one.with_name("public") if one.name == "restricted" else one for one in folders]
+    # Only a sealed folder is asked for its kind, which imports what reads it.
+    if any((one / SUMS).exists() and find_card(one) is not None for one in public):
         raise UsageError(
             "--output lies inside a release, whose files are sealed; choose another.",
             code="output-in-release",

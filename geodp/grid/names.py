@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,23 @@ from geodp.grid.codes.arrays import LOST_ZEROS, as_array, require
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
 from geodp.typing import IntArray
+
+WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
+"""For :meth:`str.translate`: full-width ASCII, the ideographic space and the minus sign as ASCII.
+
+Not all of NFKC, which would turn a footnote's superscript into a digit: 12² into 122.
+"""
+
+
+def as_read(text: str) -> str:
+    """Return a code as it is read from tables, where it is composed already: narrow, and trimmed.
+
+    Examples
+    --------
+    >>> as_read("Ａ（１）")
+    'A(1)'
+    """
+    return unicodedata.normalize("NFC", text).translate(WIDE).strip()
 
 
 class CellNames(ABC):

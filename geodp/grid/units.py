@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
+from geodp.grid.names import as_read
 from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
+
+OTHER_SPELLING = Rule(
+    "other-unit-spelling",
+    "Beside units for other codes (--other, other=), names and codes of units are written as codes "
+    "of rows are read: without full-width letters, digits, brackets and signs, without spaces "
+    "around them, and with composed accents (NFC). Write 海外(欧州) in place of 海外（欧州）; rows "
+    "may have either.",
+)
 
 
 def grid_of_units(
@@ -106,9 +115,14 @@ def add_others(
 
     A code that is the name of one of them is counted there, and any other one in the last.
 
-    Raises UsageError if a name is blank, has spaces around it, a comma or a
-    line break, occurs twice, or is that of a unit on any level.
+    Raises UsageError if a name is blank, has spaces around it, a comma or a line break, occurs
+    twice, or is that of a unit on any level; and if names or codes are not written as they are
+    read.
     """
+    codes = {str(code) for of_level in levels.values() for code in of_level} | {*others}
+    # Rows would otherwise be counted elsewhere without a word.
+    if any(not code.isascii() and as_read(code) != code for code in codes):
+        raise UsageError(OTHER_SPELLING)
     plain = [
         bool(one) and one == one.strip() and "," not in one and one.isprintable() for one in others
     ]

@@ -72,7 +72,8 @@ def declare_prior(
 def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
     """Make the prior of a release again, from the map or release that it was made of.
 
-    Raises UsageError for a release without a prior or without sums, and for another prior.
+    Raises UsageError for a release without a prior or without sums, and for another prior. A map
+    is told by its cells' size alone: the public index has no digest of it.
     """
     stated, amount = release.index.prior, release.index.amount
     if stated is None or amount.notches is None:

@@ -6,7 +6,7 @@ from functools import partial
 
 from geodp.errors import printable
 from geodp.features.amounts.card import AmountsCard, StatedAmount, StatedAmountsPrior
-from geodp.features.amounts.series.card import AmountsSeriesCard
+from geodp.features.amounts.series.card import AmountsSeriesCard, find_period
 from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.sections import (
@@ -28,6 +28,9 @@ def explain_amounts(card: AmountsCard, language: str) -> Explanation:
     page = Writer(language)
     title = page.write("amounts_title", name=card.amount.name)
     together = [*_describe_amounts(page, card.amount), *_describe_prior(page, card.prior)]
+    if (period := find_period(card.guarantee.not_protected)) is not None:
+        named = {"time": period.time, "first": period.first, "last": period.last}
+        together.insert(0, page.write("amounts_period", number=int(period.number), **named))
     return _write(page, title, card, together, "amounts")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from geodp.features.amounts.estimates import Interval
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.scale import show_amount
+from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
 from geodp.table.display import is_below, show_count, show_interval
 from geodp.typing import FloatArray
@@ -45,6 +46,8 @@ TEXTS: Mapping[Language, Mapping[str, str]] = {
         "interval": "95 % interval",
         "noise": "Random noise was added to protect every {one}: {words}.",
         "untold": "not told by the noise",
+        "period": "{time}, one of {number} periods from {first} to {last}. All of them together: "
+        "{spends}.",
     },
     "ja": {
         "title": "地域別の{name}の平均",
@@ -59,6 +62,8 @@ TEXTS: Mapping[Language, Mapping[str, str]] = {
         "interval": "95 % 区間",
         "noise": "{one}ごとに保護するため、乱数のノイズを加えています: {words}。",
         "untold": "ノイズのため不明",
+        "period": "{first} から {last} までの {number} 期間のうちの {time} です。"
+        "全期間を合わせた予算: {spends}。",
     },
 }
 """Texts of the page by language."""
@@ -90,12 +95,17 @@ def write_page(
         "lower": amount.lower,
         "upper": amount.upper,
     }
-    title = escape(texts["title"].format(**facts))
     promise = release.index.guarantee
+    # A period is looked at alone, and has a part of the budget.
+    period = find_period(promise.not_protected)
+    named = texts["title"].format(**facts)
+    title = escape(named if period is None else f"{named}, {period.time}")
+    of_series = [] if period is None else [texts["period"].format(**period._asdict())]
     words = promise.spends if release.index.private else promise.in_words
     noise = texts["noise"].format(one=Writer(language).unit(promise.unit), words=words)
     parts = [
         f"<h1>{title}</h1>",
+        *(f"<p>{escape(one)}</p>" for one in of_series),
         f"<p>{escape(texts['unit'].format(**facts))}</p>",
         _draw_map(release, texts),
         _list_regions(release, regions, texts),

@@ -223,6 +223,38 @@ def test_names_that_could_be_taken_for_others_are_refused(names):
         with_other(name=names)
 
 
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        (("海外（欧州）", "x"), "t1"),
+        (("０１", "x"), "01"),
+        (("Ａｂｒｏａｄ", "x"), "t1"),
+        (("a\u2212b", "x"), "t1"),
+        (("cafe\u0301", "x"), "t1"),
+        (("他",), "Ａ地区"),
+    ],
+)
+def test_names_and_codes_that_rows_never_have_are_refused(names, code):
+    """Codes of rows are read in narrow characters, so that theirs would be in the last zone."""
+    with refuses(UsageError, "other-unit-spelling"):
+        add_others({"town": np.array([code])}, "made up", names)
+
+
+def test_rows_in_full_width_are_of_the_zone_of_this_name(tmp_path):
+    grid, path = with_other(name=("海外(欧州)", "x")), tmp_path / "trips.csv"
+    (code,) = PLAIN.names.format(0, np.array([[0], [0]])).tolist()
+    rows = (f"海外（欧州）,{code}", f"{code},海外(欧州)", f"else,{code}")
+    path.write_text("o,d,n\n" + "".join(f"{row},1\n" for row in rows), encoding="utf-8")
+    trips = geodp.flows.read_trips(
+        path, grid=grid, origin="o", destination="d", value="n", other=("海外(欧州)", "x")
+    )
+    index = trips.grid.decode(trips.key)
+    ends = [grid.names.format(0, index[at : at + 2]).tolist() for at in (0, 2)]
+    assert sorted(zip(*ends, strict=True)) == sorted(
+        [("海外(欧州)", code), (code, "海外(欧州)"), ("x", code)]
+    )
+
+
 def test_names_of_areas_above_are_refused():
     levels = {"block": np.array(["11", "21"]), "county": np.array(["north", "south"])}
     with refuses(UsageError, "other-unit-name"):

@@ -225,6 +225,7 @@ OTHERWISE = {
     "new": "a folder, whose card is a regular file",
     "use": "a folder, whose card is a regular file",
     "supersedes": "a folder, whose card is a regular file",
+    "prior of amounts": "a folder, whose card is a regular file",
     "prior of estimate": "a folder, whose card is a regular file",
     "prior of plan": "a folder, whose card is a regular file",
     "prior of statistics": "a folder, whose card is a regular file",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from geodp.features.amounts.card import AmountsGuarantee, StatedAmount
 from geodp.table.charged import StatedCharge
@@ -15,6 +17,38 @@ SERIES_SCHEMA: Literal["geodp-amounts-series-1"] = "geodp-amounts-series-1"
 
 SERIES_INDEX = "amounts-series.json"
 """Name of the index inside ``public``; every period is a release in a folder of its own."""
+
+OF_PERIOD = "that it is the period of "
+"""How the fact begins by which cards of a period name it."""
+
+PERIOD_FACT = (
+    OF_PERIOD + "{time} in a series of {number}, from {first} to {last}, of which a {unit} is in "
+    "{where}; together they spend {spends}, charged once"
+)
+"""Statement on the series of a period, which may be passed on alone: others share its budget."""
+
+
+class PeriodOfSeries(NamedTuple):
+    """What the cards of a period state of its series, as texts.
+
+    Attributes
+    ----------
+    time, number, first, last, spends : str
+    """
+
+    time: str
+    number: str
+    first: str
+    last: str
+    spends: str
+
+
+def find_period(facts: Iterable[str]) -> PeriodOfSeries | None:
+    """Find of which period a release is by its facts; None: it is part of no series."""
+    names = {name: f"(?P<{name}>.+)" for name in (*PeriodOfSeries._fields, "unit", "where")}
+    form = re.compile(PERIOD_FACT.format(**names))
+    found = next((one for fact in facts if (one := form.fullmatch(fact))), None)
+    return None if found is None else PeriodOfSeries(*found.group(*PeriodOfSeries._fields))
 
 
 @dataclass(frozen=True)

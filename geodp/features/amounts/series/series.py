@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from geodp.features.amounts.comparison import AmountDifference
 from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.formats.reading import open_amounts
 from geodp.features.amounts.series.card import (
+    PERIOD_FACT,
     SERIES_SCHEMA,
     AmountsSeriesCard,
     AmountsSeriesGuarantee,
@@ -44,9 +46,6 @@ SERIES_PROOF = (
     "noise of all periods is independent. Of one period, with all of its part: {}"
 )
 """Why a series holds what it promises."""
-
-OF_PERIOD = "that it is the period of "
-"""Beginning of the fact that names the series on the cards of a period."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,20 +245,32 @@ def state_series_guarantee(
     if person == "one":
         assumed.append(Assumption("series", IN_ONE.format(total.unit), "operator"))
     stated = {one.name: getattr(promise, one.name) for one in fields(promise)} | {
-        "in_words": total.statement.replace("any result", "any result of these releases together"),
+        "in_words": _state_together(total.statement),
         "source": SERIES_PROOF.format(changed, periods, changed, promise.source),
         "assumptions": tuple(assumed),
     }
     return AmountsSeriesGuarantee(**stated, person=person, changed=changed, each_spends=each_spends)
 
 
+def _state_together(statement: str) -> str:
+    """Say of all periods what an event's sentence says of one release."""
+    # A person may be counted as often as it says in each period.
+    counted = re.sub(r"( is counted .+)\.$", r"\1 in each period.", statement)
+    return counted.replace("any result", "any result of these releases together")
+
+
 def describe_period(time: str, times: Sequence[str], promise: AmountsSeriesGuarantee) -> str:
     """Describe, for the cards of a period, the series that it is a part of."""
     # A period may be passed on alone: its cards must show that the budget covers others, too.
     where = "every period" if promise.person == "all" else "one period only"
-    return (
-        f"{OF_PERIOD}{time} in a series of {len(times)}, from {times[0]} to {times[-1]}, of which "
-        f"a {promise.unit} is in {where}; together they spend {promise.spends}, charged once"
+    return PERIOD_FACT.format(
+        time=time,
+        number=len(times),
+        first=times[0],
+        last=times[-1],
+        unit=promise.unit,
+        where=where,
+        spends=promise.spends,
     )
 
 

@@ -11,9 +11,8 @@ from typing import Any, cast
 from geodp.errors import Rule
 from geodp.features.amounts.card import COUNT, INDEX, AmountsCard
 from geodp.features.amounts.methods import CountOfAmounts
-from geodp.features.amounts.series.card import SERIES_INDEX, AmountsSeriesCard
+from geodp.features.amounts.series.card import OF_PERIOD, SERIES_INDEX, AmountsSeriesCard
 from geodp.features.amounts.series.series import (
-    OF_PERIOD,
     describe_period,
     state_series_guarantee,
 )

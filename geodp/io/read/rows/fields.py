@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule
+from geodp.grid.names import WIDE
 from geodp.io.numbers import numbers_of
 from geodp.io.opening import texts_of
 from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
 from geodp.io.read.rows.known_attributes import read_label
-from geodp.io.read.rows.names import WIDE, spell
+from geodp.io.read.rows.names import spell
 from geodp.table.counts import COUNT_FORM, MAX_PEOPLE, as_counts
 
 COUNT_IS_SYMBOL = Rule(

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import UsageError, printable
+from geodp.grid.names import WIDE
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.names import WIDE
 
 BRACKETS = ("()", "[]", "{}", "\u3014\u3015", "\u3010\u3011")
 """Flags that stand on both sides of a number."""

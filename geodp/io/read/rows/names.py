@@ -20,12 +20,6 @@ _WAVES = str.maketrans({"\u301c": "~", "\u223c": "~", "\u2225": "\u2016"})
 _DASHES = {"Pd": "-", "Cf": ""}
 """Replacement by Unicode category: all dashes become one, invisible characters vanish."""
 
-WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
-"""For :meth:`str.translate`: full-width ASCII, the ideographic space and the minus sign as ASCII.
-
-Not all of NFKC, which would turn a footnote's superscript into a digit: 12² into 122.
-"""
-
 
 def spell(text: str) -> str:
     """Normalise a label: composed, of one width, with plain dashes and single spaces.

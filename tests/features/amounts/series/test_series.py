@@ -9,10 +9,12 @@ import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.kind import AmountsSeriesKind
+from geodp.features.amounts.page import write_page
 from geodp.features.amounts.series.series import AmountsSeries
 from geodp.io.folder.kinds import find_kind, kind_of
 from tests.command import geodp as run
 from tests.features.amounts.made import EDGES
+from tests.features.amounts.made import publish as publish_one
 from tests.features.amounts.series.made import TIMES, publish, rows, same, table, tables
 from tests.refusals import refuses
 
@@ -45,6 +47,36 @@ def test_a_period_says_of_which_series_it_is(series):
     promise = series.index.guarantee
     assert "of these releases together by a factor of at most 2.718" in promise.in_words
     assert "at most 2 of the 2 periods differ" in promise.source
+
+
+def test_a_period_is_counted_each_time(series):
+    told = series.index.guarantee.in_words
+    assert told.endswith("if each person is counted once in each period.")
+
+
+def test_a_period_that_is_looked_at_alone_says_so(series, public):
+    period = public / "2020"
+    done = run("explain", period)
+    assert done.returncode == 0, done.stderr
+    assert "the period 2020, one of 2 from 2015 to 2020" in " ".join(done.stdout.split())
+    for language, said in (
+        ("en", "one of 2 periods from 2015 to 2020"),
+        ("ja", "2 期間のうちの 2020"),
+    ):
+        page = write_page(series["2020"], {}, language)
+        assert said in page
+        assert ", 2020</h1>" in page
+        assert "epsilon = 1" in page.replace("epsilon = 1/2", "")
+    assert "periods" not in write_page(publish_one(), {}, "en")
+
+
+@pytest.mark.parametrize("place", ["public", "public/2020", "public/2020/count", "restricted"])
+def test_a_page_is_not_written_into_a_release(series, public, place):
+    out = public.parent / place / "page.html"
+    done = run("amounts", "report", public.parent, "--time", "2020", "--output", out)
+    assert done.returncode == 2
+    assert "inside a release" in done.stderr
+    assert not out.exists()
 
 
 def test_two_periods_are_compared(series):

@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import geodp as package
-from geodp.features.flows.commands import flows as commands
+from geodp.features.flows.running import estimate as asking
 from geodp.io.folder import staged_tables
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
@@ -466,7 +466,7 @@ def test_what_is_estimated_is_said_in_one_way(written, tmp_path, monkeypatch):
     path = shapes(tmp_path / "a.json", box(139, 35, 139.1, 35.2))
     for more in ((), ("--polygons", path, "--across", path), ("--polygon-name", "name")):
         assert geodp(*words, *more).returncode == 2
-    monkeypatch.setattr(commands, "MOST_POLYGONS", 0)
+    monkeypatch.setattr(asking, "MOST_POLYGONS", 0)
     refused = geodp(*words, "--polygons", path)
     assert refused.returncode == 2
     assert "at most 0 polygons" in refused.stderr
