@@ -56,7 +56,7 @@ class Periods:
         Raises
         ------
         UsageError
-            There are fewer than two times; a time is invalid or of another step than the
+            There are fewer than two times; a time is no text, invalid or of another step than the
             first; or it is repeated, out of order or after a gap. Times are public, so the
             message contains it.
 
@@ -66,6 +66,10 @@ class Periods:
         'month'
         """
         times = tuple(names)
+        if not all(isinstance(time, str) for time in times):
+            raise UsageError(
+                'Times are texts in ISO 8601, such as "2024" or "2024-05".', code="times-not-texts"
+            )
         if len(times) < 2:
             raise UsageError(
                 "A series needs at least two snapshots; publish releases a single one.",

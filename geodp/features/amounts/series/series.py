@@ -143,9 +143,15 @@ class AmountsSeries:
         Raises
         ------
         UsageError
-            A time that is no period, or the same one twice.
+            A time that is no period, the same one twice, or not two of them.
         """
-        first, last = times or (self.periods.names[0], self.periods.names[-1])
+        first, *more = times or (self.periods.names[0], self.periods.names[-1])
+        if isinstance(times, str) or len(more) != 1:
+            raise UsageError(
+                'A series is compared at two of its times: times=("2015", "2020").',
+                code="amounts-series-two-times",
+            )
+        (last,) = more
         changed: AmountDifference = self[first].compare(
             region, region, (labels, labels), release=self[last]
         )

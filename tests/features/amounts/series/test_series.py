@@ -88,6 +88,11 @@ def test_two_periods_are_compared(series):
     assert back.mean.value == pytest.approx(-change.mean.value)
     with refuses(UsageError, "amounts-compare-same"):
         series.compare(ALL, times=("2015", "2015"))
+    for times in (("2015",), "2015", ("2015", "2020", "2015")):
+        with refuses(UsageError, "amounts-series-two-times"):
+            series.compare(ALL, times=times)
+    with refuses(UsageError, "times-not-texts"):
+        publish(times=(2015, 2020))
 
 
 def test_two_periods_with_the_same_numbers_are_compared():
