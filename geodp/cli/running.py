@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,33 @@ def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
     flags = {one.name: one.opts[-1].removeprefix("--") for one in params if one.name is not None}
     kept = {name: value for name, value in options.items() if name not in CARRIED_OUT}
     return {flags.get(name, name): str(value) for name, value in kept.items()}
+
+
+def format_result(
+    options: Mapping[str, Any],
+    written: Mapping[str, list[str]],
+    fields: Mapping[str, Any],
+    sentences: Iterable[str],
+) -> str:
+    """Format the final message of a run that wrote a release.
+
+    Parameters
+    ----------
+    options : mapping
+        With the folder ``output``, and ``as_json``.
+    written : mapping of str to list of str
+        Files by folder, for the document.
+    fields : mapping
+        What else the document has: of the guarantee alone, which does not depend on the data.
+    sentences : iterable of str
+        What else the message says, a line each.
+    """
+    if options["as_json"]:
+        document = {"output": str(options["output"]), **written, **fields}
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    message = f"Published in {public}; for the operator only: {restricted}"
+    return "\n".join(map(translate_message, (message, *sentences)))
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +22,7 @@ from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import (
     describe_call,
+    format_result,
     pad_time,
     report_progress,
     report_stored_draw,
@@ -361,23 +361,18 @@ def _format_message(
     release: Release, request: Request, written: dict[str, list[str]], options: dict[str, Any]
 ) -> str:
     """Format the final message of a run."""
-    if options["as_json"]:
-        event = release.event
-        document = {
-            "output": str(options["output"]),
-            **written,
-            "epsilon": None if event.epsilon is None else str(event.epsilon),
-            "rho": None if event.rho is None else str(event.rho),
-            "delta": None if event.delta is None else str(event.delta),
-            "method": event.mechanism,
-            "private": event.is_private,
-            "warnings": _warnings(release, request),
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    public, restricted = options["output"] / "public", options["output"] / "restricted"
-    message = f"Published in {public}; for the operator only: {restricted}"
+    event = release.event
+    fields = {
+        "epsilon": None if event.epsilon is None else str(event.epsilon),
+        "rho": None if event.rho is None else str(event.rho),
+        "delta": None if event.delta is None else str(event.delta),
+        "method": event.mechanism,
+        "private": event.is_private,
+        # Working them out may read a ledger, and a message has shown them already.
+        "warnings": _warnings(release, request) if options["as_json"] else [],
+    }
     # The guarantee is independent of the data, so it may be printed.
-    return "\n".join(map(translate_message, (message, release.event.statement)))
+    return format_result(options, written, fields, [event.statement])
 
 
 def _warnings(release: Release, request: Request) -> list[str]:

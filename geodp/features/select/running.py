@@ -5,7 +5,6 @@ Commands of other features that choose a setting of their release, such as a cli
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -14,8 +13,7 @@ import click
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.inputs import sha256
 from geodp.cli.request_options import open_ledger
-from geodp.cli.running import describe_call, report_progress, report_stored_draw
-from geodp.cli.translation import translate_message
+from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -143,20 +141,12 @@ def _format_answer(
     options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]], shown: Shown
 ) -> str:
     """Format the answer of a run for the terminal."""
-    if options["as_json"]:
-        document = {
-            "output": str(options["output"]),
-            **written,
-            "chosen": [dict(candidate) for candidate in card.chosen],
-            "epsilon": card.guarantee.epsilon,
-            "mechanism": card.guarantee.mechanism,
-            "private": card.private,
-            **shown.fields,
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    public, restricted = options["output"] / "public", options["output"] / "restricted"
-    lines = (
-        f"Published in {public}; for the operator only: {restricted}",
-        card.guarantee.in_words,
-    )
-    return "\n".join([*shown.lines, *map(translate_message, lines)])
+    fields = {
+        "chosen": [dict(candidate) for candidate in card.chosen],
+        "epsilon": card.guarantee.epsilon,
+        "mechanism": card.guarantee.mechanism,
+        "private": card.private,
+        **shown.fields,
+    }
+    result = format_result(options, written, fields, [card.guarantee.in_words])
+    return result if options["as_json"] else "\n".join([*shown.lines, result])

@@ -31,7 +31,7 @@ from geodp.cli.pages import page_options, write_html
 from geodp.cli.readers import ReadingCommand, read_prior
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.features.amounts.running.options import (
@@ -952,20 +952,11 @@ def _resume(
 
 def _format_result(release: Amounts, written: dict[str, list[str]], options: dict[str, Any]) -> str:
     """Format the final message of a run."""
-    promise, amount = release.index.guarantee, release.index.amount
-    if options["as_json"]:
-        document = {
-            "output": str(options["output"]),
-            **written,
-            "amount": asdict(amount),
-            "spends": promise.spends,
-            "method": promise.mechanism,
-            "private": release.index.private,
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    public, restricted = options["output"] / "public", options["output"] / "restricted"
-    lines = (
-        f"Published in {public}; for the operator only: {restricted}",
-        promise.in_words,
-    )
-    return "\n".join(map(translate_message, lines))
+    promise = release.index.guarantee
+    fields = {
+        "amount": asdict(release.index.amount),
+        "spends": promise.spends,
+        "method": promise.mechanism,
+        "private": release.index.private,
+    }
+    return format_result(options, written, fields, [promise.in_words])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,9 +14,8 @@ from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import folder_options, grid_options
 from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
 from geodp.cli.stated import read_metadata_options
-from geodp.cli.translation import translate_message
 from geodp.features.amounts.running.options import (
     check_reading,
     make_records_reader,
@@ -216,20 +214,11 @@ def _format_result(
 ) -> str:
     """Format the final message of a run."""
     promise = series.index.guarantee
-    if options["as_json"]:
-        document = {
-            "output": str(options["output"]),
-            **written,
-            "periods": list(series.periods.names),
-            "together": promise.spends,
-            "each": promise.each_spends,
-            "method": promise.mechanism,
-            "private": series.index.private,
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    public, restricted = options["output"] / "public", options["output"] / "restricted"
-    lines = (
-        f"Published in {public}; for the operator only: {restricted}",
-        promise.in_words,
-    )
-    return "\n".join(map(translate_message, lines))
+    fields = {
+        "periods": list(series.periods.names),
+        "together": promise.spends,
+        "each": promise.each_spends,
+        "method": promise.mechanism,
+        "private": series.index.private,
+    }
+    return format_result(options, written, fields, [promise.in_words])

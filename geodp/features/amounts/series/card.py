@@ -29,7 +29,7 @@ PERIOD_FACT = (
 
 
 class PeriodOfSeries(NamedTuple):
-    """What the cards of a period state of its series, as texts.
+    """The series of a period, as the cards of the period state it.
 
     Attributes
     ----------

@@ -192,7 +192,7 @@ class AmountsSeriesOptions:
 
 @dataclass(frozen=True)
 class SharedScale:
-    """What all periods of a series have in common.
+    """The scale, classes and grid that all periods of a series share.
 
     Attributes
     ----------
@@ -384,7 +384,7 @@ def prepare_series(
 
 
 def require_one_scale(tables: Sequence[AmountTable], periods: Periods) -> SharedScale:
-    """Return what all tables have in common; UsageError where they differ or miss a time."""
+    """Return the scale and grid of all tables; UsageError where they differ or miss a time."""
     if not all(isinstance(table, AmountTable) for table in tables):
         raise UsageError(
             "A series of amounts takes an AmountTable for each period: "

@@ -36,7 +36,7 @@ COUNTED_EACH = "One {} has at most {:,} of the records of each period."
 """The assumption of the contribution, which is in records of a period."""
 
 WEIGHED_EACH = "The records of one {} in each period have weights of at most {:,} together."
-"""The same where records have weights."""
+"""The assumption of the contribution where records have weights."""
 
 IN_ONE = "One {} is in one period only."
 """The assumption of a series in which each period has a larger part of the budget."""

@@ -1,4 +1,4 @@
-"""What the options of flows name: grids of zones, readers of trips, priors and releases."""
+"""Grids of zones, readers of trips, priors and releases, from the options of flows."""
 
 from __future__ import annotations
 

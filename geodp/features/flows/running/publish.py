@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,8 +12,7 @@ from geodp.cli.help import option
 from geodp.cli.inputs import sha256
 from geodp.cli.options import GridCommand, folder_options, grid_options, inputs
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, report_progress, report_stored_draw
-from geodp.cli.translation import translate_message
+from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
 from geodp.features.flows.running.inputs import (
     list_paths,
     make_trips_reader,
@@ -179,20 +177,11 @@ def _resume(
 def _format_result(release: Flows, written: dict[str, list[str]], options: dict[str, Any]) -> str:
     """Format the final message of a run."""
     promise = release.index.guarantee
-    if options["as_json"]:
-        document = {
-            "output": str(options["output"]),
-            **written,
-            "unit": promise.unit,
-            "trips": promise.contribution,
-            "spends": promise.spends,
-            "method": promise.mechanism,
-            "private": release.index.private,
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    public, restricted = options["output"] / "public", options["output"] / "restricted"
-    lines = (
-        f"Published in {public}; for the operator only: {restricted}",
-        promise.in_words,
-    )
-    return "\n".join(map(translate_message, lines))
+    fields = {
+        "unit": promise.unit,
+        "trips": promise.contribution,
+        "spends": promise.spends,
+        "method": promise.mechanism,
+        "private": release.index.private,
+    }
+    return format_result(options, written, fields, [promise.in_words])

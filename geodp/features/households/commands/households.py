@@ -38,8 +38,7 @@ from geodp.cli.pages import (
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, report_progress, report_stored_draw
-from geodp.cli.translation import translate_message
+from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -702,21 +701,11 @@ def _format_result(
 ) -> str:
     """Format the final message of a run."""
     promise = release.index.guarantee
-    if options["as_json"]:
-        document = {
-            "output": str(options["output"]),
-            **written,
-            "protects": release.index.protects,
-            "max_size": release.max_size,
-            "spends": promise.spends,
-            "method": promise.mechanism,
-            "private": release.index.private,
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    public, restricted = options["output"] / "public", options["output"] / "restricted"
-    lines = (
-        f"Published in {public}; for the operator only: {restricted}",
-        promise.in_words,
-        promise.other_unit,
-    )
-    return "\n".join(map(translate_message, lines))
+    fields = {
+        "protects": release.index.protects,
+        "max_size": release.max_size,
+        "spends": promise.spends,
+        "method": promise.mechanism,
+        "private": release.index.private,
+    }
+    return format_result(options, written, fields, [promise.in_words, promise.other_unit])

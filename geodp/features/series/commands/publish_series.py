@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +19,14 @@ from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, run_options
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, pad_time, report_progress, report_stored_draw
+from geodp.cli.running import (
+    describe_call,
+    format_result,
+    pad_time,
+    report_progress,
+    report_stored_draw,
+)
 from geodp.cli.stated import read_metadata_options
-from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -304,18 +308,12 @@ def _resume(
 def _format_result(series: Series, written: dict[str, list[str]], options: dict[str, Any]) -> str:
     """Format the final message of a run."""
     total = series.total
-    if options["as_json"]:
-        document = {
-            "output": str(options["output"]),
-            **written,
-            "snapshots": list(series.periods.names),
-            "together": total.spends,
-            "each": series[0].event.spends,
-            "method": total.mechanism,
-            "private": total.is_private,
-            "sharing": list(series.sharing.sentences),
-        }
-        return json.dumps(document, ensure_ascii=False, indent=1)
-    public, restricted = options["output"] / "public", options["output"] / "restricted"
-    message = translate_message(f"Published in {public}; for the operator only: {restricted}")
-    return f"{message}\n{translate_message(series.card().guarantee.in_words)}"
+    fields = {
+        "snapshots": list(series.periods.names),
+        "together": total.spends,
+        "each": series[0].event.spends,
+        "method": total.mechanism,
+        "private": total.is_private,
+        "sharing": list(series.sharing.sentences),
+    }
+    return format_result(options, written, fields, [series.card().guarantee.in_words])
