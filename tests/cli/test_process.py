@@ -56,6 +56,27 @@ def test_help_imports_little(arguments):
     assert len(modules) < 400
 
 
+STARTED = """
+import os, sys, types
+commands = types.ModuleType("geodp.cli")
+commands.main = lambda: print(os.environ["OPENBLAS_THREAD_TIMEOUT"], "numpy" in sys.modules)
+sys.modules["geodp.cli"] = commands
+from geodp.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("asked", [None, "20"])
+def test_threads_of_linear_algebra_are_told_to_sleep_before_they_start(asked):
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_THREAD_TIMEOUT"}
+    if asked is not None:
+        environment["OPENBLAS_THREAD_TIMEOUT"] = asked
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.split() == [asked or "4", "False"]
+
+
 def test_publish_imports_no_library_that_it_does_not_use(tmp_path):
     done = geodp(*SMALL, "--output", tmp_path / "out", PYTHONPROFILEIMPORTTIME="1")
     assert done.returncode == 0, done.stderr
