@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.system import CellSystem
-from geodp.grid.codes.arrays import LOST_ZEROS, as_array, require
+from geodp.grid.codes.arrays import as_array, require
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
+from geodp.grid.numerals import LOST, match_numbers
 from geodp.typing import IntArray
 
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
@@ -251,7 +252,7 @@ class UnitNames(CellNames):
         # 13 might be the unit 013: counting it elsewhere would be silent, so integers are refused
         # for tables with such codes.
         if cells is None and array.dtype.kind in "iu" and array.size and _begin_with_zero(table):
-            raise CodeError(0, LOST_ZEROS.format("these units"))
+            raise CodeError(0, LOST)
         home = None if other is None else _find_unit(table, other)
         texts = np.array([str(code).strip() for code in array.tolist()], np.str_)
         at, wrong = _find(table, texts)
@@ -261,6 +262,12 @@ class UnitNames(CellNames):
             rest = np.flatnonzero(wrong)
             with _positions(rest):
                 at[rest], wrong[rest] = _find_cells(table, *cells, array[rest])
+        else:
+            rest = np.flatnonzero(wrong)
+            with _positions(rest):
+                at[rest], wrong[rest] = match_numbers(
+                    table, texts[rest], needed=drops or home is not None
+                )
         if home is not None:
             # A blank is a missing value and no place elsewhere, so it is not assigned to the unit
             # for others.
@@ -317,7 +324,9 @@ def _sorted_units(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
 
 
 def _begin_with_zero(table: Hierarchy) -> bool:
-    return bool(np.strings.startswith(_sorted_units(table)[0], "0").any())
+    """Return whether a number may have lost zeros; the code 0 alone has none to lose."""
+    units = _sorted_units(table)[0]
+    return bool((np.strings.startswith(units, "0") & (units != "0")).any())
 
 
 def _find(table: Hierarchy, texts: NDArray[np.str_]) -> tuple[IntArray, NDArray[np.bool_]]:

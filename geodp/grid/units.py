@@ -19,6 +19,7 @@ from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
 from geodp.grid.names import as_read
+from geodp.grid.numerals import plain_numbers
 from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
 
@@ -113,11 +114,12 @@ def add_others(
 ) -> tuple[dict[str, NDArray[Any]], str]:
     """Add units for other codes to each level of a table, and to its source.
 
-    A code that is the name of one of them is counted there, and any other one in the last.
+    A code that is the name of one of them is counted there, and any other one in the last. The
+    order of those before the last says nothing: whichever it is, the grid is the same.
 
     Raises UsageError if a name is blank, has spaces around it, a comma or a line break, occurs
-    twice, or is that of a unit on any level; and if names or codes are not written as they are
-    read.
+    twice, or is that of a unit on any level, or the same whole number; and if names or codes are
+    not written as they are read.
     """
     codes = {str(code) for of_level in levels.values() for code in of_level} | {*others}
     # Rows would otherwise be counted elsewhere without a word.
@@ -126,14 +128,20 @@ def add_others(
     plain = [
         bool(one) and one == one.strip() and "," not in one and one.isprintable() for one in others
     ]
-    taken = any(np.isin(codes, others).any() for codes in levels.values())
-    if taken or not all(plain) or len({*others}) < len(others):
+    # 1.0 and 01 are unit 1 to whoever reads numbers.
+    names = plain_numbers(np.array(others, np.str_))[0]
+    taken = any(
+        np.isin(plain_numbers(np.asarray(codes).astype(np.str_))[0], names).any()
+        for codes in levels.values()
+    )
+    if taken or not all(plain) or len({*names.tolist()}) < len(others):
         raise UsageError(
             "Each unit for other codes (--other, other=) needs a name of its own that is not "
             "blank, has no comma, no line break and no spaces around it, and differs from every "
             "unit and area of the table.",
             code="other-unit-name",
         )
+    others = (*sorted(others[:-1]), others[-1])
     more = {level: np.append(codes, others) for level, codes in levels.items()}
     *named, rest = map(printable, others)
     apart = f"{', '.join(named)} where they are this name, and all others as " if named else ""

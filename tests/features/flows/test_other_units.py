@@ -89,6 +89,38 @@ def test_codes_and_points_outside_are_trips_of_the_zone(tmp_path):
     assert left.count.sum() == 4000 - 800
 
 
+def test_trips_are_the_same_through_every_door(tmp_path):
+    """A column with a blank is written as 1.0 by pandas, in text and in binary files."""
+    levels, source = add_others({"unit": np.array(["1", "2", "3"])}, "made up", (OTHER,))
+    shapes = [*(shapely.box(139 + x / 10, 35, 139.1 + x / 10, 35.1) for x in range(3)), None]
+    grid = grid_of_units(levels, source, Outlines.of(np.array(shapes, object), "EPSG:4326"))
+    # The frame's floats stay floats: no blank is read.
+    frame = pandas.DataFrame({"o": [1.0, 2.0, 9.0], "d": [2.0, 9.0, 3.0], "n": [1, 2, 3]})
+    frame.to_csv(tmp_path / "trips.csv", index=False)
+    assert "1.0" in (tmp_path / "trips.csv").read_text()
+    frame.to_excel(tmp_path / "trips.xlsx", index=False)
+    frame.to_parquet(tmp_path / "trips.parquet", index=False)
+    table = pa.Table.from_pandas(frame)
+    decimals = pa.table(
+        [table[end].cast(pa.decimal128(24, 2)) for end in "od"] + [table["n"]], ["o", "d", "n"]
+    )
+    pq.write_table(decimals, tmp_path / "decimals.parquet")
+    doors = [*sorted(tmp_path.iterdir()), frame, table, frame.astype({"o": int, "d": int})]
+    for door in doors:
+        trips = geodp.flows.read_trips(
+            door, grid=grid, other=OTHER, origin="o", destination="d", value="n"
+        )
+        index = trips.grid.decode(trips.key)
+        ends = [grid.names.format(0, index[at : at + 2]).tolist() for at in (0, 2)]
+        told = {*zip(*ends, trips.count.tolist(), strict=True)}
+        assert told == {("1", "2", 1), ("2", OTHER, 2), (OTHER, "3", 3)}, door
+    (tmp_path / "lost.csv").write_text("o,d,n\n1,2,1\n2,03,1\n")
+    with refuses(InputError, "zeros-lost: lost.csv, row 3"):
+        geodp.flows.read_trips(
+            tmp_path / "lost.csv", grid=grid, other=OTHER, origin="o", destination="d", value="n"
+        )
+
+
 def test_counted_rows_have_the_zone_and_no_blank_codes():
     table = pa.table({"o": ["999", CODES[0, 0]], "d": [CODES[1, 1], OTHER], "n": [3, 4]})
     ends = {"origin": "o", "destination": "d", "value": "n", "grid": GRID, "other": OTHER}
