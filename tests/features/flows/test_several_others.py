@@ -153,6 +153,35 @@ def test_a_release_is_written_verified_and_opened(release, tmp_path):
         assert "nan" not in page.split()
 
 
+def test_the_order_of_the_zones_before_the_last_says_nothing(release):
+    """Their grids are one, so that releases are compared; another last zone has other trips."""
+    turned = (*OTHERS[-2::-1], REST)
+    same, moved = with_other(name=turned), with_other(name=OTHERS[::-1])
+    assert turned != OTHERS
+    assert same == GRID != moved
+    later = geodp.flows.publish(
+        rows(), grid=same, other=turned, epsilon=5, key=NoiseKey(bytes(range(1, 33))), **BY_CODE
+    )
+    found = release.compare((OTHERS[0], REST), release=later, simulations=20)
+    assert found.low <= found.value <= found.high
+    other = geodp.flows.publish(
+        rows(), grid=moved, other=OTHERS[::-1], epsilon=5, key=NoiseKey.generate(), **BY_CODE
+    )
+    with refuses(UsageError, "compare-grids"):
+        release.compare((OTHERS[0], REST), release=other, simulations=20)
+
+
+@pytest.mark.parametrize("listed", [OTHERS, (*OTHERS[1::-1], REST), OTHERS[1:], REST])
+def test_the_card_names_all_zones_of_the_grid_whichever_the_call_lists(listed):
+    """Each of them has the codes of its name, also one that the call leaves out."""
+    table = geodp.flows.read_trips(rows(), grid=GRID, other=listed, key=KEY, **BY_CODE)
+    (said,) = [one for one in table.reading.public_facts if "the zone" in one]
+    assert said == (
+        "that places with the code abroad or at sea were counted as the zone of this name, and all "
+        "other places outside, also all coordinates there, as the zone rest of the country"
+    )
+
+
 def test_matrices_have_the_zones(release, tmp_path):
     h5py = pytest.importorskip("h5py", reason="the extra `omx` is not installed")
     release.write(tmp_path / "out")

@@ -55,7 +55,7 @@ OTHER_IS_PLACE = Rule(
 OTHERS_DIFFER = Rule(
     "flows-others-differ",
     "The grid was made with another last zone of other places, or a zone is named twice (other=): "
-    "name the same ones in the same order, as the last one has all places that no other one has.",
+    "name the same one last, as it has all places that no other one has.",
 )
 
 OTHER_WITH_OUTSIDE = Rule(
@@ -125,6 +125,14 @@ def find_other(grid: Grid, others: Sequence[str]) -> IntArray:
     if not said or len({*others}) < len(others):
         raise UsageError(OTHERS_DIFFER)
     return np.asarray(places[-1], np.int64)
+
+
+def list_nowhere(grid: Grid) -> list[str]:
+    """List the codes of the units of a grid that lie nowhere: its zones of other places, sorted."""
+    table = grid.hierarchy
+    assert table is not None
+    column = np.setdiff1d(np.arange(table.cells), find_outlines(table)[1])
+    return sorted(grid.names.format(0, np.stack([np.zeros_like(column), column])).tolist())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,10 +230,11 @@ class RowReader:
 
         ``inside``, ``dropped``: where they were refused, and where they were left out.
         """
-        if self.others:
-            *named, rest = self.others
+        if self.rest is not None:
+            # All of the grid take the codes of their names, whether the call lists them or not.
+            named = [one for one in list_nowhere(self.grid) if one != self.rest]
             fact = OTHERS_FACT if named else OTHER_FACT
-            return fact.format(named=" or ".join(named), other=rest)
+            return fact.format(named=" or ".join(named), other=self.rest)
         return inside if self.outside in (None, "error") else dropped
 
     def require_units(self) -> str:
