@@ -380,14 +380,31 @@ def choose_trust(
 def find_factors(
     matrix: FloatArray, margins: tuple[IntArray, IntArray], rounds: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Find factors of rows and columns with which a matrix adds up to both margins, nearly."""
-    left, right = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
-    sums = np.empty(matrix.shape[0])
-    for _ in range(rounds):
-        balancing.multiply(matrix, right, sums)
-        left = _divide(margins[0], sums)
-        balancing.multiply_left(matrix, left, sums)
-        right = _divide(margins[1], sums)
+    """Find factors of rows and columns with which a matrix adds up to both margins, nearly.
+
+    Rows and columns whose margin is 0 get the factor 0 in the first round, and add nothing to any
+    sum from then on, so that they are left out: of few trips, most of them.
+    """
+    left, right = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
+    some = tuple(np.flatnonzero(margin) for margin in margins)
+    wanted = tuple(margin[at] for margin, at in zip(margins, some, strict=True))
+    whole = some[0].size == left.size and some[1].size == right.size
+    rows = matrix if whole else matrix[some[0]]
+    inner = matrix if whole else np.ascontiguousarray(rows[:, some[1]])
+    sums = np.empty(some[0].size), np.empty(some[1].size)
+    # Only the first sums of rows are over all columns.
+    balancing.multiply(rows, np.ones(right.size), sums[0])
+    ends = np.empty(0), np.empty(0)
+    for number in range(rounds):
+        if number:
+            balancing.multiply(inner, ends[1], sums[0])
+        before, ends = ends, (_divide(wanted[0], sums[0]), ends[1])
+        balancing.multiply_left(inner, ends[0], sums[1])
+        ends = ends[0], _divide(wanted[1], sums[1])
+        if all(map(np.array_equal, before, ends)):
+            # All later rounds would give the same.
+            break
+    left[some[0]], right[some[1]] = ends
     return left, right
 
 
@@ -424,7 +441,7 @@ def move_towards(expected: FloatArray, level: CombinedLevel, above: Moved | None
     """
     noisy, variance = level.noisy, level.variance
     factor = np.empty(noisy.shape)
-    balancing.add_up(expected, level.parent, factor)
+    add_up(expected, level.parent, factor)
     apart = find_apart(factor, level)
     weight = apart / (apart + variance)
     flows = factor.copy()
@@ -432,8 +449,24 @@ def move_towards(expected: FloatArray, level: CombinedLevel, above: Moved | None
     flows *= factor
     if above is not None:
         keep_sums(flows, factor, level.parent, (above.known.parent, above.flows))
-    balancing.spread(expected, level.parent, factor)
+    spread(expected, level.parent, factor)
     return Moved(flows, KnownLevel(level.parent, weight * variance, apart))
+
+
+def add_up(matrix: FloatArray, parent: IntArray, out: FloatArray) -> None:
+    """Sum a matrix by parents; blocks of which each is its own parent are copied."""
+    if out.shape == matrix.shape:
+        np.copyto(out, matrix)
+    else:
+        balancing.add_up(matrix, parent, out)
+
+
+def spread(matrix: FloatArray, parent: IntArray, factor: FloatArray) -> None:
+    """Multiply a matrix by factors of parents; see :func:`add_up`."""
+    if factor.shape == matrix.shape:
+        matrix *= factor
+    else:
+        balancing.spread(matrix, parent, factor)
 
 
 def find_apart(expected: FloatArray, level: CombinedLevel) -> FloatArray:

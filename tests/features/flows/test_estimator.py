@@ -6,6 +6,7 @@ import pytest
 import geodp
 from geodp.features.flows import estimator
 from geodp.features.flows.estimator import FLAT, NoisyPairs, estimate_flows, fit_pairs
+from geodp.features.flows.kernels import balancing
 from geodp.features.flows.zones import Zones
 from tests.features.flows.test_publish import trips_on
 
@@ -106,3 +107,44 @@ def test_larger_blocks_are_kept_as_sums():
     summed = np.zeros(pairs[1].noisy.shape)
     np.add.at(summed, (inner[:, None], inner[None]), fitted.expected)
     assert np.abs(summed - pairs[1].noisy).max() < 0.02 * pairs[1].noisy.max()
+
+
+def find_factors_of_all(matrix, margins, rounds):
+    """Factors by all rows, columns and rounds."""
+    left, right = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+    sums = np.empty(matrix.shape[0])
+    for _ in range(rounds):
+        balancing.multiply(matrix, right, sums)
+        left = np.divide(margins[0], sums, out=np.zeros(sums.size), where=sums > 0)
+        balancing.multiply_left(matrix, left, sums)
+        right = np.divide(margins[1], sums, out=np.zeros(sums.size), where=sums > 0)
+    return left, right
+
+
+@pytest.mark.parametrize("empty", [0, 0.5, 0.98, 1])
+@pytest.mark.parametrize("rounds", [1, 2, 40])
+@pytest.mark.parametrize("holes", [False, True])
+def test_factors_are_the_same_to_the_last_bit_without_empty_ends(empty, rounds, holes):
+    draw = np.random.default_rng([int(100 * empty), rounds])
+    matrix = draw.gamma(0.3, 1e3, (90, 90))
+    if holes:
+        matrix[draw.random(matrix.shape) < 0.7] = 0
+        matrix[draw.random(90) < 0.2] = 0
+    margins = tuple(draw.poisson(50, 90) * (draw.random(90) >= empty) for _ in range(2))
+    found = estimator.find_factors(matrix, margins, rounds)
+    for one, other in zip(found, find_factors_of_all(matrix, margins, rounds), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_few_trips_cost_few_sums(monkeypatch):
+    """Of zones without trips only the first sums of rows know anything, and settled ones stop."""
+    sizes = []
+    multiply = balancing.multiply
+    monkeypatch.setattr(
+        balancing, "multiply", lambda *given: (sizes.append(given[0].shape), multiply(*given))
+    )
+    margins = tuple(np.eye(500, dtype=np.int64)[at] * 7 for at in (3, 9))
+    estimator.find_factors(np.ones((500, 500)), margins, 40)
+    assert sizes[0] == (1, 500)
+    assert {*sizes[1:]} == {(1, 1)}
+    assert len(sizes) < 5

@@ -49,6 +49,18 @@ PLACES = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "
 BY_CODE = {**PLACES, "origin": "o", "destination": "d"}
 
 
+def test_between_single_units_the_mean_is_the_law_itself():
+    zones = Zones.of(UNITS)
+    every = np.arange(zones.number)
+    law = UnitLaw(zones.places, 3.0)
+    between = law.between(every, every)
+    assert law.average(1) == pytest.approx(between, rel=1e-6)
+    blocks, found = zones.blocks(2), law.average(2)
+    for i, j in [(0, 0), (1, 0), (2, 3)]:
+        a, b = (slice(*blocks.first[at : at + 2]) for at in (i, j))
+        assert found[i, j] == pytest.approx(between[a, b].mean(), rel=1e-6)
+
+
 @pytest.fixture(scope="module")
 def release():
     return geodp.flows.publish(TABLE, contribution=3, epsilon=1, key=NoiseKey(bytes(32)))

@@ -37,6 +37,25 @@ def test_blocks_are_added_up_and_spread():
     assert spread == pytest.approx(MATRIX * summed[PARENT][:, PARENT])
 
 
+@pytest.mark.parametrize("rows", range(1, 10))
+def test_sums_are_added_one_after_the_other_to_the_last_bit(rows):
+    """Rows four at a time, and runs of a parent in a register, change no order of additions."""
+    matrix, weight = DRAW.gamma(0.1, 1e3, (rows, 9)), DRAW.gamma(0.1, 1e3, 9)
+    out = np.empty(rows)
+    balancing.multiply(matrix, weight, out)
+    expected = [sum((a * b for a, b in zip(row, weight, strict=True)), 0.0) for row in matrix]
+    assert out.tolist() == [float(one) for one in expected]
+    # Runs of one parent, and a parent that comes back.
+    for parent in (np.arange(rows) // 3, np.arange(rows) % 2):
+        square = DRAW.gamma(0.1, 1e3, (rows, rows))
+        summed, expected = np.empty((rows, rows)), np.zeros((rows, rows))
+        balancing.add_up(square, parent, summed)
+        for i in range(rows):
+            for j in range(rows):
+                expected[parent[i], parent[j]] += square[i, j]
+        assert np.array_equal(summed, expected)
+
+
 def test_classes_are_halves_of_doublings():
     classes = [
         balancing.class_of.py_func(x) for x in (0.0, 2.0**-14, 2.0**-13.4, 1.0, 1.5, 2.0**60)
