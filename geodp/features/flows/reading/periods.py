@@ -126,8 +126,7 @@ def read_seconds(times: pa.Array, zone: str | None) -> IntArray:
     missing = read.is_null().to_numpy(zero_copy_only=False)
     if missing.any():
         raise CodeError(int(np.argmax(missing)), TIME_FORM)
-    kind = pa.timestamp("s", read.type.tz)
-    return np.asarray(read.cast(kind, safe=False).cast(pa.int64()).to_numpy(), np.int64)
+    return np.asarray(_floor(read).cast(pa.int64()).to_numpy(), np.int64)
 
 
 def number_periods(seconds: IntArray, unit: str, zone: str | None) -> IntArray:
@@ -173,7 +172,7 @@ def name_numbers(numbers: IntArray, unit: str) -> pa.Array:
 def read_local_times(times: pa.Array, zone: str | None) -> pa.Array:
     """Return times as local timestamps; null where they have another form."""
     if pa.types.is_date(times.type):
-        return times.cast(pa.timestamp("s"))
+        return _floor(times.cast(pa.timestamp("ms")))
     read = _read_moments(times, zone)
     return read if zone is None else _to_zone(read, zone)
 
@@ -188,7 +187,7 @@ def _read_moments(times: pa.Array, zone: str | None) -> pa.Array:
     if pa.types.is_timestamp(kind) and zone is None:
         raise UsageError(TIME_ZONE)
     if pa.types.is_date(kind) and zone is None:
-        return times.cast(pa.timestamp("s"))
+        return _floor(times.cast(pa.timestamp("ms")))
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         # Of local times, or times from UTC that do not say so, nobody knows the moment.
         raise CodeError(0, TIME_FORM)
@@ -210,10 +209,21 @@ def _read_moments(times: pa.Array, zone: str | None) -> pa.Array:
     return _parse(text, wanted)
 
 
+def _floor(times: pa.Array) -> pa.Array:
+    """Return timestamps in the whole seconds that they lie in, also before 1970.
+
+    A cast would cut their fractions off towards 1970, and so into the next second before it.
+    """
+    # Computed without a zone, whose name need not be known yet.
+    numbers = times.cast(pa.int64()).cast(pa.timestamp(times.type.unit))
+    seconds = pc.floor_temporal(numbers, unit="second").cast(pa.timestamp("s"))
+    return seconds.cast(pa.int64()).cast(pa.timestamp("s", times.type.tz))
+
+
 def _to_zone(times: pa.Array, zone: str) -> pa.Array:
     """Return moments as local times of a zone, with its summer time."""
     try:
-        return pc.local_timestamp(times.cast(pa.timestamp("s", zone), safe=False))
+        return pc.local_timestamp(_floor(times).cast(pa.timestamp("s", zone)))
     except pa.ArrowInvalid:
         pass
     raise UsageError(

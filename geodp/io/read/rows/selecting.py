@@ -278,8 +278,10 @@ class Term:
                     "where=).",
                     code="where-needs-date",
                 )
+            if pa.types.is_date64(kind):  # milliseconds, of which a date has whole days alone
+                return self._match_timestamps(array.cast(pa.timestamp("ms")))
             # Compared as integers of the column's unit, so that no value is rounded to another one.
-            return _match_int(array.cast(pa.date32()).view(pa.int32()), self.moment.ns, DAY)
+            return _match_int(array.view(pa.int32()), self.moment.ns, DAY)
         if pa.types.is_timestamp(kind):
             return self._match_timestamps(array)
         if pa.types.is_time(kind):

@@ -8,12 +8,15 @@ import pytest
 
 from geodp import CodeError, UsageError
 from geodp.features.flows.reading.periods import (
+    SECONDS_A_DAY,
     UNITS,
     have_local,
     have_offsets,
+    localise,
     name_numbers,
     name_periods,
     number_periods,
+    read_local_times,
     read_seconds,
     require_unit,
 )
@@ -50,6 +53,34 @@ def test_parts_of_seconds_and_short_offsets_are_read():
     assert days(texts, "Asia/Tokyo") == ["2024-05-02"] * 3
     with refuses(UsageError, "flows-time-zone"):
         days(["2024-05-01T20:00+09"])
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize(
+    ("kind", "zone"), [(None, None), ("UTC", "Asia/Tokyo"), ("+09:00", "Europe/Berlin")]
+)
+def test_parts_of_seconds_before_1970_are_of_the_second_that_they_lie_in(unit, kind, zone):
+    """As of texts, whose fractions are cut off: a time is never moved into the next second."""
+    second = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    parts = [-1, -second // 2, -second, -second - 1, 0, 1, second - 1, -SECONDS_A_DAY * second - 1]
+    times = pa.array(parts, pa.int64()).cast(pa.timestamp(unit, kind))
+    wanted = [part // second for part in parts]
+    assert read_seconds(times, zone).tolist() == wanted
+    local = read_local_times(times, zone).cast(pa.timestamp(unit)).cast(pa.int64()).to_pylist()
+    shift = localise(np.zeros(1, np.int64), zone)[0]
+    assert [part // second for part in local] == [one + shift for one in wanted]
+    texts = ["1969-12-31T23:59:59.999", "1969-12-31T23:59:59.5", "1969-12-31T23:59:59"]
+    if zone is None:
+        assert read_seconds(pa.array(texts), None).tolist() == [-1, -1, -1]
+        assert days(pa.array([-1], pa.int64()).cast(pa.timestamp(unit))) == ["1969-12-31"]
+    else:
+        assert read_seconds(pa.array([f"{one}Z" for one in texts]), zone).tolist() == [-1, -1, -1]
+
+
+def test_dates_of_64_bits_may_have_a_time():
+    dates = pa.array([-1, -86_400_000, 86_400_001], pa.int64()).view(pa.date64())
+    assert read_seconds(dates, None).tolist() == [-1, -86_400, 86_400]
+    assert days(dates) == ["1969-12-31", "1969-12-31", "1970-01-02"]
 
 
 def test_moments_need_a_zone():

@@ -57,6 +57,20 @@ def test_a_trip_leads_from_a_stay_to_the_next():
     assert trips_of(read(stays(*DAY))) == wanted
 
 
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_stays_before_1970_begin_in_the_same_second_in_every_type(unit):
+    """Half a second before 1970 is in its last second: the stays meet, and are one."""
+    texts = ["1969-12-31T23:59:58.5", "1969-12-31T23:59:59.5", "1970-01-01T00:00:01.5"]
+    ends = ["1969-12-31T23:59:59.5", "1970-01-01T00:00:00.5", "1970-01-01T00:00:02"]
+    places = {"id": ["a"] * 3, "y": [0, 0, 1], "x": [0, 0, 1]}
+    kind = pa.timestamp(unit)
+    written = pa.table({**places, "t": texts, "u": ends})
+    stored = pa.table({**places, "t": pa.array(texts).cast(kind), "u": pa.array(ends).cast(kind)})
+    assert trips_of(read(stored, end="u")) == trips_of(read(written, end="u"))
+    assert trips_of(read(stored, end="u", gap="1s")) == trips_of(read(written, end="u", gap="1s"))
+    assert trips_of(read(stored, end="u", gap="1s")) == Counter({(0, 0, 1, 1): 1})
+
+
 def test_copies_and_stays_that_meet_are_one():
     more = (("a", "01T04", "01T08", 0, 0), ("a", "01T08", "01T08", 0, 0), DAY[1])
     assert trips_of(read(stays(*DAY, *more), end="u")) == trips_of(read(stays(*DAY), end="u"))

@@ -112,6 +112,7 @@ def test_a_moment_meets_that_moment_in_every_zone(value, column):
         ),
         (pa.array(NINE).cast(TOKYO), "2020-01-01", "where-value-unfit: give one with its offset"),
         (pa.array(NINE), "2020-01-01T09:00Z", "where-value-unfit: zone"),
+        (pa.array([-1], pa.int64()).view(pa.date64()), "1969-12-31", "where-other-times"),
         (pa.array(NINE), "2020-01-01", "where-other-times"),
         (pa.array(["2020-01-01T09:00Z"]), "2020-01-01T09:00", "where-offset"),
         (pa.array(["2020-01-01T09:00Z"]), "2020-01-01", "where-offset"),
