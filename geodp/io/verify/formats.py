@@ -21,6 +21,7 @@ from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, strange_entry
 from geodp.io.read.rows.columns import InputTable, file_columns, open_tables
 from geodp.io.read.rows.forms.geometry import find_geometry
+from geodp.io.read.rows.forms.vector import find_extent
 from geodp.io.verify.card import require
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import geometry_crs, has_geometry, same_geo_metadata
@@ -120,9 +121,11 @@ def _same_parquet(existing: Path, expected: Path, view: View) -> bool:
 
 
 def _same_features(existing: Path, expected: Path, view: View) -> bool:
-    """Return whether layers have the same fields, CRS and features, in any order."""
+    """Return whether layers have the same fields, extent, CRS and features, in any order."""
     one, other = (next(open_tables(path)) for path in (existing, expected))
     if file_columns(one) != file_columns(other):
+        return False
+    if find_extent(existing) != find_extent(expected):
         return False
     first, last = (_sorted(table) for table in (one, other))
     return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs

@@ -14,21 +14,31 @@ from geodp.io.opening import open_base
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import Chunk, columns_of, parquet_schema
 from geodp.io.verify.sweep import ReleaseFiles, RunningCheck
-from geodp.io.write.geometry import geometry_crs
+from geodp.io.write.geometry import geometry_bounds, geometry_crs, geometry_kind
 from geodp.io.write.geopackage import (
     APPLICATION,
+    SHAPE,
     create_table,
     define_crs,
     layout_shapes,
+    name_index,
     name_of_number,
     number_of_crs,
+    order_sides,
 )
+from geodp.io.write.rtree import round_boxes
+from geodp.io.write.sqlite import quote
 from geodp.table.card import Card
 
 AT_ONCE = 1 << 11
 """Rows that are Python values at a time: more do not stay in a processor's cache."""
 
 OTHER_ROWS = Rule("geopackage-rows-differ", "Its rows differ from those of the Parquet file.")
+OTHER_EXTENT = Rule(
+    "geopackage-extent-differs",
+    "Its extent, the boxes of its index or the kind of its outlines are not those of the domain "
+    "and of the rows.",
+)
 OTHER_OUTLINES = Rule(
     "geopackage-outlines-differ", "Its outlines are not those of the cells that the codes name."
 )
@@ -48,8 +58,10 @@ def check_geopackage(written: ReleaseFiles) -> RunningCheck[Chunk]:
         layer = pa.schema([schema.field(name) for name in names])
         _require_layer(base, card, grid, layer)
         # SQL has no parameters for names.
-        quoted, srs = card.name.replace('"', '""'), number_of_crs(geometry_crs(grid))
-        read = base.execute(f'SELECT * FROM "{quoted}" ORDER BY 1')
+        srs = number_of_crs(geometry_crs(grid))
+        read = base.execute(f"SELECT * FROM {quote(card.name)} ORDER BY 1")
+        # The index lists its boxes as it was packed: in the order of the rows.
+        boxes = base.execute(f"SELECT * FROM {quote(name_index(card.name))}")
         while (chunk := (yield)) is not None:
             columns = [chunk.column(name) for name in names]
             shapes = layout_shapes(*chunk.outlines, srs)
@@ -59,8 +71,12 @@ def check_geopackage(written: ReleaseFiles) -> RunningCheck[Chunk]:
                 numbers = range(number + 1, number + 1 + len(some))
                 expected = [*zip(numbers, some, *values, strict=True)]
                 _require_rows(read.fetchmany(len(some)), expected)
+                around = round_boxes(order_sides(chunk.outlines[1].slice(start, AT_ONCE)))
+                known = [*zip(numbers, *around.astype(float).T.tolist(), strict=True)]
+                require(boxes.fetchmany(len(some)) == known, OTHER_EXTENT)
                 number += len(some)
         require(read.fetchone() is None, OTHER_ROWS)
+        require(boxes.fetchone() is None, OTHER_EXTENT)
     return "equal to the Parquet file, row by row, with the outlines of the codes' cells"
 
 
@@ -92,6 +108,12 @@ def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
     ).fetchone()
     same = srs == number_of_crs(crs) and (crs is None or same_crs(definition, define_crs(crs)))
     require(same, Rule("geopackage-crs-differs", "Its CRS is not the grid's."))
+    box = base.execute(
+        "SELECT min_x, min_y, max_x, max_y FROM gpkg_contents WHERE table_name = ?", (card.name,)
+    ).fetchone()
+    kind = base.execute("SELECT * FROM gpkg_geometry_columns").fetchall()
+    shapes = [(card.name, SHAPE, geometry_kind(grid).upper(), srs, 0, 0)]
+    require(box == geometry_bounds(grid) and kind == shapes, OTHER_EXTENT)
 
 
 def _require_rows(rows: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:

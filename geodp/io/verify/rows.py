@@ -12,6 +12,7 @@ from geodp.io.verify.csv_rows import open_rows
 from geodp.io.verify.sweep import ReleaseFiles, RunningCheck
 from geodp.io.write import tables
 from geodp.io.write.geometry import same_geo_metadata, why_no_geometry
+from geodp.io.write.outlines import outline_rows, outlines_file
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
 from geodp.table.card import Card
 
@@ -116,8 +117,27 @@ def check_coordinates(written: ReleaseFiles) -> RunningCheck[Chunk]:
     return f"{', '.join(names)} are the cells' centres"
 
 
+def _require_outlines_file(written: ReleaseFiles) -> None:
+    """Require the file of the outlines of all units, if there is one, to have their boxes, too."""
+    name = outlines_file(written.card.name)
+    if name not in written.card.listed or not (written.folder / name).is_file():
+        return
+    rows, grid = open_parquet(written.folder / name).read(), written.located
+    geo = (rows.schema.metadata or {}).get(b"geo", b"null")
+    require(
+        same_geo_metadata(parse_json(geo), grid)
+        and rows.replace_schema_metadata().combine_chunks()
+        == outline_rows(grid).replace_schema_metadata().combine_chunks(),
+        Rule(
+            "outlines-file-differs",
+            "The file of outlines has other boxes, columns or GeoParquet metadata than the domain.",
+        ),
+    )
+
+
 def check_geometry(written: ReleaseFiles) -> RunningCheck[Chunk]:
     """Require the metadata of GeoParquet in every file, and the cells' outlines."""
+    _require_outlines_file(written)
     if (why := why_no_geometry(written.located)) is not None:
         return f"none: {why}"
     for path in parquet_files(written.folder, written.card):

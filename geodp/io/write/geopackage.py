@@ -281,7 +281,7 @@ def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
 
 def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> None:
     """Write the rows and the index of their outlines."""
-    first, tree = 1, PackedTree(base, f"rtree_{name}_{SHAPE}")
+    first, tree = 1, PackedTree(base, name_index(name))
     for rows in view.rows("Writing the GeoPackage"):
         # Python's values take far more memory than Arrow's columns.
         for start in range(0, rows.columns.num_rows, AT_ONCE):
@@ -307,8 +307,18 @@ def shapes_of(
         Smallest and largest x, smallest and largest y.
     """
     wkb, covering = geometry(grid, index)
+    return layout_shapes(wkb, covering, srs), order_sides(covering)
+
+
+def name_index(name: str) -> str:
+    """Return the name of the index of a layer's outlines."""
+    return f"rtree_{name}_{SHAPE}"
+
+
+def order_sides(covering: Any) -> list[NDArray[np.float64]]:
+    """Return the sides of boxes as the index has them: smallest and largest x, then y."""
     west, south, east, north = map(numbers_of, covering.flatten())
-    return layout_shapes(wkb, covering, srs), [west, east, south, north]
+    return [west, east, south, north]
 
 
 def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
@@ -329,8 +339,7 @@ def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
         n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]) if equal_length else HEADER
     )
     records["magic"], records["flags"], records["srs"] = b"GP", 3, srs
-    west, south, east, north = map(numbers_of, covering.flatten())
-    records["box"] = np.stack([west, east, south, north], axis=1)
+    records["box"] = np.stack(order_sides(covering), axis=1)
     if not equal_length:  # outlines of units
         pairs = zip(records, wkb.to_pylist(), strict=True)
         return [head.tobytes() + outline for head, outline in pairs]
@@ -347,7 +356,7 @@ def _triggers(name: str, fid: str) -> str:
     return TRIGGERS.format(
         **{kind: quote(f"rtree_{name}_{SHAPE}_{kind}") for kind in kinds},
         table=quote(name),
-        index=quote(f"rtree_{name}_{SHAPE}"),
+        index=quote(name_index(name)),
         shape=shape,
         fid=number,
         new=", ".join([f"NEW.{number}", *(f"ST_{side}(NEW.{shape})" for side in sides)]),

@@ -56,11 +56,9 @@ class PackedTree:
 
         ``box``: smallest and largest x, smallest and largest y, float64[n] each.
         """
-        rounded = np.stack(
-            [_round(side, outward) for side, outward in zip(box, OUTWARD, strict=True)]
-        )
-        row = np.arange(first, first + rounded.shape[1])
-        leaf, around = self._write_nodes(row, rounded.T)
+        rounded = round_boxes(box)
+        row = np.arange(first, first + len(rounded))
+        leaf, around = self._write_nodes(row, rounded)
         insert(self._base, f"{self._name}_rowid", [row.tolist(), leaf.tolist()])
         self._leaves.append(around)
 
@@ -110,6 +108,15 @@ class PackedTree:
 
 OUTWARD = np.array([-1, 1, -1, 1]) * np.inf
 """Outward direction of the sides of a box."""
+
+
+def round_boxes(box: list[FloatArray]) -> NDArray[np.float32]:
+    """Round boxes as the tree stores them, outward: float32[n, 4].
+
+    ``box``: see :meth:`PackedTree.add`.
+    """
+    sides = [_round(side, outward) for side, outward in zip(box, OUTWARD, strict=True)]
+    return np.stack(sides, axis=1)
 
 
 def _round(side: FloatArray, outward: float) -> NDArray[np.float32]:

@@ -5,6 +5,8 @@ import csv
 import json
 import shutil
 import sqlite3
+import struct
+from contextlib import closing
 
 import numpy as np
 import openpyxl
@@ -139,6 +141,43 @@ def change_item(path):
     path.write_text(json.dumps(document))
 
 
+def widen_gpkg(path):
+    """State another extent, of the same rows."""
+    with closing(sqlite3.connect(path)) as base, base:
+        base.execute("UPDATE gpkg_contents SET max_x = max_x + 1")
+
+
+def widen_fgb(path):
+    """State another extent, of the same rows, in the header."""
+    data, (west, south, east, north) = path.read_bytes(), pyogrio.read_info(path)["total_bounds"]
+    envelope = struct.pack("<4d", west, south, east, north)
+    assert data.count(envelope) >= 1
+    path.write_bytes(data.replace(envelope, struct.pack("<4d", west, south, east + 1, north), 1))
+
+
+def widen_parquet(path):
+    table = pq.read_table(path)
+    geo = json.loads(table.schema.metadata[b"geo"])
+    geo["columns"]["geometry"]["bbox"][2] += 1
+    pq.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
+
+
+def widen_item(path, name):
+    document = json.loads(path.read_text())
+    (document["properties"] if ":" in name else document)[name][2] += 1
+    path.write_text(json.dumps(document))
+
+
+EXTENTS = {
+    "gpkg": widen_gpkg,
+    "fgb": widen_fgb,
+    "parquet": widen_parquet,
+    "stac": lambda path: widen_item(path, "bbox"),
+    "stac:proj": lambda path: widen_item(path, "proj:bbox"),
+}
+"""How files state another extent than the release has."""
+
+
 CHANGES = {
     "csv:estat": lambda path: change_text(path, "cp932", 5, 4),
     "csv:excel": lambda path: change_text(path, "utf-8-sig", 4, 1),
@@ -176,6 +215,15 @@ def test_one_changed_count_is_found(name, out):
     done = run("verify", out)
     assert done.returncode == 3
     assert "formats" in done.stderr
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_another_extent_of_the_same_rows_is_found(name, out):
+    file = FILES[name.partition(":")[0]]
+    EXTENTS[name](out / "formats" / file)
+    list_again(out)
+    found = asked(out)
+    assert (found.ok, file in found.detail) == (False, True)
 
 
 def test_other_bytes_of_the_same_rows_are_the_same(out):

@@ -13,6 +13,7 @@ from geodp.io.verify.verify import verify
 from tests.io.verify.test_verify import write_checksums
 from tests.release.test_frames import METRES, release
 
+EDGES = ("min_x", "min_y", "max_x", "max_y")
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 """They call functions that only a GIS has."""
 
@@ -35,6 +36,12 @@ def written(tmp_path_factory):
         "DELETE FROM population WHERE fid = 2",
         "INSERT INTO population (code) VALUES ('0_0')",
         "UPDATE gpkg_contents SET srs_id = 4326",
+        *(f"UPDATE gpkg_contents SET {one} = {one} + 1" for one in EDGES),
+        "UPDATE gpkg_contents SET min_x = NULL",
+        "UPDATE gpkg_geometry_columns SET geometry_type_name = 'POINT'",
+        "UPDATE rtree_population_geometry SET maxx = maxx + 1 WHERE id = 2",
+        "DELETE FROM rtree_population_geometry WHERE id = 2",
+        "INSERT INTO rtree_population_geometry VALUES (999, 0, 1, 0, 1)",
         "UPDATE gpkg_spatial_ref_sys SET definition = 'GEOGCS[]' WHERE srs_id = 3035",
         "ALTER TABLE population ADD COLUMN more INTEGER",
         "CREATE VIEW more AS SELECT 1",

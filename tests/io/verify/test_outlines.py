@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -10,6 +12,7 @@ import geodp
 from geodp.errors import VerificationError
 from geodp.io.verify.verify import verify
 from tests import tracts
+from tests.io.verify.test_verify import write_checksums
 from tests.refusals import refuses
 
 FILE = "population.outlines.parquet"
@@ -49,6 +52,41 @@ def test_outlines_of_others_are_refused(public):
         pq.write_table(other, public / FILE)
         with refuses(VerificationError, "outlines-of-other-units"):
             geodp.open(public)
+
+
+def move(column):
+    """Move the east of every box."""
+    fields = {
+        name: column.combine_chunks().field(name) for name in ("xmin", "ymin", "xmax", "ymax")
+    }
+    fields["xmax"] = pc.add(fields["xmax"], 1.0)
+    return pa.StructArray.from_arrays([*fields.values()], names=[*fields])
+
+
+def restate(rows, key, value):
+    """State something else of the outlines in the metadata of GeoParquet."""
+    geo = json.loads(rows.schema.metadata[b"geo"])
+    geo["columns"]["geometry"][key] = value
+    return rows.replace_schema_metadata({"geo": json.dumps(geo)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows.set_column(2, "bbox", move(rows["bbox"])),
+        lambda rows: restate(rows, "bbox", [0, 0, 1, 1]),
+        lambda rows: restate(rows, "crs", None),
+        lambda rows: restate(rows, "geometry_types", ["Point"]),
+        lambda rows: rows.replace_schema_metadata(),
+        lambda rows: rows.append_column("more", rows["code"]),
+        lambda rows: rows.drop_columns("bbox"),
+    ],
+)
+def test_boxes_and_extents_of_others_are_found(public, change):
+    rows = pq.read_table(public / FILE)
+    pq.write_table(change(rows), public / FILE)
+    write_checksums(public)
+    assert failures(public) == {"geometry"}
 
 
 def test_without_the_file_the_counts_are_read_all_the_same(public, tmp_path):

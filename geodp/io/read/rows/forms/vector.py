@@ -217,6 +217,13 @@ def sealed() -> Iterator[None]:
         pyogrio.set_gdal_config_options(before)
 
 
+def find_extent(path: Path) -> tuple[float, ...] | None:
+    """Return the extent that a layer states, or that of its features; None without both."""
+    with sealed():
+        extent = require_pyogrio().read_info(path, force_total_bounds=True)["total_bounds"]
+    return None if extent is None else tuple(map(float, extent))
+
+
 def computes(path: Path) -> bool:
     """Whether a database holds more than tables and indices; InputError for a damaged one."""
     address = database_uri(path.resolve())
