@@ -101,6 +101,12 @@ def test_zeros_at_the_end_of_a_decimal_are_of_its_type():
     assert clipped(column, SCALES[0]) == by_hand(["10.5", "7"], SCALES[0])
 
 
+@pytest.mark.parametrize("scale", SCALES)
+def test_decimals_of_hundreds_are_amounts(scale):
+    column = pa.array([Decimal(12300), Decimal(0), Decimal(100)], pa.decimal128(5, -2))
+    assert clipped(column, scale) == by_hand(["12300", "0", "100"], scale)
+
+
 def test_amounts_beyond_the_clip_are_told_apart():
     steps = count_steps(pa.array(["-80", "-50", "50", "80"]), SCALES[1])
     assert (steps < 0).tolist() == [True, False, False, False]

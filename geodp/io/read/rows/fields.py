@@ -112,6 +112,9 @@ _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 MISSING = Rule(
     "coordinate-missing", "a coordinate is missing; drop the rows without one, or complete them."
 )
+MOST_DIGITS = 76
+"""Most digits of a decimal of Arrow."""
+
 NAN = "nan"
 """A common way to write a missing value."""
 
@@ -552,9 +555,30 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
 
 
 def as_text(column: pa.Array) -> pa.Array:
-    """Return a column as text; CodeError for bytes that are not UTF-8."""
+    """Return a column as text, numbers in plain digits; CodeError for bytes that are not UTF-8."""
     kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_decimal(kind.value_type):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_decimal(kind) and kind.scale < 0:
+        column = expand_decimals(column)
     return _plain(column) if pa.types.is_binary(kind) else column.cast(pa.string())
+
+
+def expand_decimals(column: pa.Array) -> pa.Array:
+    """Return decimals that are multiples of a power of ten as whole ones; Arrow writes 1E+2.
+
+    Raises CodeError where a number of this type may have more digits than Arrow has.
+    """
+    kind = column.type
+    digits = kind.precision - kind.scale
+    if digits > MOST_DIGITS:
+        raise CodeError(
+            0,
+            f"a decimal of this type may have {digits} digits, more than {MOST_DIGITS}: write the "
+            "column as text or as integers.",
+            code="decimal-too-long",
+        )
+    return column.cast(pa.decimal256(digits, 0))
 
 
 def _text_of_bytes(column: pa.Array) -> pa.Array:

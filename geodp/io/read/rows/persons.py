@@ -168,8 +168,9 @@ def name_persons(
     Raises InputError if a person is missing.
     """
     kind = names.type.value_type if pa.types.is_dictionary(names.type) else names.type
+    whole = _as_whole(names) if pa.types.is_decimal(kind) else names
     # Floats hold ids only up to 2**53, beyond which two persons would become one.
-    if pa.types.is_floating(kind):
+    if pa.types.is_floating(kind) or whole is None:
         rule = Rule(
             "persons-not-told-apart",
             "persons are identified by text or whole numbers; write the column as text, and drop "
@@ -177,7 +178,7 @@ def name_persons(
         )
         raise rows.error(0, Rule(rule.code, f"Column {column}: {rule}"))
     with rows.named(column):
-        text = pc.utf8_trim_whitespace(as_text(names))
+        text = pc.utf8_trim_whitespace(as_text(whole))
     text = text if inside is None else text.filter(pa.array(inside))
     sizes = np.diff(bytes_of_texts(text)[0])
     missing = sizes == 0
@@ -191,6 +192,18 @@ def name_persons(
     if missing.any():
         raise rows.error(int(missing.argmax()), Rule(MISSING.code, f"Column {column}: {MISSING}"))
     return text
+
+
+def _as_whole(names: pa.Array) -> pa.Array | None:
+    """Return decimals as whole ones, as one person is 7 and 7.00; None if one has a fraction."""
+    if pa.types.is_dictionary(names.type):
+        names = names.cast(names.type.value_type)
+    if names.type.scale <= 0:
+        return names
+    try:
+        return names.cast(pa.decimal256(names.type.precision, 0))
+    except pa.ArrowInvalid:  # it quotes the number
+        return None
 
 
 def _array_of(texts: Sequence[str]) -> pa.Array:

@@ -41,12 +41,35 @@ ODD = 2**53 + 1
         (pa.array([ODD, None], pa.uint64()), ["", -1], [ODD, 0]),
         (pa.array([Decimal(f"{ODD}.00"), Decimal(5)], pa.decimal128(30, 2)), [5], [ODD, 0]),
         (pa.array([Decimal("-2.00"), None], pa.decimal128(3, 2)), [-2, ""], [0, 0]),
+        (pa.array([Decimal(12300), Decimal(100)], pa.decimal128(5, -2)), [100], [12300, 0]),
         (pa.array([2.0**53 - 1, -200.0]), [-200], [2**53 - 1, 0]),
     ],
 )
 def test_counts_keep_all_digits(column, missing, expected):
     found = fields.counts(pa.array(column), missing=missing)
     assert (found.dtype, found.tolist()) == (np.int64, expected)
+
+
+@pytest.mark.parametrize("kind", [pa.decimal32, pa.decimal64, pa.decimal128, pa.decimal256])
+@pytest.mark.parametrize("coded", [False, True])
+def test_decimals_of_hundreds_are_read_as_the_numbers_that_they_are(kind, coded):
+    """Arrow writes them as 1.23E+4, in which no reader of plain digits would know them."""
+    column = pa.array([Decimal(12300), Decimal(0), Decimal(100)], kind(5, -2))
+    if coded:
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), column)
+    numbers = [12300, 0, 100]
+    assert fields.as_text(column).to_pylist() == ["12300", "0", "100"]
+    assert fields.counts(column).tolist() == numbers
+    assert fields.fractions(column).tolist() == numbers
+    assert fields.codes(column).tolist() == numbers
+    assert fields.coordinates(column).tolist() == numbers
+    assert fields.labels(column, ["100", "0", "12300"]).tolist() == [2, 1, 0]
+
+
+def test_decimals_with_more_digits_than_arrow_has_are_refused():
+    column = pa.array([Decimal("1e71")], pa.decimal256(7, -70))
+    with refuses(CodeError, "decimal-too-long"):
+        fields.as_text(column)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 from collections import Counter
+from decimal import Decimal
 
 import numpy as np
 import openpyxl
@@ -193,6 +194,29 @@ def test_persons_as_floats_are_refused(coded):
     rows = pa.table(
         {"x": [0.5] * 2, "y": [0.5] * 2, "id": names.dictionary_encode() if coded else names}
     )
+    with refuses(InputError, "persons-not-told-apart"):
+        read_points(rows, **OPTIONS)
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("kind", [(9, 2), (9, 0), (5, -2)])
+def test_one_person_has_one_name_in_decimals_of_every_scale(coded, kind):
+    """Otherwise a person of two files would be two, each with the whole bound."""
+    names = pa.array([Decimal(300), Decimal(1200)], pa.decimal128(*kind))
+    files = [
+        pa.table({"x": [0.5] * 2, "y": [0.5] * 2, "id": one})
+        for one in (names.dictionary_encode() if coded else names, pa.array([300, 1200]))
+    ]
+    assert [read_points(one, **OPTIONS).count.tolist() for one in files] == [[2], [2]]
+    named = [
+        module.name_persons(Rows(None, 0), "id", one["id"].chunk(0), None).to_pylist()
+        for one in files
+    ]
+    assert named == [["300", "1200"]] * 2
+
+
+def test_persons_as_decimals_with_fractions_are_refused():
+    rows = pa.table({"x": [0.5], "y": [0.5], "id": pa.array([Decimal("1.50")])})
     with refuses(InputError, "persons-not-told-apart"):
         read_points(rows, **OPTIONS)
 

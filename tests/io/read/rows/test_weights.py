@@ -1,5 +1,7 @@
 """Weights of a survey's records: their form, and what is not taken for one."""
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 
@@ -11,6 +13,8 @@ from tests.refusals import refuses
 def test_weights_are_rounded_to_the_nearest_whole_number():
     column = pa.array(["0.5", "1.49", "1.50", "2", "1000000000"])
     assert count_weights(column, 7).tolist() == [1, 1, 2, 2, 8]
+    column = pa.array([Decimal(300), Decimal(1200)], pa.decimal128(5, -2))
+    assert count_weights(column, 700).tolist() == [300, 701]
 
 
 @pytest.mark.parametrize(
