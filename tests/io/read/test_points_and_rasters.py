@@ -8,12 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import rasterio
+from geopandas import GeoDataFrame, points_from_xy
+from pyproj import Transformer
 from rasterio.transform import Affine
 
+from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
+from tests.refusals import refuses
 
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
 
@@ -49,6 +53,60 @@ def test_points_in_another_crs(tmp_path: Path) -> None:
     assert people == 2
     same = read_points(path, grid="jis:half", x="lon", y="lat", crs="EPSG:6668", outside="drop")
     assert same.key.size == 0
+
+
+UTM = Grid.regular((8, 8), crs="EPSG:32633", transform=(1000, 0, 4e5, 0, -1000, 5.1e6))
+"""A grid whose projection does not reach half of the Earth."""
+
+MERCATOR = Grid.regular((400, 400), crs="EPSG:3857", transform=(1e5, 0, -2e7, 0, -1e5, 2e7))
+LAEA = Grid.regular((100, 100), crs="EPSG:3035", transform=(1e5, 0, 0, 0, -1e5, 1e7))
+INSIDE = Transformer.from_crs("EPSG:32633", "EPSG:4326", always_xy=True).transform(403_500, 5.095e6)
+
+
+def ways(tmp_path: Path, lon: list[float], lat: list[float]) -> Any:
+    """Return points as columns of a text file, of a frame, and as geometries."""
+    text = tmp_path / "p.csv"
+    text.write_text("lon,lat\n" + "".join(f"{x},{y}\n" for x, y in zip(lon, lat, strict=True)))
+    yield text, {"x": "lon", "y": "lat", "crs": "EPSG:4326"}
+    yield pa.table({"lon": lon, "lat": lat}), {"x": "lon", "y": "lat", "crs": "EPSG:4326"}
+    yield GeoDataFrame(geometry=points_from_xy(lon, lat), crs="EPSG:4326"), {}
+
+
+@pytest.mark.parametrize(
+    ("grid", "far"),
+    [(MERCATOR, (0.0, 90.0)), (MERCATOR, (10.0, -90.0)), (UTM, (105.0, 0.0)), (UTM, (0.0, 90.0)),
+     (LAEA, (-170.0, -52.0))],
+)  # fmt: skip
+def test_points_that_a_projection_does_not_reach_are_outside(
+    grid: Grid, far: tuple[float, float], tmp_path: Path
+) -> None:
+    lon, lat = [INSIDE[0], far[0]], [INSIDE[1], far[1]]
+    for points, named in ways(tmp_path, lon, lat):
+        assert read_points(points, grid=grid, **named, outside="drop").count.tolist() == [1]
+        assert read_points(points, grid=grid, **named, outside="crop").count.tolist() == [1]
+        with refuses(InputError, "cell-outside-domain") as refused:
+            read_points(points, grid=grid, **named)
+        assert refused.value.row == (3 if isinstance(points, Path) else 2)
+        assert refused.value.file
+
+
+@pytest.mark.parametrize("outside", ["error", "drop", "crop"])
+@pytest.mark.parametrize("wrong", [(15.0, 91.0), (46.0, -139.0), (15.0, 1e9), (361.0, 91.0)])
+def test_coordinates_that_are_no_degrees_are_refused(
+    wrong: tuple[float, float], outside: Any, tmp_path: Path
+) -> None:
+    for points, named in ways(tmp_path, [INSIDE[0], wrong[0]], [INSIDE[1], wrong[1]]):
+        with refuses(InputError, "coordinate-not-degrees") as refused:
+            read_points(points, grid=UTM, **named, outside=outside)
+        assert refused.value.row == (3 if isinstance(points, Path) else 2)
+        assert not {"91", "139", "361"} & {*str(refused.value).split()}
+
+
+def test_coordinates_beyond_a_projection_are_no_place() -> None:
+    rows = pa.table({"x": [4.3e6, 1e9], "y": [3.2e6, 1e9]})
+    with refuses(InputError, "coordinate-no-place") as refused:
+        read_points(rows, grid=MERCATOR, x="x", y="y", crs="EPSG:3035", outside="drop")
+    assert refused.value.row == 2
 
 
 def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import in_words_of_flows
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.positions import Locate, locate_in_space, locate_points
+from geodp.features.flows.reading.positions import Locate, locate_in_space
 from geodp.features.flows.reading.reader import Place
 from geodp.features.flows.reading.rules import (
     ACCURACY_FACT,
@@ -36,7 +36,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.projection import Transform, transformation
+from geodp.io.read.rows.projection import Transform, locate_points, transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside

@@ -14,7 +14,7 @@ from geodp.grid.crs import normalise_crs
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.locators import Locator
-from geodp.io.read.rows.projection import Transform, transformation
+from geodp.io.read.rows.projection import Transform, locate_points, transformation
 from geodp.typing import FloatArray, IntArray
 
 Locate: TypeAlias = Callable[[FloatArray, FloatArray], Position]
@@ -56,26 +56,8 @@ def locate_in_space(crs: str) -> Locate:
     return locate
 
 
-def locate_points(
-    lattice: Lattice, x: FloatArray, y: FloatArray, move: Transform | None
-) -> tuple[IntArray, IntArray]:
-    """Return row and column (int64[n] each) of points; one that has no place there is outside.
-
-    A projection does not reach all points of the Earth: those that it does not reach are not in the
-    grid. ``move``: from the CRS of the points to that of the lattice; None: it is the same.
-    """
-    if move is None:
-        return lattice.locate(x, y)
-    east, north = move(x, y)
-    reached = np.isfinite(east) & np.isfinite(north)
-    # In place of others a corner of the lattice, so that errors still name positions among all.
-    left, bottom = map(float, lattice.bounds[:2])
-    row, col = lattice.locate(np.where(reached, east, left), np.where(reached, north, bottom))
-    return np.where(reached, row, -1), np.where(reached, col, -1)
-
-
 def point_locator(lattice: Lattice, y: str, x: str, move: Transform | None) -> Locator:
-    """Locate points by columns of y and x, as :func:`locate_points` does."""
+    """Locate points by columns of y and x."""
 
     def read(ys: pa.Array, xs: pa.Array) -> tuple[IntArray, IntArray]:
         return locate_points(lattice, fields.coordinates(xs), fields.coordinates(ys), move)

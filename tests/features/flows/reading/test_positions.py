@@ -9,7 +9,6 @@ import geodp
 from geodp import CodeError, InputError, UsageError
 from geodp.features.flows.reading.positions import (
     locate_in_space,
-    locate_points,
     place_in_space,
 )
 from tests.refusals import refuses
@@ -93,9 +92,17 @@ def test_points_that_a_projection_does_not_reach_are_outside(far):
         assert refused.value.row in (5, 7)
 
 
-def test_errors_name_the_position_among_all_points():
-    lattice = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333")).places[0]
-    moved = np.array([np.inf, 139.01, 500.0]), np.array([np.inf, 35.01, 35.01])
-    with refuses(CodeError, "point-not-longitude-latitude") as refused:
-        locate_points(lattice, *moved, lambda x, y: (x, y))
-    assert refused.value.position == 2
+@pytest.mark.parametrize("reader", ["read_stays", "read_trips", "read_pings"])
+def test_what_is_no_place_is_no_place_outside(reader):
+    """A latitude of 95 degrees is a mistake, which dropping places outside would hide."""
+    columns = {"id": ["a", "a"], "t": ["2024-05-01T08", "2024-05-01T09"]}
+    table = pa.table({**columns, "lat": [46.0, 95.0], "lon": [15.0, 15.0]})
+    place, given = ("lat", "lon"), {"grid": UTM, "crs": "EPSG:4326", "person": "id", "trips": 9}
+    named = {"place": place, "time": "t"}
+    if reader == "read_trips":
+        named = {"origin": place, "destination": place}
+        table = table.append_column("y", table["lat"]).append_column("x", table["lon"])
+        named["destination"] = ("y", "x")
+    with refuses(InputError, "coordinate-not-degrees|flows-degrees") as refused:
+        getattr(geodp.flows, reader)(table, **given, **named, outside="drop")
+    assert refused.value.row == 2

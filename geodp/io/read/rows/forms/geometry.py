@@ -22,7 +22,7 @@ from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.projection import Transform, transformation
+from geodp.io.read.rows.projection import Transform, locate_points, transformation
 
 POINT, POLYGON, MULTI = 0, 3, 6
 DEPTH_OF_PARTS = 3
@@ -103,10 +103,7 @@ def geometry_points(
             raise CodeError(
                 int(bad[0]), "the geometry must be one point.", code="geometry-not-a-point"
             )
-        x, y = shapely.get_x(shapes), shapely.get_y(shapes)
-        if move is not None:
-            x, y = move(x, y)
-        return lattice.locate(x, y)
+        return locate_points(lattice, shapely.get_x(shapes), shapely.get_y(shapes), move)
 
     return Locator((geometry.name,), (0, 1), read)
 
