@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -133,7 +133,13 @@ class Households:
     @classmethod
     def open(cls, folder: Path, card: HouseholdsCard) -> Self:
         """Open the tables in a public folder, which its index lists."""
-        tables = {one.name: open_release(folder / one.name) for one in card.tables}
+        return cls.of_tables(
+            {one.name: open_release(folder / one.name) for one in card.tables}, card
+        )
+
+    @classmethod
+    def of_tables(cls, tables: Mapping[str, Release], card: HouseholdsCard) -> Self:
+        """Make a release of its tables by name, and its index."""
         sizes, others = tables.get(SIZES), tables.get(OTHERS)
         return cls(tables[PERSONS], tables[HOUSEHOLDS], sizes, card, others)
 

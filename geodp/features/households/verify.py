@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,13 +35,18 @@ from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import event_of, read_release_table
+from geodp.io.verify.readback import event_of
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
+from geodp.release.opening import WrittenRelease, open_release
 from geodp.table.counts import coalesce
+from geodp.table.released import ReleasedTable
+
+Read: TypeAlias = Callable[[Path], WrittenRelease]
+"""Function that opens the table in a folder."""
 
 NAMES = {
     "person": ((PERSONS, HOUSEHOLDS), (PERSONS, HOUSEHOLDS, OTHERS)),
@@ -68,7 +74,7 @@ def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Chec
         folder / INDEX,
         HouseholdsCard.from_json,
         lambda card: f"schema {card.schema}, {card.protects} protected",
-        QUESTIONS,
+        list_questions(),
         lambda card: (one.name for one in card.tables),
         errors,
     )
@@ -83,7 +89,7 @@ def _check_tables(folder: Path, card: HouseholdsCard) -> str:
     return check_tables(folder, card, NAMES[card.protects])
 
 
-def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
+def _check_guarantee(read: Read, folder: Path, card: HouseholdsCard) -> str:
     """Check that what the index promises is what its tables promise, and each of them the same."""
     promise = card.guarantee
     events = {one.name: event_of(read_table_card(folder / one.name)) for one in card.tables}
@@ -94,7 +100,7 @@ def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
         Rule("households-unit-differs", "The tables protect another unit than the index says."),
     )
     assert isinstance(event, Measurement)
-    sized = SizedGrid.of(read_release_table(folder / SIZES)[0].grid) if by_size else None
+    sized = SizedGrid.of(read(folder / SIZES).table.grid) if by_size else None
     expected = imply_events(event, card.max_size, None if sized is None else sized.joint)
     for name, found in events.items():
         require(
@@ -138,9 +144,10 @@ def imply_events(event: Measurement, max_size: int, joint: Joint | None) -> dict
     }
 
 
-def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
+def _check_constraints(read: Read, folder: Path, card: HouseholdsCard) -> str:
     """Check that every cell is possible; then every area is, which is a sum of cells."""
-    persons, households = (read_release_table(folder / name)[0] for name in (PERSONS, HOUSEHOLDS))
+    tables = {one.name: read(folder / one.name).table for one in card.tables}
+    persons, households = tables[PERSONS], tables[HOUSEHOLDS]
     domains = [
         read_table_card(folder / one.name).domain for one in card.tables if one.name != SIZES
     ]
@@ -155,16 +162,15 @@ def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
         Rule("households-impossible", "There is a cell that no households can make."),
     )
     if card.protects == "household":
-        _check_sizes(folder, card, (persons, households))
+        _check_sizes(card, tables)
     else:
-        _check_identity(folder, card)
+        check_identity(folder, card.tables, describe_identity([*tables.values()]))
     return f"{persons.key.size:,} cells, each with 1 to {card.max_size} persons a household"
 
 
-def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) -> None:
+def _check_sizes(card: HouseholdsCard, tables: Mapping[str, ReleasedTable]) -> None:
     """Check that persons and households are sums of the households by size."""
-    persons, households = tables
-    sizes, _ = read_release_table(folder / SIZES)
+    persons, households, sizes = (tables[name] for name in (PERSONS, HOUSEHOLDS, SIZES))
     sized = SizedGrid.of(sizes.grid)
     require(
         sized.max_size == card.max_size and sized.joint.map == households.grid,
@@ -180,15 +186,10 @@ def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) ->
         )
 
 
-def _check_identity(folder: Path, card: HouseholdsCard) -> None:
-    """Check that each card names all of these tables: none is of another release."""
-    tables = [read_release_table(folder / one.name)[0] for one in card.tables]
-    check_identity(folder, card.tables, describe_identity(tables))
-
-
-def _check_joint(folder: Path, card: HouseholdsCard) -> str:
+def _check_joint(read: Read, folder: Path, card: HouseholdsCard) -> str:
     """Check that the table of both counts is the one that the tables make, in every format."""
-    view = Households.open(folder, card).joint
+    tables = {one.name: read(folder / one.name) for one in card.tables}
+    view = Households.of_tables(tables, card).joint
 
     def write(again: Path) -> Written:
         return write_joint(view, card.max_size, again)
@@ -197,11 +198,14 @@ def _check_joint(folder: Path, card: HouseholdsCard) -> str:
     return f"{view.size:,} cells, {names}"
 
 
-QUESTIONS: list[tuple[str, Callable[[Path, HouseholdsCard], str]]] = [
-    ("checksums", _check_checksums),
-    ("tables", _check_tables),
-    ("guarantee", _check_guarantee),
-    ("possible", _check_constraints),
-    ("both counts", _check_joint),
-    ("restricted", check_restricted),
-]
+def list_questions() -> list[tuple[str, Callable[[Path, HouseholdsCard], str]]]:
+    """List the questions of one verification by name; they read each table once for all."""
+    read = cache(open_release)
+    return [
+        ("checksums", _check_checksums),
+        ("tables", _check_tables),
+        ("guarantee", partial(_check_guarantee, read)),
+        ("possible", partial(_check_constraints, read)),
+        ("both counts", partial(_check_joint, read)),
+        ("restricted", check_restricted),
+    ]

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp as geodp_package
+from geodp.features.households import verify as module
 from geodp.features.households.households import Households
-from geodp.features.households.verify import QUESTIONS, verify_households
+from geodp.features.households.verify import list_questions, verify_households
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.release.simulated_cells import errors_of
@@ -299,8 +300,24 @@ def test_other_assumptions_are_found(public):
     assert "guarantee" in failed(public)
 
 
+@pytest.mark.parametrize("given", [{}, {"protect": "household"}], ids=["person", "household"])
+def test_each_table_is_opened_once_and_again_for_another_verification(given, tmp_path, monkeypatch):
+    made = publish(by_size=sizes_on(scale=10), **given) if given else publish()
+    made.write(tmp_path / "out")
+    folder = tmp_path / "out" / "public"
+    opened, open_release = [], module.open_release
+    monkeypatch.setattr(
+        module, "open_release", lambda path: (opened.append(path.name), open_release(path))[1]
+    )
+    for _ in range(2):
+        opened.clear()
+        assert failed(folder) == {}
+        tables = json.loads((folder / INDEX).read_text())["tables"]
+        assert sorted(opened) == sorted(one["name"] for one in tables)
+
+
 def test_every_question_can_fail():
-    assert [name for name, _ in QUESTIONS] == [
+    assert [name for name, _ in list_questions()] == [
         *("checksums", "tables", "guarantee", "possible", "both counts", "restricted")
     ]
 
