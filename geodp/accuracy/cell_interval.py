@@ -237,7 +237,7 @@ class ClampedIntervals:
     def unlisted(self, error: float) -> tuple[float, float, float]:
         """Return the low end, and upper bounds of the high end, for cells that are not listed.
 
-        The bounds hold if a cell of the same lowest node is listed, and if none is.
+        The bounds hold for cells that are not isolated, and for those that are.
 
         Parameters
         ----------

@@ -3,7 +3,8 @@
 If a node is apportioned to its children without negative counts, an occupied child loses about as
 much as its empty siblings receive. The number of cells around it that were released as 0 determines
 this loss in standard errors, similarly on all maps, budgets and methods: ``python -m bench
-margins`` measures it on public maps. If none of these cells has people beyond doubt, the cell is
+margins`` measures it on public maps. If no other cell of the method's smallest node of 16 or more
+cells was released with three standard errors or more, and so with people beyond doubt, the cell is
 isolated: its loss depends on levels above, and is left to :mod:`geodp.accuracy.interval`.
 """
 
@@ -91,7 +92,7 @@ def find_classes(children: Any, others: Any, zeros: Any, company: Any) -> IntArr
     zeros : float64[n]
         Number of these that were released as 0.
     company : bool[n]
-        Whether one of these has people beyond doubt.
+        Whether one of these was released with three standard errors or more.
     """
     # If all cells around are 0, the cell is isolated, whatever its share.
     share = np.searchsorted(SHARES, zeros / np.maximum(others, 1))

@@ -108,6 +108,24 @@ def test_a_tally_counts_the_cells_that_have_company():
     assert all(share > 0.95 for share in tally.held(MARGINS) if share == share)
 
 
+@pytest.mark.parametrize("mean", [60, 400])
+def test_a_cell_is_isolated_without_another_of_three_standard_errors_in_its_node(mean):
+    """The rule of the documents, by released counts; a smaller listed cell is no company."""
+    people = np.random.default_rng(mean).poisson(mean, (64, 64)) * (COL < 30)
+    release = publish(people)
+    intervals, key = release.intervals(), np.arange(64 * 64, dtype=np.uint64)
+    count = release.table.counts_at(key)
+    sure = count >= 3 * np.sqrt(intervals.tree.variances[-1])
+    node = (key // np.uint64(span_of(intervals.tree.fanouts))).astype(np.int64)
+    assert np.bincount(node).min() >= 16
+    others = np.bincount(node, sure)[node] - sure
+    listed = np.bincount(node, count > 0)[node] - (count > 0)
+    isolated = intervals.classes(key) < 0
+    assert np.array_equal(isolated, others == 0)
+    assert 0 < isolated.sum() < key.size
+    assert (isolated & (listed > 0)).any()
+
+
 FORMS = {"map": GRID, "mask": masked(geodp.Grid.regular((40, 33)), half((40, 33), 5))}
 
 

@@ -49,7 +49,7 @@ class StatedFloor:
 
 @dataclass(frozen=True)
 class StatedIsolatedCell:
-    """Bias and root-mean-square error of a lone cell, in counts."""
+    """Bias and root-mean-square error of an isolated cell, in counts."""
 
     meaning: str
     bias: float
@@ -172,7 +172,8 @@ class StatedCells:
         Where the interval of a cell that is not listed begins.
     beside, isolated : float
         Where it ends at most: where another cell of the method's smallest node of 16 cells or more
-        holds somebody beyond doubt, and elsewhere. The latter is ``alone`` in the card.
+        was released with three standard errors or more, and so with people beyond doubt; and in
+        isolated cells. The latter is ``alone`` in the card.
     closed_form : bool
         Whether margins of the closed form stand, since nobody has measured those of the release.
     simulated : int or None
