@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
@@ -26,7 +29,7 @@ from geodp.io.write.geopackage import (
     number_of_crs,
     order_sides,
 )
-from geodp.io.write.rtree import round_boxes
+from geodp.io.write.rtree import CELL, read_leaves, round_boxes
 from geodp.io.write.sqlite import quote
 from geodp.table.card import Card
 
@@ -60,8 +63,7 @@ def check_geopackage(written: ReleaseFiles) -> RunningCheck[Chunk]:
         # SQL has no parameters for names.
         srs = number_of_crs(geometry_crs(grid))
         read = base.execute(f"SELECT * FROM {quote(card.name)} ORDER BY 1")
-        # The index lists its boxes as it was packed: in the order of the rows.
-        boxes = base.execute(f"SELECT * FROM {quote(name_index(card.name))}")
+        index = IndexedBoxes(read_leaves(base, name_index(card.name)))
         while (chunk := (yield)) is not None:
             columns = [chunk.column(name) for name in names]
             shapes = layout_shapes(*chunk.outlines, srs)
@@ -71,13 +73,46 @@ def check_geopackage(written: ReleaseFiles) -> RunningCheck[Chunk]:
                 numbers = range(number + 1, number + 1 + len(some))
                 expected = [*zip(numbers, some, *values, strict=True)]
                 _require_rows(read.fetchmany(len(some)), expected)
-                around = round_boxes(order_sides(chunk.outlines[1].slice(start, AT_ONCE)))
-                known = [*zip(numbers, *around.astype(float).T.tolist(), strict=True)]
-                require(boxes.fetchmany(len(some)) == known, OTHER_EXTENT)
                 number += len(some)
+            index.require(round_boxes(order_sides(chunk.outlines[1])))
         require(read.fetchone() is None, OTHER_ROWS)
-        require(boxes.fetchone() is None, OTHER_EXTENT)
+        index.require_end()
     return "equal to the Parquet file, row by row, with the outlines of the codes' cells"
+
+
+class IndexedBoxes:
+    """Boxes of the index of outlines, which was packed in the order of the rows.
+
+    Parameters
+    ----------
+    leaves : iterator of CELL[n]
+        See :func:`geodp.io.write.rtree.read_leaves`.
+    """
+
+    def __init__(self, leaves: Iterator[NDArray[Any]]) -> None:
+        self._leaves, self._row = leaves, 0
+        self._left: NDArray[Any] = np.empty(0, CELL)
+
+    def require(self, box: NDArray[np.float32]) -> None:
+        """Require the next boxes of the index to be these of consecutive rows: float32[n, 4]."""
+        pieces, size = [self._left], self._left.size
+        while size < len(box):
+            leaf = next(self._leaves, None)
+            require(leaf is not None, OTHER_EXTENT)
+            assert leaf is not None
+            pieces.append(leaf)
+            size += leaf.size
+        cells = np.concatenate(pieces)
+        cells, self._left = cells[: len(box)], cells[len(box) :]
+        rows = np.arange(self._row + 1, self._row + 1 + len(box))
+        require(
+            np.array_equal(cells["id"], rows) and np.array_equal(cells["box"], box), OTHER_EXTENT
+        )
+        self._row += len(box)
+
+    def require_end(self) -> None:
+        """Require that the index has no more boxes."""
+        require(not self._left.size and next(self._leaves, None) is None, OTHER_EXTENT)
 
 
 def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
