@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -43,7 +45,12 @@ from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of, read_masked_grid, read_release_table
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.privacy.event import Measurement
+from geodp.table.card import Card
 from geodp.table.counts import coalesce
+from geodp.table.released import ReleasedTable
+
+Read: TypeAlias = Callable[[Path], tuple[ReleasedTable, Card]]
+"""Function that reads the table in a folder."""
 
 GRIDS_DIFFER = Rule("flows-grids-differ", "Flows and their ends have different zones.")
 
@@ -58,7 +65,7 @@ def verify_flows(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
         folder / INDEX,
         FlowsCard.from_json,
         lambda card: f"schema {card.schema}",
-        QUESTIONS,
+        list_questions(),
         lambda card: (one.name for one in card.tables),
         errors,
     )
@@ -138,9 +145,9 @@ def _read_plan(folder: Path, card: FlowsCard) -> Plan:
     return make_plan_of(whole, of_origins, read_design(card), grid, pairs.attributes)
 
 
-def _check_margins(folder: Path, card: FlowsCard) -> str:
+def _check_margins(read: Read, folder: Path, card: FlowsCard) -> str:
     """Check that flows add up to both maps of ends, in every zone and so in every area."""
-    flows, origins, destinations = (read_release_table(folder / name)[0] for name in TABLES)
+    flows, origins, destinations = (read(folder / name)[0] for name in TABLES)
     require(
         origins.grid == destinations.grid and zones_of(flows.grid) == origins.grid, GRIDS_DIFFER
     )
@@ -178,9 +185,9 @@ def _check_noisy(folder: Path, card: FlowsCard) -> str:
     return f"{pairs}, and {sum(one.noisy.size for one in labels):,} noisy trips by label"
 
 
-def _check_identity(folder: Path, card: FlowsCard) -> str:
+def _check_identity(read: Read, folder: Path, card: FlowsCard) -> str:
     """Check that tables, noisy pairs and decay are all of one release."""
-    tables = [read_release_table(folder / name)[0] for name in TABLES]
+    tables = [read(folder / name)[0] for name in TABLES]
     plan = _read_plan(folder, card)
     zones = plan.zones
     noisy: list[NoisyPairs | NoisyLabels] = [*read_levels(folder, card, zones.grid)]
@@ -193,12 +200,15 @@ def _check_identity(folder: Path, card: FlowsCard) -> str:
     return "tables, noisy pairs and decay have the digest that every card states"
 
 
-QUESTIONS: list[tuple[str, Callable[[Path, FlowsCard], str]]] = [
-    ("checksums", _check_checksums),
-    ("tables", _check_tables),
-    ("guarantee", _check_guarantee),
-    ("margins", _check_margins),
-    ("noisy pairs", _check_noisy),
-    ("one release", _check_identity),
-    ("restricted", check_restricted),
-]
+def list_questions() -> list[tuple[str, Callable[[Path, FlowsCard], str]]]:
+    """List the questions of one verification by name; they read each table once for all."""
+    read = cache(read_release_table)
+    return [
+        ("checksums", _check_checksums),
+        ("tables", _check_tables),
+        ("guarantee", _check_guarantee),
+        ("margins", partial(_check_margins, read)),
+        ("noisy pairs", _check_noisy),
+        ("one release", partial(_check_identity, read)),
+        ("restricted", check_restricted),
+    ]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp as package
+from geodp.features.flows import verify as module
 from geodp.features.flows.verify import verify_flows
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.release.simulated_cells import errors_of
@@ -31,6 +32,17 @@ def list_sums(public):
     files = [p for p in public.rglob("*") if p.is_file() and p != public / "SHA256SUMS"]
     sums = {path.relative_to(public).as_posix(): sha256(path) for path in files}
     (public / "SHA256SUMS").write_text(sums_text(sums), encoding="utf-8", newline="\n")
+
+
+def test_each_table_is_read_once_and_again_for_another_verification(public, monkeypatch):
+    names, read = [], module.read_release_table
+    monkeypatch.setattr(
+        module, "read_release_table", lambda path: (names.append(path.name), read(path))[1]
+    )
+    for _ in range(2):
+        names.clear()
+        assert failed(public) == {}
+        assert sorted(names) == sorted(module.TABLES)
 
 
 def test_a_release_holds(public):
