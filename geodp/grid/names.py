@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from geodp.grid.cells.system import CellSystem
 from geodp.grid.codes.arrays import as_array, require
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
-from geodp.grid.numerals import LOST, match_numbers
+from geodp.grid.numerals import LOST, find_units, match_numbers, sort_units
 from geodp.typing import IntArray
 
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
@@ -255,7 +254,7 @@ class UnitNames(CellNames):
             raise CodeError(0, LOST)
         home = None if other is None else _find_unit(table, other)
         texts = np.array([str(code).strip() for code in array.tolist()], np.str_)
-        at, wrong = _find(table, texts)
+        at, wrong = find_units(table, texts)
         # Integers are ids of 64 bits: a token of digits alone would have the same text.
         if cells is not None:
             wrong |= [isinstance(code, int) for code in array.tolist()]
@@ -315,32 +314,16 @@ def _find_unit(table: Hierarchy, code: str) -> IntArray:
     return at
 
 
-@lru_cache(maxsize=4)
-def _sorted_units(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
-    """Return the codes of finest units, sorted as text, and their positions."""
-    units = np.array(table.codes[-1], np.str_)
-    order = np.argsort(units)
-    return units[order], order
-
-
 def _begin_with_zero(table: Hierarchy) -> bool:
     """Return whether a number may have lost zeros; the code 0 alone has none to lose."""
-    units = _sorted_units(table)[0]
+    units = sort_units(table)[0]
     return bool((np.strings.startswith(units, "0") & (units != "0")).any())
-
-
-def _find(table: Hierarchy, texts: NDArray[np.str_]) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Return the positions of texts among the codes of finest units, and which are unknown."""
-    units, order = _sorted_units(table)
-    # `searchsorted` returns the length for texts after the last one.
-    near = np.minimum(np.searchsorted(units, texts), units.size - 1)
-    return order[near], np.asarray(units[near] != texts, np.bool_)
 
 
 def _find_cells(
     table: Hierarchy, system: CellSystem, level: int, codes: NDArray[Any]
 ) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Return the positions of cells in other spellings; see :func:`_find`.
+    """Return the positions of cells in other spellings; see :func:`find_units`.
 
     Raises CodeError for a code that is no cell at all, and for a cell of another level.
     """
@@ -355,7 +338,7 @@ def _find_cells(
     # The first code that breaks any of the rules is reported, with the rule that it breaks.
     fit = np.asarray(~bad.any(axis=0), np.bool_)
     require(fit, lambda position: rules[int(bad[:, position].argmax())][1])
-    return _find(table, system.format(cells))
+    return find_units(table, system.format(cells))
 
 
 @contextmanager

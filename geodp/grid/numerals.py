@@ -26,6 +26,9 @@ INEXACT = Rule(
     "have cost digits: write the column as text or as integers, from the original file.",
 )
 
+AT_ONCE = 1 << 16
+"""Codes of a table that are looked at together: a nation has millions of blocks."""
+
 _DAMAGED = re.compile(r"[+-]?([0-9]+[.][0-9]*|[.][0-9]+|[0-9]+([.][0-9]*)?[eE][+-]?[0-9]+)")
 
 
@@ -42,6 +45,8 @@ def plain_numbers(texts: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np
     >>> plain.tolist(), numbers.tolist()
     (['7', '7', '7', '7.5', 'A7', '0'], [True, True, True, False, False, True])
     """
+    if not texts.size:
+        return texts, np.zeros(0, np.bool_)
     whole, point, fraction = np.strings.partition(texts, ".")
     # Without a point there is no fraction, and with one at least a zero.
     empty = np.strings.str_len(np.strings.rstrip(fraction, "0")) == 0
@@ -52,16 +57,49 @@ def plain_numbers(texts: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np
 
 
 @lru_cache(maxsize=4)
-def _numbers_of(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray, bool]:
-    """Return the whole numbers among the codes of finest units, sorted, and their positions.
+def sort_units(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
+    """Return the codes of finest units, sorted as text, and their positions."""
+    units = np.array(table.codes[-1], np.str_)
+    order = np.argsort(units)
+    return units[order], order
 
-    Also whether other codes have the form of numbers with a fraction or an exponent.
-    """
-    codes = np.array(table.codes[-1], np.str_)
-    short, numbers = plain_numbers(codes)
-    at = np.flatnonzero(numbers)
-    at = at[np.argsort(short[at], kind="stable")]
-    return short[at], at, bool(_are_damaged(codes[~numbers]).any())
+
+def find_units(table: Hierarchy, texts: NDArray[np.str_]) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Return the positions of texts among the codes of finest units, and which are unknown."""
+    units, order = sort_units(table)
+    # `searchsorted` returns the length for texts after the last one.
+    near = np.minimum(np.searchsorted(units, texts), units.size - 1)
+    return order[near], np.asarray(units[near] != texts, np.bool_)
+
+
+@lru_cache(maxsize=4)
+def _list_odd(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
+    """Return whole numbers that codes write with further zeros, sorted, and their positions."""
+    units, order = sort_units(table)
+    pieces, places = [np.empty(0, np.str_)], [np.empty(0, np.int64)]
+    for start in range(0, units.size, AT_ONCE):
+        some = units[start : start + AT_ONCE]
+        short, numbers = plain_numbers(some)
+        odd = np.flatnonzero(numbers & (short != some))
+        pieces.append(short[odd])
+        places.append(order[start + odd])
+    found, place = np.concatenate(pieces), np.concatenate(places)
+    by_text = np.argsort(found, kind="stable")
+    return found[by_text], place[by_text]
+
+
+@lru_cache(maxsize=4)
+def _have_whole_numbers(table: Hierarchy) -> bool:
+    """Return whether some codes are whole numbers, and none has a fraction or an exponent."""
+    units, _ = sort_units(table)
+    parts = (units[start : start + AT_ONCE] for start in range(0, units.size, AT_ONCE))
+    some = False
+    for part in parts:
+        _, numbers = plain_numbers(part)
+        some |= bool(numbers.any())
+        if _are_damaged(part[~numbers]).any():
+            return False
+    return some
 
 
 def match_numbers(
@@ -81,25 +119,30 @@ def match_numbers(
     Raises CodeError at the first text that differs from a unit's code by zeros in front, or has a
     fraction or an exponent where codes are whole numbers.
     """
-    numbers, at, damaged = _numbers_of(table)
-    unknown = np.ones(texts.size, np.bool_)
-    if not numbers.size or not texts.size:
-        return np.zeros(texts.size, np.int64), unknown
+    at, unknown = np.zeros(texts.size, np.int64), np.ones(texts.size, np.bool_)
     short, whole = plain_numbers(texts)
-    first = np.searchsorted(numbers, short)
-    near = np.minimum(first, numbers.size - 1)
-    same = whole & (numbers[near] == short)
-    units = np.array(table.codes[-1], np.str_)[at[near]]
-    alone = np.searchsorted(numbers, short, side="right") - first == 1
-    # Zeros after a point are lost by no program, those in front of a number by most.
-    clear = alone & (_before_point(texts) == _before_point(units))
-    unknown = ~(same & clear)
+    wrong = np.zeros(texts.size, np.bool_)
+    if whole.any():
+        odd, place = _list_odd(table)
+        plain, missing = find_units(table, short)
+        first = np.searchsorted(odd, short)
+        number = np.searchsorted(odd, short, side="right") - first + ~missing
+        at = (
+            plain
+            if not odd.size
+            else np.where(missing, place[np.minimum(first, odd.size - 1)], plain)
+        )
+        # Zeros after a point are lost by no program, those in front of a number by most.
+        units = np.array([table.codes[-1][one] for one in at.tolist()], np.str_)
+        clear = (number == 1) & (_before_point(texts) == _before_point(units))
+        unknown = ~(whole & clear)
+        wrong = whole & (number > 0) & ~clear
     if needed:
-        wrong, inexact = same & ~clear, ~whole & ~damaged & _are_damaged(texts)
-        bad = np.flatnonzero(wrong | inexact)
+        inexact = ~whole & _are_damaged(texts)
+        bad = np.flatnonzero(wrong | (inexact & (inexact.any() and _have_whole_numbers(table))))
         if bad.size:
             raise CodeError(int(bad[0]), LOST if wrong[bad[0]] else INEXACT)
-    return at[near], unknown
+    return at, unknown
 
 
 def _before_point(texts: NDArray[np.str_]) -> NDArray[np.str_]:
