@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from functools import cache
 from importlib.resources import files
 
@@ -38,9 +38,14 @@ def find_named(role: str, columns: Names) -> list[int]:
     [1]
     """
     # The joint pattern rules out most columns at once; single patterns only give the order.
-    every, each = _patterns(role)
+    every = _joint_pattern(role)
     some = [at for at, names in enumerate(columns) if any(map(every.match, names))]
-    matches = [at for one in each for at in some if any(map(one.match, columns[at]))]
+    matches = [
+        at
+        for pattern in (_patterns_by_role()[role] if some else ())
+        for at in some
+        if any(_matches(name, pattern) for name in columns[at])
+    ]
     return list(dict.fromkeys(matches))
 
 
@@ -48,11 +53,15 @@ def _plain(name: str) -> str:
     return fold(name).replace("-", "_").replace(".", "_")
 
 
+def _matches(name: str, pattern: str) -> bool:
+    # Most patterns are plain words, and compiling one takes longer than all comparisons.
+    return fnmatchcase(name, pattern) if any(sign in pattern for sign in "*?[") else name == pattern
+
+
 @cache
-def _patterns(role: str) -> tuple[re.Pattern[str], list[re.Pattern[str]]]:
-    """Return the pattern that any name of a role matches, and each of its patterns."""
-    each = [translate(one) for one in _patterns_by_role()[role]]
-    return re.compile("|".join(each)), [re.compile(one) for one in each]
+def _joint_pattern(role: str) -> re.Pattern[str]:
+    """Return the pattern that any name of a role matches."""
+    return re.compile("|".join(map(translate, _patterns_by_role()[role])))
 
 
 @cache

@@ -97,7 +97,7 @@ def read_land() -> NDArray[Any]:
     import shapely
 
     with np.load(Path(__file__).with_name("land-10m.npz")) as held:
-        steps = np.stack([held["x"], held["y"]], axis=1).cumsum(axis=0)
+        steps = np.stack([held["x"].cumsum(), held["y"].cumsum()], axis=1)
         points = steps * held["scale"] + held["shift"]
         ends = [np.append(0, np.cumsum(held[name])) for name in ("rings", "parts")]
     return np.asarray(shapely.from_ragged_array(shapely.GeometryType.POLYGON, points, ends))
