@@ -9,14 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 import rasterio
 from geopandas import GeoDataFrame, points_from_xy
-from pyproj import Transformer
+from pyproj import CRS, Transformer
 from rasterio.transform import Affine
 
-from geodp.errors import InputError
+from geodp.errors import CodeError, InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
+from geodp.io.read.rows.projection import Transform, locate_points
 from tests.refusals import refuses
 
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -107,6 +108,29 @@ def test_coordinates_beyond_a_projection_are_no_place() -> None:
     with refuses(InputError, "coordinate-no-place") as refused:
         read_points(rows, grid=MERCATOR, x="x", y="y", crs="EPSG:3035", outside="drop")
     assert refused.value.row == 2
+
+
+class EndsAtZero:
+    """Transformation that keeps all coordinates but those of the meridian of Greenwich."""
+
+    def transform(self, x: Any, y: Any) -> Any:
+        return np.where(x == 0, np.inf, x), np.where(x == 0, np.inf, y)
+
+
+def test_errors_name_the_position_among_all_points() -> None:
+    """Also where a point before it was not reached, and is in no place of the lattice."""
+    lattice = Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333")).places[0]
+    move = Transform(EndsAtZero(), CRS("EPSG:4326"))
+    x, y = np.array([0.0, 139.01, 500.0]), np.array([10.0, 35.01, 35.01])
+    row, col = locate_points(lattice, x[:2], y[:2], move)
+    assert (row[0], col[0]) == (-1, -1)
+    assert row[1] >= 0 <= col[1]
+    with refuses(CodeError, "point-not-longitude-latitude") as refused:
+        locate_points(lattice, x, y, move)
+    assert refused.value.position == 2
+    with refuses(CodeError, "coordinate-not-degrees") as refused:
+        locate_points(lattice, np.array([139.01, 0.0, 0.0]), np.array([35.01, 10.0, 95.0]), move)
+    assert refused.value.position == 2
 
 
 def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:
