@@ -146,7 +146,7 @@ def match_numbers(
 
 
 def _before_point(texts: NDArray[np.str_]) -> NDArray[np.str_]:
-    """Return what stands before the point of each text: str[n]."""
+    """Return the part of each text before its first point: str[n]."""
     return np.asarray(np.strings.partition(texts, ".")[0])
 
 

@@ -392,19 +392,19 @@ def find_factors(
     rows = matrix if whole else matrix[some[0]]
     inner = matrix if whole else np.ascontiguousarray(rows[:, some[1]])
     sums = np.empty(some[0].size), np.empty(some[1].size)
+    by_row, by_column = np.zeros(some[0].size), np.zeros(some[1].size)
     # Only the first sums of rows are over all columns.
     balancing.multiply(rows, np.ones(right.size), sums[0])
-    ends = np.empty(0), np.empty(0)
     for number in range(rounds):
         if number:
-            balancing.multiply(inner, ends[1], sums[0])
-        before, ends = ends, (_divide(wanted[0], sums[0]), ends[1])
-        balancing.multiply_left(inner, ends[0], sums[1])
-        ends = ends[0], _divide(wanted[1], sums[1])
-        if all(map(np.array_equal, before, ends)):
-            # All later rounds would give the same.
+            balancing.multiply(inner, by_column, sums[0])
+        before, by_row = by_row, _divide(wanted[0], sums[0])
+        # Factors of columns follow from those of rows: all later rounds would give the same.
+        if np.array_equal(before, by_row):
             break
-    left[some[0]], right[some[1]] = ends
+        balancing.multiply_left(inner, by_row, sums[1])
+        by_column = _divide(wanted[1], sums[1])
+    left[some[0]], right[some[1]] = by_row, by_column
     return left, right
 
 

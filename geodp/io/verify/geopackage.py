@@ -60,8 +60,8 @@ def check_geopackage(written: ReleaseFiles) -> RunningCheck[Chunk]:
         names = columns_of(card, grid)
         layer = pa.schema([schema.field(name) for name in names])
         _require_layer(base, card, grid, layer)
-        # SQL has no parameters for names.
         srs = number_of_crs(geometry_crs(grid))
+        # SQL has no parameters for names.
         read = base.execute(f"SELECT * FROM {quote(card.name)} ORDER BY 1")
         index = IndexedBoxes(read_leaves(base, name_index(card.name)))
         while (chunk := (yield)) is not None:

@@ -354,7 +354,7 @@ def _triggers(name: str, fid: str) -> str:
     sides = ("MinX", "MaxX", "MinY", "MaxY")
     shape, number = quote(SHAPE), quote(fid)
     return TRIGGERS.format(
-        **{kind: quote(f"rtree_{name}_{SHAPE}_{kind}") for kind in kinds},
+        **{kind: quote(f"{name_index(name)}_{kind}") for kind in kinds},
         table=quote(name),
         index=quote(name_index(name)),
         shape=shape,

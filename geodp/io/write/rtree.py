@@ -157,7 +157,7 @@ def _read_nodes(base: sqlite3.Connection, read: str, number: NDArray[Any]) -> ND
 
 
 NOT_PACKED = "The tree is not as it was packed."
-"""What the tree of somebody else is."""
+"""Message of errors about trees that :class:`PackedTree` did not make."""
 
 OUTWARD = np.array([-1, 1, -1, 1]) * np.inf
 """Outward direction of the sides of a box."""
