@@ -140,21 +140,25 @@ def sql(
     if person is not None:
         most, why = str(query.cells * query.per_cell), ""
         lost += " or without a person"
-    # The publish command in the comment repeats the bounds, so that both use the same domain.
-    if isinstance(bounds, str):
-        edges = shlex.quote(" ".join(bounds.split()))  # the comment has one line
-    else:
-        edges = " ".join(f"{edge:.17g}" for edge in bounds or ())
-    where = f" --bounds {edges}" if edges else ""
+    where = repeat_domain(spec, bounds)
     columns = "--code code"
     if to is not None:
         x, y = f"{x}, {y}, {to[0]}", to[1]
         columns = "--pairs --column origin=origin --column destination=destination"
     click.echo(
         f"-- {x} and {y} are coordinates in {place.crs}; records {lost} are left out.\n"
-        f"-- Then: geodp publish counts.parquet --grid {spec}{where} {columns} --value {RECORDS} "
+        f"-- Then: geodp publish counts.parquet {where} {columns} --value {RECORDS} "
         f"--contribution {most} ...{why}\n{written}"
     )
+
+
+def repeat_domain(spec: str, bounds: Any) -> str:
+    """Return the options of the domain of a query, which the counts are published on, too."""
+    words = f"--grid {shlex.quote(spec)}"
+    if isinstance(bounds, str):
+        return f"{words} --bounds {shlex.quote(' '.join(bounds.split()))}"  # it has one line
+    edges = " ".join(f"{edge:.17g}" for edge in bounds or ())
+    return f"{words} --bounds {edges}" if edges else words
 
 
 def locate_records(
@@ -167,19 +171,24 @@ def locate_records(
     from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
     from geodp.grid.lattice import Lattice
+
+    system = code_system(spec)
+    place = Lattice.of_system(system, choose_bounds(bounds, system))
+    # A lattice of a code system always has one.
+    assert place.system is not None
+    extent, (x, y) = (place.row0, place.col0, place.rows, place.cols), points
+    return place, {**name_records(table), "system": place.system, "extent": extent, "x": x, "y": y}
+
+
+def name_records(table: str) -> dict[str, Any]:
+    """Return the parameters of a query on its records: their table, and texts of no person."""
     from geodp.io.read.rows.persons import UNKNOWN
 
     if not table.strip() or not table.isprintable():
         raise UsageError(
             "--table names the records in the engine, on one line.", code="sql-table-name"
         )
-    system = code_system(spec)
-    place = Lattice.of_system(system, choose_bounds(bounds, system))
-    # A lattice of a code system always has one.
-    assert place.system is not None
-    extent, (x, y) = (place.row0, place.col0, place.rows, place.cols), points
-    records = {"system": place.system, "extent": extent, "table": table, "x": x, "y": y}
-    return place, {**records, "unknown": ("", *UNKNOWN)}
+    return {"table": table, "unknown": ("", *UNKNOWN)}
 
 
 COMMAND = sql

@@ -164,7 +164,7 @@ def publish(
     crs, where, outside, other, memory, scratch
         See :func:`geodp.flows.read_trips`.
     contribution : int, optional
-        Most trips of one unit, where no column of persons is named; you vouch for it.
+        Most trips of one ``unit``, where no column of persons is named; you vouch for it.
     levels : mapping, optional
         Sides of the blocks whose pairs are measured, in zones and powers of two, and the share of
         the budget of each: ``{4: "2/5", 8: "1/10"}``. Both maps of ends have half of the rest
@@ -250,7 +250,9 @@ def _read(
     """Read the trips; UsageError for arguments that a table which was read has already."""
     if not isinstance(table, CountTable):
         grid = _grid_of(reading["grid"])
-        return read_trips(table, **reading | {"grid": grid}, unit=unit, key=key)
+        # Without persons nothing is bounded by unit: the operator states the contribution of one.
+        bounded = None if reading["person"] is None else unit
+        return read_trips(table, **reading | {"grid": grid}, unit=bounded, key=key)
     defaults = {"max_weight": 1}
     # An argument that is ignored may be a selection, and others would be counted.
     if any(value != defaults.get(name) for name, value in reading.items()):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from geodp.errors import UsageError
 from geodp.features.flows.reading.bounding import require_bounds
-from geodp.grid.codes.sql import ENGINES, RECORDS, Engine, SqlQuery
+from geodp.features.flows.reading.labels import PER_PAIR_LABELS
+from geodp.grid.codes.sql import ENGINES, RECORDS, Engine, SqlQuery, SqlRecords
 from geodp.privacy.key import NoiseKey, digest
 
 RANKS = digest(b"geodp flows trips kept of a person in SQL 1")
@@ -30,60 +32,153 @@ def draw_secret() -> str:
     return secret
 
 
+PERIOD = "trip_period"
+"""Column of periods in the query."""
+
+LABEL = "label_{}"
+"""Column of a label in the query, by its number."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class FlowQuery(SqlQuery):
+class TripRecords(SqlRecords):
+    """Trips of persons in a table.
+
+    Attributes
+    ----------
+    period : str, optional
+        Column of days, weeks or months, if a person in one of them is protected; trips without one
+        are left out.
+    labels : dict of str
+        Columns of the labels of trips, by attribute.
+    """
+
+    period: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def extras(self) -> dict[str, str | None]:
+        """Further columns that every trip keeps, by their names in the query; None: not there."""
+        labels = zip(self.label_names, self.labels.values(), strict=True)
+        return {"who": self.person, PERIOD: self.period, **dict(labels)}
+
+    def select(
+        self, at: Engine, located: Sequence[str], chosen: Sequence[str], inside: Sequence[str]
+    ) -> str:
+        """Return the steps from the trips to those in places, as of all records.
+
+        Trips without a period are of many days, as those without a person are of many persons.
+        """
+        timed = [] if self.period is None else [f"{PERIOD} IS NOT NULL"]
+        return super().select(at, located, chosen, [*inside, *timed])
+
+    @property
+    def label_names(self) -> list[str]:
+        """Columns of labels in the query."""
+        return [LABEL.format(number) for number in range(len(self.labels))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodedTrips(TripRecords):
+    """Trips with codes of zones in two columns, ``zones``: of origins, and of destinations."""
+
+    zones: tuple[str, str]
+
+    def place(self, at: Engine) -> str:
+        """Return the steps to trips with their codes: the last one is the table ``placed``."""
+        ends = [end.strip() for end in self.cells_of.split(",")]
+        codes = [
+            f"{at.trim(at.name(column))} AS {end}"
+            for end, column in zip(ends, self.zones, strict=True)
+        ]
+        return self.select(at, codes, ends, [])
+
+    def codes(self, at: Engine) -> list[str]:
+        """Return the columns of codes of zones."""
+        return [f"from_code AS {at.name('origin')}", f"to_code AS {at.name('destination')}"]
+
+    @property
+    def cells_of(self) -> str:
+        """Names of the columns of both zones."""
+        return "from_code, to_code"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocatedTrips(TripRecords, SqlQuery):
+    """Trips with coordinates of both ends."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowQuery:
     """A query that keeps at most so many trips of each person, and counts them by pair of zones.
 
     Each trip has a rank, the digest of a secret, the person, the pair, and its number among the
     person's trips of this pair: so which are kept depends on the person's own rows and the secret
-    alone, as where geodp reads the rows.
+    alone, as where geodp reads the rows. Trips of other periods are those of other persons, and
+    trips with other labels are of other pairs.
 
     Attributes
     ----------
+    records : CodedTrips or LocatedTrips
+        Trips of persons.
     trips, per_pair : int
         Most trips of a person, in all and between two zones.
     secret : str
         Plain letters and digits.
     """
 
+    records: CodedTrips | LocatedTrips
     trips: int
     per_pair: int
     secret: str
 
     def __post_init__(self) -> None:
         require_bounds(self.trips, self.per_pair)
-        if self.person is None or self.to is None:
+        located = self.records if isinstance(self.records, LocatedTrips) else None
+        if self.records.person is None or (located is not None and located.to is None):
             raise UsageError(
                 "The query bounds the trips of persons: name their column (--person), and those of "
                 "both places.",
                 code="flows-sql-columns",
             )
+        if self.records.labels and self.per_pair < self.trips:
+            raise UsageError(PER_PAIR_LABELS)
 
     def write(self, engine: str) -> str:
         """Return the query for an engine, one of ``geodp.grid.codes.sql.ENGINES``.
 
         Raises UsageError for names that cannot be quoted, and for a code system without SQL.
         """
-        at, cells = ENGINES[engine], self.cells_of
-        counted = f"CAST(count(*) AS {at.integer}) AS {at.name(RECORDS)}"
+        at = ENGINES[engine]
+        unit = "who" if self.records.period is None else f"who, {PERIOD}"
+        pair = ", ".join([self.records.cells_of, *self.records.label_names])
+        columns = [
+            *self.records.codes(at),
+            *(
+                f"{name} AS {at.name(attribute)}"
+                for name, attribute in zip(
+                    self.records.label_names, self.records.labels, strict=True
+                )
+            ),
+            f"CAST(count(*) AS {at.integer}) AS {at.name(RECORDS)}",
+        ]
         return (
-            f"{self.place(at)}, numbered AS (\n  SELECT who, {cells},\n"
-            f"    row_number() OVER (PARTITION BY who, {cells} ORDER BY who) AS number\n"
-            f"  FROM placed\n), drawn AS (\n  SELECT who, {cells}, number,\n"
-            f"    {self._rank(engine, at)} AS came\n  FROM numbered\n), paired AS (\n"
-            f"  SELECT who, {cells}, number, came, row_number() OVER (\n"
-            f"    PARTITION BY who, {cells} ORDER BY came, number) AS of_pair\n  FROM drawn\n"
-            f"), ranked AS (\n  SELECT {cells}, row_number() OVER (\n"
-            f"    PARTITION BY who ORDER BY came, {cells}, number) AS place\n"
+            f"{self.records.place(at)}, numbered AS (\n  SELECT {unit}, {pair},\n"
+            f"    row_number() OVER (PARTITION BY {unit}, {pair} ORDER BY who) AS number\n"
+            f"  FROM placed\n), drawn AS (\n  SELECT {unit}, {pair}, number,\n"
+            f"    {self._rank(engine, at, f'{unit}, {pair}')} AS came\n  FROM numbered\n"
+            f"), paired AS (\n"
+            f"  SELECT {unit}, {pair}, number, came, row_number() OVER (\n"
+            f"    PARTITION BY {unit}, {pair} ORDER BY came, number) AS of_pair\n  FROM drawn\n"
+            f"), ranked AS (\n  SELECT {pair}, row_number() OVER (\n"
+            f"    PARTITION BY {unit} ORDER BY came, {pair}, number) AS place\n"
             f"  FROM paired\n  WHERE of_pair <= {self.per_pair}\n), kept AS (\n"
-            f"  SELECT {cells} FROM ranked WHERE place <= {self.trips}\n)\n"
-            f"SELECT {', '.join([*self.codes(at), counted])}\nFROM kept\nGROUP BY {cells}"
+            f"  SELECT {pair} FROM ranked WHERE place <= {self.trips}\n)\n"
+            f"SELECT {', '.join(columns)}\nFROM kept\nGROUP BY {pair}"
         )
 
-    def _rank(self, engine: str, at: Engine) -> str:
+    def _rank(self, engine: str, at: Engine, columns: str) -> str:
         """Return the rank of a trip, which no other person's rows change."""
-        numbers = [at.write(one) for one in (*self.cells_of.split(", "), "number")]
         parts = [f"'{self.secret}'"]
-        for one in ("who", *numbers):
-            parts += ["' '", one]
+        for one in (*columns.split(", "), "number"):
+            parts += ["' '", one if one == "who" else at.write(one)]
         return HASHES[engine].format(at.join(parts))

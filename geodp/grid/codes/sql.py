@@ -146,7 +146,58 @@ ENGINES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SqlQuery:
+class SqlRecords:
+    """The records of a table that a query reads.
+
+    Attributes
+    ----------
+    table : str
+        SQL for the table of records; it is used verbatim.
+    person : str, optional
+        Column that identifies persons, without surrounding ``BLANKS``; records without one are
+        dropped.
+    unknown : tuple of str
+        Lower-case texts that stand for no person.
+    """
+
+    table: str
+    person: str | None = None
+    unknown: tuple[str, ...] = ("", "nan")
+
+    @property
+    def extras(self) -> dict[str, str | None]:
+        """Further columns that every record keeps, by their names in the query; None: not there."""
+        return {"who": self.person}
+
+    def select(
+        self, at: Engine, located: Sequence[str], chosen: Sequence[str], inside: Sequence[str]
+    ) -> str:
+        """Return the steps from the records to those in places: the last is the table ``placed``.
+
+        ``located``: columns of places, made of the table's own; ``chosen``: columns made of these;
+        ``inside``: conditions on them. The columns of ``extras`` are added.
+        """
+        kept = {name: at.name(one) for name, one in self.extras.items() if one is not None}
+        conditions = [*inside]
+        if self.person is not None:
+            kept["who"] = at.trim(kept["who"])
+            # Records without an identifier belong to many people. Bounded as if they were one
+            # person's, one more of them could remove a count from one cell and add one elsewhere:
+            # no bound for any of them. The same holds for NaN, one value in every engine.
+            texts = ", ".join(at.literal(text) for text in self.unknown)
+            conditions.append(f"lower(who) NOT IN ({texts})")
+        names = ",\n    ".join(
+            [*located, *(f"{column} AS {name}" for name, column in kept.items())]
+        )
+        condition = "\n    AND ".join(conditions)
+        return (
+            f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
+            f"  SELECT {', '.join([*chosen, *kept])}\n  FROM located\n  WHERE {condition}\n)"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlQuery(SqlRecords):
     """A query that counts the records of a table by cell.
 
     Attributes
@@ -155,18 +206,11 @@ class SqlQuery:
         System whose cells are counted.
     extent : tuple of int
         First row and column of the public domain, rows and columns, in cells of the system.
-    table : str
-        SQL for the table of records; it is used verbatim.
     x, y : str
         Columns of coordinates, numbers in the CRS of the system; records with NULL, NaN or an
         infinite one are left out. They may be text that is a number in every row.
     to : pair of str, optional
         Columns of a second place: records are trips from x and y, and pairs of cells are counted.
-    person : str, optional
-        Column that identifies persons, without surrounding ``BLANKS``; records without one are
-        dropped.
-    unknown : tuple of str
-        Lower-case texts that stand for no person.
     cells, per_cell : int
         Maximal number of cells, or pairs of cells, of a person, and of records in each.
     by : str, optional
@@ -175,12 +219,9 @@ class SqlQuery:
 
     system: CodeSystem
     extent: tuple[int, int, int, int]
-    table: str
     x: str
     y: str
     to: tuple[str, str] | None = None
-    person: str | None = None
-    unknown: tuple[str, ...] = ("", "nan")
     cells: int = 1
     per_cell: int = 1
     by: str | None = None
@@ -227,27 +268,12 @@ class SqlQuery:
                 cells.append(f"{at.divide(unit, side)} AS {end}cell_{axis}")
                 # Filtered in units, as the quotient is defined for non-negative integers only.
                 inside.append(f"{unit} BETWEEN {side * first} AND {side * (first + size) - 1}")
-        selected = {name: at.name(one) for name, one in self.extras.items() if one is not None}
-        if self.person is not None:
-            selected["who"] = at.trim(selected["who"])
-            # Records without an identifier belong to many people. Bounded as if they were one
-            # person's, one more of them could remove a count from one cell and add one elsewhere:
-            # no bound for any of them. The same holds for NaN, one value in every engine.
-            texts = ", ".join(at.literal(text) for text in self.unknown)
-            inside.append(f"lower(who) NOT IN ({texts})")
-        names = ",\n    ".join(
-            [*units, *(f"{column} AS {name}" for name, column in selected.items())]
-        )
-        chosen, condition = ", ".join([*cells, *selected]), "\n    AND ".join(inside)
-        return (
-            f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
-            f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n)"
-        )
+        return self.select(at, units, cells, inside)
 
     @property
     def extras(self) -> dict[str, str | None]:
-        """Further columns that every record keeps, by their names in the query; None: not there."""
-        return {"who": self.person, "came": self.by}
+        """Further columns that every record keeps, as of all records, and those to order by."""
+        return {**super().extras, "came": self.by}
 
     def codes(self, at: Engine) -> list[str]:
         """Return the columns of codes of cells."""

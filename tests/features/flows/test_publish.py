@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
@@ -197,3 +198,17 @@ def test_nothing_is_published_of_no_trips():
         publish(trips_on(number=0))
     release = publish(trips_on(number=0), allow_empty=True)
     assert release.origins.table.count.sum() == release.destinations.table.count.sum()
+
+
+def test_the_contribution_to_counted_rows_is_that_of_the_unit_that_is_named():
+    release = geodp.flows.publish(
+        pa.table({"o": ["52394000", "52394011"], "d": ["52394011", "52394000"], "n": [40, 30]}),
+        grid=MESH,
+        origin="o",
+        destination="d",
+        value="n",
+        unit="person-day",
+        contribution=3,
+        epsilon=1,
+    )
+    assert (release.index.guarantee.unit, release.index.guarantee.contribution) == ("person-day", 3)

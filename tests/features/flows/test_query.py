@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.features.flows.query import FlowQuery, draw_secret
+from geodp.features.flows.query import CodedTrips, FlowQuery, LocatedTrips, draw_secret
 from geodp.grid.codes.sql import ENGINES
 from tests.command import geodp as run
 from tests.refusals import refuses
@@ -40,15 +40,13 @@ def trips_of(size=4000, persons=300, spread=0.02):
 
 def query_of(trips, per_pair=None, secret="0a1b", **more):
     place = GRID.places[0]
-    return FlowQuery(
+    records = LocatedTrips(
         system=place.system,
         extent=(place.row0, place.col0, place.rows, place.cols),
         table="trips",
         **{"x": COLUMNS[0][0], "y": COLUMNS[0][1], "to": COLUMNS[1], "person": "id"} | more,
-        trips=trips,
-        per_pair=per_pair or trips,
-        secret=secret,
     )
+    return FlowQuery(records=records, trips=trips, per_pair=per_pair or trips, secret=secret)
 
 
 def counted(table, query, engine="duckdb"):
@@ -162,3 +160,103 @@ def test_the_printed_query_runs_and_its_result_is_published(tmp_path):
     done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert geodp.open(tmp_path / "out").index.guarantee.contribution == 4
+
+
+def zoned(size=3000, persons=200):
+    """Trips with codes of zones, hours and days, of persons who repeat some of theirs."""
+    draw = np.random.default_rng(8)
+    place = GRID.places[0]
+    person = draw.integers(0, persons, size)
+    columns = {"id": [f"p{one}" for one in person]}
+    for name in ("home", "work"):
+        cells = draw.integers(0, 40, (persons, 2))[person] + draw.integers(0, 2, (size, 2))
+        cells = np.minimum(cells, (place.rows - 1, place.cols - 1))
+        columns[name] = place.format(*cells.T)
+    hour, day = draw.integers(6, 9, size), draw.integers(1, 4, size)
+    columns |= {"hour": hour, "day": [f"2024-05-0{one}" for one in day]}
+    times = zip(columns["day"], hour.tolist(), strict=True)
+    return pa.table(columns | {"time": [f"{one}T{at:02}:30" for one, at in times]})
+
+
+def coded(trips, secret="0a1b", **more):
+    zones = ("home", "work")
+    records = CodedTrips(table="trips", person="id", zones=zones, **more)
+    return FlowQuery(records=records, trips=trips, per_pair=trips, secret=secret)
+
+
+def labelled(table, trips, **more):
+    """Counts of pairs and hours as geodp reads them."""
+    places = {"origin": "home", "destination": "work", "person": "id"}
+    return geodp.flows.read_trips(table, grid=GRID, **places, trips=trips, **more)
+
+
+def test_codes_of_zones_are_counted_as_geodp_counts_them():
+    table = zoned()
+    wanted = labelled(table, 9999)
+    index = wanted.grid.decode(wanted.key)
+    codes = [GRID.places[0].format(*index[at : at + 2]).tolist() for at in (0, 2)]
+    assert counted(table, coded(9999)) == sorted(zip(*codes, wanted.count.tolist(), strict=True))
+    # Numbers are the same codes, and blanks around codes play no role.
+    numbers = pa.array([int(one) for one in table["home"].to_pylist()])
+    blank = pa.array([f" {one}\t" for one in table["work"].to_pylist()])
+    other = table.set_column(1, "home", numbers).set_column(2, "work", blank)
+    for trips in (2, 9999):
+        assert counted(other, coded(trips)) == counted(table, coded(trips))
+
+
+@pytest.mark.parametrize("trips", [1, 4])
+def test_trips_with_labels_are_bounded_all_together(trips):
+    table = zoned()
+    found = counted(table, coded(trips, labels={"hour": "hour"}))
+    wanted = labelled(table, trips, by="hour", time="time")
+    assert sum(row[3] for row in found) == int(wanted.count.sum())
+    assert {row[2] for row in found} == {6, 7, 8}
+    alone = zoned(size=90, persons=1)
+    assert sum(row[3] for row in counted(alone, coded(trips, labels={"hour": "hour"}))) == trips
+
+
+@pytest.mark.parametrize("trips", [1, 4])
+def test_a_person_in_a_day_has_trips_of_its_own(trips):
+    table = zoned()
+    found = counted(table, coded(trips, period="day"))
+    wanted = labelled(table, trips, unit="person-day", time="time")
+    assert number(found) == int(wanted.count.sum()) > number(counted(table, coded(trips)))
+    alone = zoned(size=90, persons=1)
+    assert number(counted(alone, coded(trips, period="day"))) == 3 * trips
+    untimed = alone.set_column(4, "day", pa.nulls(90, pa.string()))
+    assert counted(untimed, coded(trips, period="day")) == []
+
+
+def test_what_is_counted_by_day_and_hour_is_published(tmp_path):
+    done = run(
+        *("flows", "sql", *WORDS, "--from", "home", "--to", "work", "--engine", "duckdb"),
+        *("--person", "id", "--trips", "4", "--by", "hour", "--unit", "person-day"),
+        *("--period", "day"),
+    )
+    assert done.returncode == 0, done.stderr
+    link = duckdb.connect()
+    link.register("trips", zoned())
+    link.sql(done.stdout).write_parquet(str(tmp_path / "flows.parquet"))
+    words = done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", "").split()
+    words[2] = str(tmp_path / "flows.parquet")
+    done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    promise = geodp.open(tmp_path / "out").index.guarantee
+    assert (promise.unit, promise.contribution) == ("person-day", 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "home"), "codes of both ends"),
+        (("--from", "a", "--to", "b", "--points", "x", "y"), "codes of both ends"),
+        (("--unit", "person-day"), "go together: give both"),
+        (("--period", "day"), "go together: give both"),
+        (("--by", "hour", "--per-pair", "1"), "leave per_pair (--per-pair) out"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words, said):
+    words = (*WORDS, "--engine", "duckdb", "--person", "id", "--trips", "2", *words)
+    done = run("flows", "sql", *words)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())

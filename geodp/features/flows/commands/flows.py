@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.help import option
 from geodp.cli.options import GridCommand, StrictCommand, grid_options
 from geodp.cli.output import require_unsealed
@@ -27,6 +26,7 @@ from geodp.features.flows.running.options import (
     simulations_option,
 )
 from geodp.features.flows.running.publish import publish
+from geodp.features.flows.running.sql import sql
 
 if TYPE_CHECKING:
     from geodp.features.flows.plan import PlannedFlows
@@ -47,7 +47,7 @@ def flows() -> None:
     """
 
 
-for one in (publish, choose_trips, estimate, compare):
+for one in (publish, choose_trips, estimate, compare, sql):
     flows.add_command(one)
 
 
@@ -175,88 +175,6 @@ def report(release: Path, output: Path, **options: Any) -> None:
             destination=options["ends"],
             simulations=options["simulations"],
         ),
-    )
-
-
-@flows.command(cls=GridCommand, no_args_is_help=True)
-@query_options
-@option(
-    "--points",
-    group="Input",
-    nargs=2,
-    default=("from_lon", "from_lat"),
-    show_default=True,
-    help="Columns of x and y of where a trip begins, in the grid's CRS.",
-)
-@option(
-    "--points-to",
-    "to",
-    group="Input",
-    nargs=2,
-    default=("to_lon", "to_lat"),
-    show_default=True,
-    help="Columns of x and y of where it ends.",
-)
-@option(
-    "--table",
-    group="Input",
-    default="trips",
-    show_default=True,
-    help="Table expression for the trips, inserted as it is.",
-)
-@option(
-    "--person",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column of person ids. Trips without one are left out.",
-)
-@option(
-    "--trips",
-    group="Privacy",
-    everyday=True,
-    required=True,
-    type=click.IntRange(1),
-    help="Most trips that are kept of a person, chosen by a hash of the person's own trips. The "
-    "noise grows with it.",
-)
-@option(
-    "--per-pair",
-    group="Privacy",
-    type=click.IntRange(1),
-    help="Most trips that are kept of a person between two zones.  [default: --trips]",
-)
-def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
-    """Print an SQL query that bounds the trips of persons, and counts them by pair of zones.
-
-    \b
-    geodp flows sql --grid jis:basic --engine duckdb --person id --trips 10 > flows.sql
-
-    Which trips are kept depends on the person's own rows and a secret in the query alone: keep the
-    query as you keep the data. The result is a confidential table with the columns origin,
-    destination and geodp_records; a comment in the query shows how to publish it.
-    """
-    from geodp.features.flows.query import FlowQuery, draw_secret
-    from geodp.grid.codes.sql import RECORDS
-
-    place, records = locate_records(spec, bounds, options["table"], points)
-    trips, to = options["trips"], options["to"]
-    query = FlowQuery(
-        **records,
-        to=to,
-        person=options["person"],
-        trips=trips,
-        per_pair=options["per_pair"] or trips,
-        secret=draw_secret(),
-    )
-    written = query.write(engine)
-    edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
-    click.echo(
-        f"-- {', '.join((*points, to[0]))} and {to[1]} are coordinates in {place.crs}; trips with "
-        "an end outside the domain, or without a person, are left out.\n"
-        f"-- Then: geodp flows publish flows.parquet --grid {spec} --bounds {edges} --from origin "
-        f"--to destination --value {RECORDS} --contribution {trips} ...\n{written}"
     )
 
 

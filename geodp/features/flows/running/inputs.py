@@ -137,6 +137,9 @@ def make_trips_reader(
     if options["person"] is not None and options["trips"] is None:
         raise UsageError(TRIPS_MISSING)
     ends = [_place(options[name]) for name in ("origins", "destinations")]
+    if options["person"] is None:
+        # Nothing is bounded by unit: the operator states the contribution of one.
+        common["unit"] = None
     return Trips(
         origin=ends[0],
         destination=ends[1],

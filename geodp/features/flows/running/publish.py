@@ -64,8 +64,8 @@ ELSEWHERE = (
     group="Privacy",
     everyday=True,
     type=click.IntRange(1),
-    help="Most trips of one person in all inputs together, which you assert. Required unless "
-    "--person names persons.",
+    help="Most trips of one person, or other --unit, in all inputs together, which you assert. "
+    "Required unless --person names persons.",
 )
 @request_options(without=ELSEWHERE)
 @folder_options

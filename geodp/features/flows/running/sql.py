@@ -1,0 +1,193 @@
+"""``geodp flows sql``: trips bounded by person as a query, for the engine where the data are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.commands.sql import locate_records, name_records, query_options, repeat_domain
+from geodp.cli.help import option
+from geodp.cli.options import GridCommand
+from geodp.errors import UsageError
+from geodp.features.flows.running.inputs import read_by
+from geodp.features.flows.running.options import UNITS
+
+if TYPE_CHECKING:
+    from geodp.features.flows.query import CodedTrips, LocatedTrips
+
+POINTS, POINTS_TO = ("from_lon", "from_lat"), ("to_lon", "to_lat")
+"""Columns of coordinates, unless others are named."""
+
+
+@click.command(cls=GridCommand, no_args_is_help=True)
+@query_options
+@option(
+    "--points",
+    group="Input",
+    nargs=2,
+    metavar="X Y",
+    help="Columns of x and y of where a trip begins, in the grid's CRS.  [default: from_lon, "
+    "from_lat]",
+)
+@option(
+    "--points-to",
+    "to",
+    group="Input",
+    nargs=2,
+    metavar="X Y",
+    help="Columns of x and y of where it ends.  [default: to_lon, to_lat]",
+)
+@option(
+    "--from",
+    "origins",
+    group="Input",
+    metavar="COLUMN",
+    help="In place of coordinates: the column of the codes of origins, in the form that geodp "
+    "flows publish reads. The grid may be any one then, such as units:zones.csv.",
+)
+@option(
+    "--to",
+    "destinations",
+    group="Input",
+    metavar="COLUMN",
+    help="The column of the codes of destinations, with --from.",
+)
+@option(
+    "--table",
+    group="Input",
+    default="trips",
+    show_default=True,
+    help="Table expression for the trips, inserted as it is.",
+)
+@option(
+    "--person",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of person ids. Trips without one are left out.",
+)
+@option(
+    "--by",
+    "attributes",
+    group="Input",
+    metavar="NAMES",
+    help="Attributes by which trips are published, separated by commas: hour,mode; each is a "
+    "column of this name, or of another one: hour=departure_hour.",
+)
+@option(
+    "--trips",
+    group="Privacy",
+    everyday=True,
+    required=True,
+    type=click.IntRange(1),
+    help="Most trips that are kept of a person, chosen by a hash of the person's own trips. The "
+    "noise grows with it.",
+)
+@option(
+    "--per-pair",
+    group="Privacy",
+    type=click.IntRange(1),
+    help="Most trips that are kept of a person between two zones.  [default: --trips]",
+)
+@option(
+    "--unit",
+    group="Privacy",
+    type=click.Choice(UNITS),
+    default=UNITS[0],
+    show_default=True,
+    help="What is protected, and whose trips are bounded, as of geodp flows publish; a unit of "
+    "periods with --period.",
+)
+@option(
+    "--period",
+    group="Privacy",
+    metavar="COLUMN",
+    help="Column of the days, weeks or months of --unit, such as one of CAST(departure AS DATE) "
+    "in --table. Trips without one are left out.",
+)
+def sql(spec: str, bounds: Any, engine: str, **options: Any) -> None:
+    """Print an SQL query that bounds the trips of persons, and counts them by pair of zones.
+
+    \b
+    geodp flows sql --grid jis:basic --engine duckdb --person id --trips 10 > flows.sql
+    geodp flows sql --grid units:zones.csv --from home --to work --engine spark --person id
+        --trips 5 --by hour --unit person-day --period day > flows.sql
+
+    Which trips are kept depends on the person's own rows and a secret in the query alone: keep the
+    query as you keep the data. The result is a confidential table with the columns origin,
+    destination, those of --by, and geodp_records; a comment in the query shows how to publish it.
+    """
+    from geodp.features.flows.query import FlowQuery, draw_secret
+    from geodp.grid.codes.sql import RECORDS
+
+    unit, trips, by = options["unit"], options["trips"], read_by(options)
+    if (unit == UNITS[0]) != (options["period"] is None):
+        raise UsageError(
+            "A unit of periods, such as person-day (--unit), and the column of its periods "
+            "(--period) go together: give both, or leave both out.",
+            code="flows-sql-period",
+        )
+    common = {name: options[name] for name in ("person", "period")}
+    labels = {name: column or name for name, column in by.items()}
+    records, where, note = _records_of(spec, bounds, options, labels=labels, **common)
+    query = FlowQuery(
+        records=records,
+        trips=trips,
+        per_pair=options["per_pair"] or trips,
+        secret=draw_secret(),
+    )
+    written = query.write(engine)
+    words = ["--from origin --to destination", f"--value {RECORDS} --contribution {trips}"]
+    if by:
+        words.append(f"--by {shlex.quote(','.join(by))}")
+    if options["period"] is not None:
+        words.append(f"--unit {unit}")
+    lost = "a person"
+    if options["period"] is not None:
+        lost = f"a person or {options['period']}, of which each value is one period,"
+    click.echo(
+        f"-- {note}; trips without {lost} are left out.\n"
+        f"-- Then: geodp flows publish flows.parquet {where} {' '.join(words)} ...\n{written}"
+    )
+
+
+def _records_of(
+    spec: str, bounds: Any, options: Mapping[str, Any], **common: Any
+) -> tuple[CodedTrips | LocatedTrips, str, str]:
+    """Return the records of a query, the options of their grid, and a note on their places.
+
+    ``spec``, ``bounds``: the options of those names; ``common``: what codes and coordinates share.
+    """
+    from geodp.features.flows.query import CodedTrips, LocatedTrips
+
+    zones = options["origins"], options["destinations"]
+    points = options["points"], options["to"]
+    if zones == (None, None):
+        begins, ends = points[0] or POINTS, points[1] or POINTS_TO
+        place, located = locate_records(spec, bounds, options["table"], begins)
+        columns = f"{', '.join((*begins, ends[0]))} and {ends[1]}"
+        note = (
+            f"{columns} are coordinates in {place.crs}; trips with an end outside the domain are "
+            "left out"
+        )
+        records = LocatedTrips(**located, to=ends, **common)
+        return records, repeat_domain(spec, place.bounds), note
+    if None in zones or points != (None, None):
+        raise UsageError(
+            "Places are codes of both ends (--from and --to), or coordinates (--points and "
+            "--points-to).",
+            code="flows-sql-places",
+        )
+    note = (
+        f"{zones[0]} and {zones[1]} are codes of zones; codes that the grid does not have are "
+        "refused when the counts are published, or left out with --outside drop"
+    )
+    return (
+        CodedTrips(zones=zones, **name_records(options["table"]), **common),
+        repeat_domain(spec, bounds),
+        note,
+    )
