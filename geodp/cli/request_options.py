@@ -21,6 +21,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.folder.kinds import Kind
     from geodp.mechanisms import Mechanism
     from geodp.privacy.key import NoiseKey
     from geodp.privacy.ledger import Ledger
@@ -240,14 +241,14 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "estimates. This display rule gives no protection: the files contain the counts.",
         ),
     ),
-    # A part of the metadata, but separate: a series does not supersede a release.
+    # A part of the metadata, but separate: what a plan or a selection writes supersedes nothing.
     "supersedes": (
         option(
             "--supersedes",
             group="Output",
             type=click.Path(path_type=Path),
-            help="Folder of a published release that this one corrects: it stays in place, and "
-            "the card names its id.",
+            help="Folder of a published release of the same kind that this one corrects: it stays "
+            "in place, and the card names its id.",
         ),
     ),
 }
@@ -269,7 +270,9 @@ def request_options(*fields: str, without: Collection[str] = ()) -> Callable[[Co
     return lambda command: add_options(command, options)
 
 
-def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
+def read_request(
+    options: dict[str, Any], grid: Grid, *, kind: Kind | None = None, **fields: Any
+) -> Request:
     """Make the request from a command's options; fields without an option keep their defaults.
 
     Parameters
@@ -278,6 +281,8 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
         Options of the command. The inputs are not read.
     grid : Grid
         The grid that is published.
+    kind : Kind, optional
+        The kind of release that is published. Default: the release of a table.
     **fields
         Fields that are not made from options here.
     """
@@ -292,7 +297,7 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
         "totals": lambda: read_public_totals(options, grid),
         "prior": lambda: read_prior(options, grid),
         "measurements": lambda: _measurements(options),
-        "metadata": lambda: read_metadata_options(options),
+        "metadata": lambda: read_metadata_options(options, kind),
         **{name: partial(options.get, name) for name in PLAIN},
     }
     available = {"terms", *(name for name in makers if SOURCES.get(name, name) in options)}

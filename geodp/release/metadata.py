@@ -61,15 +61,14 @@ def state_metadata(values: Mapping[str, Any]) -> StatedMetadata | None:
 def require_series_metadata(metadata: StatedMetadata | None) -> StatedMetadata | None:
     """Return metadata that all snapshots of a series share.
 
-    Raises UsageError for fields that can be true of one snapshot only.
+    Raises UsageError for a reference date, which is true of one snapshot only.
     """
-    for name in ("supersedes", "reference_date"):
-        if metadata is not None and getattr(metadata, name) is not None:
-            raise UsageError(
-                f"metadata.{name} describes one release, but the snapshots of a series share their "
-                "metadata: leave it out. Each snapshot has its time.",
-                code="metadata-of-one-release",
-            )
+    if metadata is not None and metadata.reference_date is not None:
+        raise UsageError(
+            "metadata.reference_date describes one release, but the snapshots of a series share "
+            "their metadata: leave it out. Each snapshot has its time.",
+            code="metadata-of-one-release",
+        )
     return metadata
 
 

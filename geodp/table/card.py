@@ -102,7 +102,8 @@ class StatedMetadata:
     language : str, optional
         Language of these texts: ``ja``, ``en``, ``pt-BR``.
     supersedes : str, optional
-        The release id of the earlier release that this one replaces.
+        The release id of the earlier release that this one replaces. Every table of a release of
+        several tables, and every snapshot of a series, states the id of the whole that is replaced.
     display_below : int, optional
         Counts above 0 and below it are shown as ``<k`` to people, from 2 to 2^31: a rule of
         display (:mod:`geodp.table.display`), of which guarantee, noise and files know nothing.

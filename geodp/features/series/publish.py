@@ -121,8 +121,8 @@ def publish_series(
         be empty without ``allow_empty``, but not a file, nor a value of a filter that several
         snapshots share.
     metadata : mapping, optional
-        See :func:`geodp.publish`; for the card of every snapshot, without ``supersedes`` and
-        ``reference_date``, which belong to one snapshot.
+        See :func:`geodp.publish`; for the card of every snapshot, without ``reference_date``,
+        which belongs to one snapshot; ``supersedes`` is the id of the earlier series.
 
     Returns
     -------

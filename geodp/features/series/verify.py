@@ -20,7 +20,12 @@ from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import sha256
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
-from geodp.io.verify.index import check_checksums, read_listed_card, verify_index
+from geodp.io.verify.index import (
+    check_checksums,
+    read_listed_card,
+    require_one_correction,
+    verify_index,
+)
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import explain_errors, read_release_table
 from geodp.io.write.view import View
@@ -67,7 +72,7 @@ def _check_times(folder: Path, card: SeriesCard) -> str:
 
 def _check_snapshots(folder: Path, card: SeriesCard) -> str:
     """Check that every snapshot is the one in the index, on one grid, with its part."""
-    domains = []
+    snapshots = []
     for one in card.snapshots:
         snapshot = read_listed_card(folder / one.time, one, card.name, card)
         guarantee = snapshot.guarantee
@@ -87,11 +92,12 @@ def _check_snapshots(folder: Path, card: SeriesCard) -> str:
                 "The guarantee of a snapshot differs from the index.",
             ),
         )
-        domains.append(snapshot.domain)
+        snapshots.append(snapshot)
     require(
-        all(one == domains[0] for one in domains),
+        all(one.domain == snapshots[0].domain for one in snapshots),
         Rule("series-grids-differ", "The snapshots have different grids."),
     )
+    require_one_correction(snapshots)
     return "cards, ids and guarantees are those of the index; one grid"
 
 

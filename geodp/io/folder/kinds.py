@@ -24,6 +24,9 @@ from geodp.table.card import PARTS_SCHEMA, SCHEMA
 CARD = "release.json"
 """Name of the card of a table's release inside ``public``."""
 
+TABLE = "a release of a table"
+"""Title of the kind that the core knows, for sentences."""
+
 GROUP = "geodp.kinds"
 """Entry points of packages that offer kinds."""
 

@@ -334,7 +334,7 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
         raise UsageError(
             f"{final} exists and holds a release; use --overwrite (overwrite=True) to replace it. "
             "One that was published stays where it is: write its correction to another folder, "
-            "with --supersedes.",
+            "and name it with --supersedes if the command has that option.",
             code="output-exists",
         )
 

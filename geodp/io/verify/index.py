@@ -162,8 +162,9 @@ def check_tables(folder: Path, card: TablesCard, allowed: Sequence[tuple[str, ..
         tuple(one.name for one in card.tables) in allowed,
         Rule("index-tables-differ", "The release has other tables than it needs."),
     )
-    for one in card.tables:
-        read_listed_card(folder / one.name, one, one.name, card)
+    require_one_correction(
+        read_listed_card(folder / one.name, one, one.name, card) for one in card.tables
+    )
     return "cards, ids and charges are those of the index"
 
 
@@ -199,6 +200,18 @@ def read_listed_card(folder: Path, listed: ListedTable, name: str, index: Charge
         Rule("index-software-differs", f"{there} was written by other software."),
     )
     return card
+
+
+def require_one_correction(cards: Iterable[Card]) -> None:
+    """Require all cards of one release to replace the same earlier release, or none."""
+    replaced = {None if one.metadata is None else one.metadata.supersedes for one in cards}
+    require(
+        len(replaced) == 1,
+        Rule(
+            "tables-correct-otherwise",
+            "The tables do not all replace (supersedes) the same earlier release.",
+        ),
+    )
 
 
 def check_identity(folder: Path, tables: Iterable[TableInfo], identity: str) -> None:

@@ -70,7 +70,6 @@ ELSEWHERE = (
     "measurements",
     "totals",
     "simulate",
-    "supersedes",
 )
 """Fields of a request that this release does not have, or has in another form."""
 
@@ -744,11 +743,13 @@ def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> 
 
 def _publish(options: dict[str, Any]) -> str:
     """Publish, and return the message for the operator."""
+    from geodp.features.amounts.kind import AmountsKind
+
     check_reading(click.get_current_context(), options)
     complete_with_commit()
     grid = grid_of(options)
     # Its prior may be a release of amounts, which has one for every stream.
-    request = read_request(options, grid, method=options["method"], prior=None)
+    request = read_request(options, grid, method=options["method"], kind=AmountsKind(), prior=None)
     if options["resume"]:
         return _write(options, grid, request)
     from geodp.features.amounts.publish import prepare_amounts

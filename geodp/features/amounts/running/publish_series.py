@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from geodp.features.series.periods import Periods
     from geodp.release.request import Request
 
-ELSEWHERE = (
-    *("method", "contribution", "measurements", "totals", "prior", "simulate", "supersedes"),
-)
+ELSEWHERE = ("method", "contribution", "measurements", "totals", "prior", "simulate")
 """Fields of a request that a series of amounts does not have, or has in another form."""
 
 
@@ -119,13 +117,14 @@ def _publish(options: dict[str, Any]) -> str:
 
 def _start(options: dict[str, Any]) -> _Start:
     """Refuse all that can be refused without the data."""
+    from geodp.features.amounts.kind import AmountsSeriesKind
     from geodp.features.amounts.series.publish import AmountsSeriesOptions, SharedScale
     from geodp.features.series.periods import Periods
     from geodp.release.metadata import require_series_metadata
 
     periods = Periods.of(sorted(options["snapshots"]))
     grid = grid_of(options)
-    metadata = require_series_metadata(read_metadata_options(options))
+    metadata = require_series_metadata(read_metadata_options(options, AmountsSeriesKind()))
     request = read_request(options, grid, method=options["method"], metadata=metadata)
     scale, edges = read_scale(options)
     shared = SharedScale(scale, edges, grid, options["max_weight"] or 1)

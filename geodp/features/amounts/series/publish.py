@@ -110,8 +110,8 @@ def publish_series(
     neighbours, unit, method
         See :func:`geodp.amounts.publish`.
     metadata : mapping, optional
-        See :func:`geodp.publish`; for the card of every period, without ``supersedes`` and
-        ``reference_date``, which belong to one period.
+        See :func:`geodp.publish`; for the card of every period, without ``reference_date``,
+        which belongs to one period; ``supersedes`` is the id of the earlier series.
     allow_empty
         See :func:`geodp.publish`. A period may be empty without it, but not a file.
     key, ledger, dataset, records

@@ -22,7 +22,7 @@ from geodp.io.folder.manifest import sha256
 from geodp.io.opening import read_json
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
-from geodp.io.verify.index import check_checksums, verify_index
+from geodp.io.verify.index import check_checksums, require_one_correction, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
 from geodp.mechanisms import find_method
@@ -65,7 +65,7 @@ def _check_times(folder: Path, card: AmountsSeriesCard) -> str:
 
 def _check_periods(folder: Path, card: AmountsSeriesCard) -> str:
     """Check that every period is the one in the index, on one scale and grid, charged once."""
-    domains, times = [], _list_times(card)
+    records, times = [], _list_times(card)
     for one in card.periods:
         require(
             sha256(folder / one.time / INDEX) == one.index_sha256,
@@ -92,11 +92,12 @@ def _check_periods(folder: Path, card: AmountsSeriesCard) -> str:
             named == [describe_period(one.time, times, card.guarantee)],
             Rule("amounts-period-named", "A period is that of another time or of another series."),
         )
-        domains.append(read_table_card(folder / one.time / COUNT).domain)
+        records.append(read_table_card(folder / one.time / COUNT))
     require(
-        all(one == domains[0] for one in domains),
+        all(one.domain == records[0].domain for one in records),
         Rule("amounts-period-grids", "The periods have different grids."),
     )
+    require_one_correction(records)
     return f"all of {card.amount.name}, on one scale and one grid"
 
 

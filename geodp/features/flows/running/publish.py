@@ -46,7 +46,6 @@ ELSEWHERE = (
     "totals",
     "prior",
     "simulate",
-    "supersedes",
 )
 """Fields of a request that this release does not have, or has in another form."""
 
@@ -90,10 +89,12 @@ def publish(**options: Any) -> None:
 
 def _publish(options: dict[str, Any]) -> str:
     """Publish, and return the message for the operator."""
+    from geodp.features.flows.kind import FlowsKind
+
     complete_with_commit()
     (grid, labels), levels = split_grid(options), read_levels(options["level"])
     # The prior of a request is one of counts, and is read from another kind of file.
-    request = read_request(options, grid, method=options["method"], prior=None)
+    request = read_request(options, grid, method=options["method"], kind=FlowsKind(), prior=None)
     reader = make_trips_reader(options, grid, request, labels)
     if options["resume"]:
         return _write(options, reader, request)

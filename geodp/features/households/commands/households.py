@@ -65,7 +65,6 @@ ELSEWHERE = (
     "totals",
     "prior",
     "simulate",
-    "supersedes",
 )
 """Fields of a request that this release does not have, or has in another form."""
 
@@ -485,6 +484,8 @@ COMMAND = households
 
 def _publish(options: dict[str, Any]) -> str:
     """Publish, and return the message for the operator."""
+    from geodp.features.households.kind import HouseholdsKind
+
     context = click.get_current_context()
     inferred = complete(context, options)
     check_applicable(context)
@@ -492,7 +493,7 @@ def _publish(options: dict[str, Any]) -> str:
     options["unit"] = options["protect"]
     grid = grid_of(options)
     _require_columns(options, grid)
-    request = read_request(options, grid, method=options["method"])
+    request = read_request(options, grid, method=options["method"], kind=HouseholdsKind())
     if options["resume"]:
         return _write(options, grid, request, inferred=inferred)
     from geodp.features.households.publish import prepare_households

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from geodp.table.released import ReleasedTable
 
 
-NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate", "supersedes")
+NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate")
 """Fields of a request that a series does not have, or has in another form."""
 
 
@@ -202,6 +202,7 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
     """Open and check the inputs of a run, and refuse everything that can be refused
     without the data.
     """
+    from geodp.features.series.kind import SeriesOfReleases
     from geodp.features.series.periods import Periods
     from geodp.features.series.publish import SeriesOptions
     from geodp.io.folder.staged_release import check_publication
@@ -211,7 +212,7 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
     periods = Periods.of(sorted(options["snapshots"]))
     method = mechanism(options["method"])
     grid = grid_of(options)
-    metadata = require_series_metadata(read_metadata_options(options))
+    metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
     request = read_request(options, grid, method=method, metadata=metadata)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
