@@ -9,19 +9,92 @@ a run ends between the two, the stored draw is removed or, if the charge is in t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import hold_stops
 from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ZeroConcentratedDP
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.selected import Selection
+from geodp.release.noise_identity import release_key
 
 Drawn = TypeVar("Drawn")
 
 Keep = Callable[[Drawn, str], None]
 """Store a draw, under the fingerprint of its charge, until the release is complete."""
+
+
+class ChargedRequest(Protocol):
+    """What a request says of the key of the noise and of what is charged.
+
+    :class:`geodp.release.request.Request` is one.
+    """
+
+    @property
+    def key(self) -> NoiseKey | None:
+        """The kept key; None: a fresh one, which is forgotten."""
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """The ledger to charge."""
+
+    @property
+    def dataset(self) -> str | None:
+        """Name of the data set in the ledger."""
+
+    @property
+    def records(self) -> str | None:
+        """Which records the release is made from, as declared to the ledger."""
+
+
+def release_and_charge(
+    request: ChargedRequest,
+    event: Measurement | Selection,
+    draws: Draws,
+    compute_digest: Callable[[], bytes],
+    draw: Callable[[NoiseKey], Drawn],
+    keep: Keep[Drawn] | None = None,
+) -> tuple[Drawn, Charge | None]:
+    """Derive the key of a release, draw with it and charge, and forget the key.
+
+    Every release that is drawn in one process is made here, whatever its kind.
+
+    Parameters
+    ----------
+    request : ChargedRequest
+    event : Measurement or Selection
+        The privacy event of everything that is drawn, as the ledger names it.
+    draws, compute_digest
+        See :func:`geodp.release.noise_identity.release_key`.
+    draw : callable
+        Draws with the derived key; called only if the ledger would accept the charge.
+    keep : callable, optional
+        See :func:`draw_and_charge`, as for errors.
+
+    Returns
+    -------
+    drawn, charge
+        The charge is None without a ledger.
+    """
+    # The fingerprint comes before any draw: it decides whether this was charged already.
+    derived_key, fingerprint = release_key(request.key, draws, compute_digest)
+    try:
+        return draw_and_charge(
+            request.ledger,
+            request.dataset,
+            event,
+            fingerprint,
+            lambda: draw(derived_key),
+            keep,
+            records=request.records,
+        )
+    finally:
+        # Overwritten even if the draw or the charge fails: whoever reads the memory later could
+        # subtract the noise.
+        derived_key.forget()
 
 
 def draw_and_charge(

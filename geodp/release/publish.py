@@ -29,10 +29,10 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.charging import Keep, release_and_charge
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.metadata import state_metadata
-from geodp.release.noise_identity import key_of_table
+from geodp.release.noise_identity import key_of_table, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
@@ -311,22 +311,14 @@ class Prepared:
 
     def release(self, keep: Keep[Release] | None = None) -> Release:
         """Draw and charge; ``keep`` stores the release, with its fingerprint, before the charge."""
-        request = self.request
-        derived_key, fingerprint = key_of_table(request.key, self.table, self.method, self.event)
-        try:
-            release, charge = draw_and_charge(
-                request.ledger,
-                request.dataset,
-                self.event,
-                fingerprint,
-                lambda: self._draw(derived_key),
-                keep,
-                records=request.records,
-            )
-        finally:
-            # Overwritten even if the draw fails: whoever reads the memory later could subtract the
-            # noise.
-            derived_key.forget()
+        release, charge = release_and_charge(
+            self.request,
+            self.event,
+            self.method.declare(self.table.grid, self.event),
+            lambda: release_digest(self.table, self.method, self.event),
+            self._draw,
+            keep,
+        )
         return release if charge is None else replace(release, charge=charge)
 
     def _draw(self, key: NoiseKey) -> Release:

@@ -1,13 +1,20 @@
 """What costs budget is asked for, drawn, kept and charged in this order."""
 
+import ast
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import geodp
-from geodp.errors import BudgetError, UsageError
+from geodp.errors import BudgetError, UndeclaredDrawError, UsageError
+from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Ledger
-from geodp.release.charging import draw_and_charge, find_charge
+from geodp.privacy.noise.draws import Draw, Draws
+from geodp.privacy.terms import Terms
+from geodp.release.charging import draw_and_charge, find_charge, release_and_charge
+from geodp.release.request import Request
+from tests.keys import secret
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
 
@@ -89,3 +96,96 @@ def test_a_charge_that_is_not_there_is_refused(steps):
     for known in ((ledger, "census"), (ledger, None), (None, None)):
         with refuses(UsageError, "resumed-charge-missing"):
             find_charge(*known, F)
+
+
+DRAWS = Draws.of([Draw(7, ("uniform", Fraction(1)))])
+CONTENTS = digest(b"all that the release depends on")
+
+
+def release(request, draw, keep=None):
+    return release_and_charge(request, EVENT, DRAWS, lambda: CONTENTS, draw, keep)
+
+
+def ask(**fields):
+    return Request(terms=Terms.of(epsilon="1/2", contribution=1), **fields)
+
+
+def test_the_key_is_derived_from_what_is_drawn_and_names_the_charge(steps):
+    ledger, steps_taken = steps
+    kept, stored = NoiseKey(secret("kept"), _origin="file"), []
+
+    def draw(key):
+        steps_taken.append("draw")
+        with pytest.raises(UndeclaredDrawError):
+            key.require(Draw(8, ("uniform", Fraction(1))))
+        return key.words().tolist()
+
+    charged = ask(key=kept, ledger=ledger, dataset="census")
+    made, charge = release(charged, draw, lambda *one: stored.append(one))
+    assert made == kept.derive(CONTENTS, DRAWS).words().tolist()
+    assert charge.fingerprint == kept.fingerprint(CONTENTS)
+    assert stored == [(made, charge.fingerprint)]
+    assert steps_taken == ["rehearse", "draw", "charge"]
+    # The kept key is the caller's, and is still there.
+    assert release(charged, draw)[1].replay
+    assert len(ledger.charges()) == 1
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "fresh"])
+@pytest.mark.parametrize("fails", [None, "draw", "keep", "ledger"])
+def test_the_derived_key_is_forgotten_whatever_happens(steps, kept, fails, monkeypatch):
+    ledger, _ = steps
+    keys = []
+
+    def step(name, key=None):
+        if key is not None:
+            keys.append((key, key._secret))
+        if name == fails:
+            raise OSError("full")
+
+    if fails == "ledger":
+        monkeypatch.setattr(Ledger, "charge", lambda *_, **__: step("ledger"))
+    key = NoiseKey(secret("kept"), _origin="file") if kept else None
+    request = ask(key=key, ledger=ledger, dataset="census")
+    if fails is None:
+        release(request, lambda key: step("draw", key), lambda *_: step("keep"))
+    else:
+        with pytest.raises(OSError, match="full"):
+            release(request, lambda key: step("draw", key), lambda *_: step("keep"))
+    ((derived, held),) = keys
+    assert held == bytes(32)
+    with refuses(UsageError, "key-forgotten"):
+        derived.words()
+    assert len(ledger.charges()) == (fails is None)
+
+
+def test_a_fresh_key_draws_new_noise_under_a_new_fingerprint(steps):
+    ledger, _ = steps
+    request = ask(ledger=ledger, dataset="census")
+    (one, first), (other, second) = (release(request, lambda key: key.words()) for _ in range(2))
+    assert one.tolist() != other.tolist()
+    assert first.fingerprint != second.fingerprint
+    assert len(ledger.charges()) == 2
+
+
+def test_the_records_of_a_request_are_declared_to_the_ledger():
+    with refuses(UsageError, "records-need-ledger"):
+        release(ask(records="all"), lambda _: None)
+
+
+def test_everything_that_is_drawn_here_is_drawn_and_charged_by_one_function():
+    package, callers = Path(geodp.__file__).parent, {}
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                where = path.relative_to(package).as_posix()
+                callers.setdefault(node.func.id, set()).add(where)
+    assert callers["draw_and_charge"] == {"release/charging.py"}
+    # A cluster charges before it draws.
+    assert callers["charge_event"] == {"features/cluster/run.py"}
+    assert callers["release_and_charge"] == {
+        "release/publish.py",
+        *(f"features/{one}/publish.py" for one in ("amounts", "flows", "households", "series")),
+        "features/amounts/series/publish.py",
+        "features/select/selected.py",
+    }

@@ -44,9 +44,9 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import state_metadata
-from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
+from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.request import Request
@@ -292,23 +292,14 @@ class PreparedAmounts:
 
     def release(self, keep: Keep[ReleasedAmounts] | None = None) -> Amounts:
         """Draw all streams, and charge once; ``keep`` stores them and a fingerprint before."""
-        request = self.request
-        grid = self.table.records.grid
-        # Before anything is drawn: the fingerprint decides whether this was charged already.
-        derived, fingerprint = release_key(request.key, self.design.declare(grid), self.identify)
-        try:
-            drawn, charge = draw_and_charge(
-                request.ledger,
-                request.dataset,
-                name_release(self.design),
-                fingerprint,
-                lambda: self.draw(derived),
-                keep,
-                records=request.records,
-            )
-        finally:
-            # The key is overwritten even if the draw fails.
-            derived.forget()
+        drawn, charge = release_and_charge(
+            self.request,
+            name_release(self.design),
+            self.design.declare(self.table.records.grid),
+            self.identify,
+            self.draw,
+            keep,
+        )
         return self.complete(drawn, charge)
 
     def draw(self, key: NoiseKey) -> ReleasedAmounts:

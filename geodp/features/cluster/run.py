@@ -164,7 +164,8 @@ class Run:
                 request.key, draws, lambda: self._digest(shelves, sizes)
             )
             try:
-                # The file of a range is written where it is drawn, and others may read it.
+                # The file of a range is written where it is drawn, and others may read it: a
+                # cluster cannot draw before the charge, as `release_and_charge` does.
                 charge = charge_event(
                     request.ledger,
                     request.dataset,

@@ -57,9 +57,9 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import state_metadata
-from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
+from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.publish import make_event
@@ -304,22 +304,10 @@ class PreparedFlows:
 
     def release(self, keep: Keep[DrawnFlows] | None = None) -> Flows:
         """Draw all streams, and charge once; ``keep`` stores the draw and a fingerprint before."""
-        request = self.request
-        # Before anything is drawn: the fingerprint decides whether this was charged already.
-        derived, fingerprint = release_key(request.key, self.plan.declare(), self.identify)
-        try:
-            drawn, charge = draw_and_charge(
-                request.ledger,
-                request.dataset,
-                self.plan.whole,
-                fingerprint,
-                lambda: self._draw(derived),
-                keep,
-                records=request.records,
-            )
-        finally:
-            # The key is overwritten even if the draw fails.
-            derived.forget()
+        plan = self.plan
+        drawn, charge = release_and_charge(
+            self.request, plan.whole, plan.declare(), self.identify, self._draw, keep
+        )
         return self.complete(drawn, charge)
 
     def identify(self) -> bytes:

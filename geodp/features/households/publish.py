@@ -41,9 +41,9 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import state_metadata
-from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
+from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import Prepared, make_event, prepare
 from geodp.release.release import Release
@@ -267,22 +267,9 @@ class PreparedStreams:
 
     def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Households:
         """Draw all streams, and charge once; ``keep`` stores them and a fingerprint before."""
-        request = self.request
-        # Before anything is drawn: the fingerprint decides whether this was charged already.
-        derived, fingerprint = release_key(request.key, self.declare(), self.identify)
-        try:
-            drawn, charge = draw_and_charge(
-                request.ledger,
-                request.dataset,
-                self.total,
-                fingerprint,
-                lambda: self._draw(derived),
-                keep,
-                records=request.records,
-            )
-        finally:
-            # The key is overwritten even if the draw fails.
-            derived.forget()
+        drawn, charge = release_and_charge(
+            self.request, self.total, self.declare(), self.identify, self._draw, keep
+        )
         return self.complete(drawn, charge)
 
     @property

@@ -27,8 +27,8 @@ from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
-from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.noise_identity import encode, grid_components, loss_fields, release_key
+from geodp.release.charging import Keep, release_and_charge
+from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
@@ -205,35 +205,23 @@ class PreparedSelection:
 
     def release(self, keep: Keep[Selected] | None = None) -> Selected:
         """Draw, and charge; ``keep`` first gets the selection and the charge's fingerprint."""
-        preview, request = self.preview, self.request
-        draws = Draws.of(preview.draws)
-        derived_key, fingerprint = release_key(
-            request.key, draws, lambda: selection_digest(self.table, preview)
+        preview = self.preview
+        selected, charge = release_and_charge(
+            self.request,
+            preview.event,
+            Draws.of(preview.draws),
+            lambda: selection_digest(self.table, preview),
+            self._draw,
+            keep,
         )
-
-        def draw() -> Selected:
-            rate = preview.event.rate
-            return replace(
-                preview,
-                chosen=preview.question.draw(
-                    preview.selector, preview.grid, self.measured, rate, derived_key
-                ),
-            )
-
-        try:
-            selected, charge = draw_and_charge(
-                request.ledger,
-                request.dataset,
-                preview.event,
-                fingerprint,
-                draw,
-                keep,
-                records=request.records,
-            )
-        finally:
-            # The key is erased even where the draw or the charge fails.
-            derived_key.forget()
         return replace(selected, charge=charge)
+
+    def _draw(self, key: NoiseKey) -> Selected:
+        """Draw the answer, without its charge."""
+        one = self.preview
+        rate = one.event.rate
+        chosen = one.question.draw(one.selector, one.grid, self.measured, rate, key)
+        return replace(one, chosen=chosen)
 
 
 def choose(

@@ -24,9 +24,9 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import require_series_metadata, state_metadata
-from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
+from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
@@ -197,23 +197,9 @@ class PreparedSeries:
     def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Series:
         """Draw every snapshot, and charge once; ``keep`` stores them and a fingerprint before."""
         named = name_series(self.total, self.periods, self.sharing)
-        request = self.request
-        # Before anything is drawn: the fingerprint decides whether this series was charged
-        # already.
-        series_key, fingerprint = release_key(request.key, self.declare(), self.identify)
-        try:
-            drawn, charge = draw_and_charge(
-                request.ledger,
-                request.dataset,
-                named,
-                fingerprint,
-                lambda: self._draw(series_key),
-                keep,
-                records=request.records,
-            )
-        finally:
-            # The key is overwritten even if the draw fails.
-            series_key.forget()
+        drawn, charge = release_and_charge(
+            self.request, named, self.declare(), self.identify, self._draw, keep
+        )
         return self.complete(drawn, charge)
 
     def declare(self) -> Draws:

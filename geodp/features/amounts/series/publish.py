@@ -42,9 +42,9 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
-from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import require_series_metadata, state_metadata
-from geodp.release.noise_identity import encode, loss_fields, release_key
+from geodp.release.noise_identity import encode, loss_fields
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.request import Request
@@ -291,22 +291,9 @@ class PreparedAmountsSeries:
 
     def release(self, keep: Keep[list[ReleasedAmounts]] | None = None) -> AmountsSeries:
         """Draw every period, and charge once; ``keep`` stores them and a fingerprint before."""
-        request = self.request
-        # Before anything is drawn: the fingerprint decides whether this was charged already.
-        series_key, fingerprint = release_key(request.key, self.declare(), self.identify)
-        try:
-            drawn, charge = draw_and_charge(
-                request.ledger,
-                request.dataset,
-                self.plan.named,
-                fingerprint,
-                lambda: self._draw(series_key),
-                keep,
-                records=request.records,
-            )
-        finally:
-            # The key is overwritten even if the draw fails.
-            series_key.forget()
+        drawn, charge = release_and_charge(
+            self.request, self.plan.named, self.declare(), self.identify, self._draw, keep
+        )
         previews = [part.preview for part in self.parts]
         return complete_series(self.plan, previews, self.index, drawn, charge)
 
