@@ -12,16 +12,16 @@ import click
 
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
-from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.draw_storage import Packed
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, inputs, run_options
+from geodp.cli.publishing import draw_in, read_charged_draw
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import (
-    describe_call,
     format_result,
     pad_time,
     report_progress,
@@ -312,9 +312,7 @@ def _release(
 
     # Writing is rehearsed with an empty release, so that a full disk is noticed before the charge.
     place.try_out(prepared.preview.view(), table.key.size, prepared.nodes)
-    call = describe_call(options)
-    with store_before_charge(place.folder, request, call, run, pack) as keep:
-        release = prepared.release(keep)
+    release = draw_in(place.folder, prepared, options, run, pack)
     return release, {**run, "released_people": release.table.total}
 
 
@@ -322,17 +320,14 @@ def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged; nothing is drawn."""
-    from geodp.io.folder.pending import read_pending_draw
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
-    from geodp.release.charging import find_charge
     from geodp.release.publish import restore_extras
     from geodp.release.release import Release
 
-    stored = read_pending_draw(place.folder, describe_call(options))
+    stored, charge = read_charged_draw(place.folder, start.request, options)
     (table,), facts, extra_arrays = unpack_tables(stored, start.released, place.folder)
     event, request = cast("Measurement", table.event), start.request
     start.require_totals(event, facts)
-    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
     release = Release(
         table,
         charge,

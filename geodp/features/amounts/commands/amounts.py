@@ -15,7 +15,7 @@ import click
 from geodp import progress
 from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
-from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
@@ -28,10 +28,11 @@ from geodp.cli.options import (
 )
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import page_options, write_html
+from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand, read_prior
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
+from geodp.cli.running import format_result, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.features.amounts.running.options import (
@@ -876,15 +877,15 @@ def _write(
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.features.amounts.files import StagedAmounts
 
-    overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
-        prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with StagedAmounts.stage(options["output"], overwrite=overwrite, resume=resume) as place:
+        prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
+
+    def make(place: StagedAmounts) -> tuple[Amounts, dict[str, Any]]:
         if prepared is None:
-            release, run = _resume(place, grid, request, options)
-        else:
-            release, run = _release(place, prepared, options)
-        written = release.write_into(place, run)
+            return _resume(place, grid, request, options)
+        return _release(place, prepared, options)
+
+    release, written = write_release(options, StagedAmounts.stage, make)
     return _format_result(release, written, options)
 
 
@@ -915,10 +916,7 @@ def _release(
 
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(prepared.preview, prepared.example, prepared.cells)
-    call = describe_call(options)
-    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
-        release = prepared.release(keep)
-    return release, run
+    return draw_in(place.folder, prepared, options, run, pack), run
 
 
 def _resume(
@@ -930,15 +928,12 @@ def _resume(
     from geodp.features.amounts.card import StatedAmountsPrior
     from geodp.features.amounts.publish import restore_amounts
     from geodp.features.amounts.streams import ReleasedAmounts
-    from geodp.io.folder.pending import read_pending_draw
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.privacy.assumption import ContributionBound
-    from geodp.release.charging import find_charge
     from geodp.table.stated.prior import unpack_prior
 
-    stored = read_pending_draw(place.folder, describe_call(options))
+    stored, charge = read_charged_draw(place.folder, request, options)
     (table,), facts, arrays = unpack_tables(stored, grid, place.folder)
-    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
     reading, event = unpack_reading(stored, place.folder), table.event
     number = np.asarray(table.count, np.int64)
     drawn = ReleasedAmounts(table.key, number, arrays.get("above"), arrays.get("classes"))

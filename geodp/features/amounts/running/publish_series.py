@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from geodp import progress
-from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import folder_options, grid_options
+from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
+from geodp.cli.running import format_result, report_progress, report_stored_draw
 from geodp.cli.stated import read_metadata_options
 from geodp.features.amounts.running.options import (
     check_reading,
@@ -142,16 +143,16 @@ def _write(
     from geodp.features.amounts.series.files import StagedAmountsSeries
     from geodp.io.folder.staged_release import check_publication
 
-    output, overwrite, resume = options["output"], options["overwrite"], options["resume"]
     if prepared is not None:
-        grid = prepared.plan.shared.grid
-        check_publication(grid, output, name=COUNT, overwrite=overwrite)
-    with StagedAmountsSeries.stage(output, overwrite=overwrite, resume=resume) as place:
+        grid, output = prepared.plan.shared.grid, options["output"]
+        check_publication(grid, output, name=COUNT, overwrite=options["overwrite"])
+
+    def make(place: StagedAmountsSeries) -> tuple[AmountsSeries, dict[str, Any]]:
         if prepared is None:
-            series, run = _resume(place, start, options)
-        else:
-            series, run = _release(place, prepared, options)
-        written = series.write_into(place, run)
+            return _resume(place, start, options)
+        return _release(place, prepared, options)
+
+    series, written = write_release(options, StagedAmountsSeries.stage, make)
     return _format_result(series, written, options)
 
 
@@ -176,10 +177,7 @@ def _release(
 
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(first.preview, first.example, cells)
-    call = describe_call(options)
-    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
-        series = prepared.release(keep)
-    return series, run
+    return draw_in(place.folder, prepared, options, run, pack), run
 
 
 def _resume(
@@ -188,11 +186,9 @@ def _resume(
     """Restore the series of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.amounts.series.pending import unpack_drawn
     from geodp.features.amounts.series.publish import restore_series
-    from geodp.io.folder.pending import read_pending_draw
     from geodp.io.folder.pending_tables import unpack_reading
-    from geodp.release.charging import find_charge
 
-    stored = read_pending_draw(place.folder, describe_call(options))
+    stored, charge = read_charged_draw(place.folder, start.request, options)
     drawn, bound, facts = unpack_drawn(stored, start.shared.grid, place.folder)
     series = restore_series(
         drawn,
@@ -203,7 +199,7 @@ def _resume(
         start.options,
         facts,
         unpack_reading(stored, place.folder),
-        find_charge(start.request.ledger, stored.dataset, stored.fingerprint),
+        charge,
     )
     return series, dict(stored.run)
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import sha256
 from geodp.cli.options import GridCommand, folder_options, grid_options, inputs
+from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
+from geodp.cli.running import format_result, report_progress, report_stored_draw
 from geodp.features.flows.running.inputs import (
     list_paths,
     make_trips_reader,
@@ -123,15 +124,15 @@ def _write(
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.features.flows.files import StagedFlows
 
-    overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
-        prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with StagedFlows.stage(options["output"], overwrite=overwrite, resume=resume) as place:
+        prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
+
+    def make(place: StagedFlows) -> tuple[Flows, dict[str, Any]]:
         if prepared is None:
-            release, run = _resume(place, reader, request, options)
-        else:
-            release, run = _release(place, prepared, options)
-        written = release.write_into(place, run)
+            return _resume(place, reader, request, options)
+        return _release(place, prepared, options)
+
+    release, written = write_release(options, StagedFlows.stage, make)
     return _format_result(release, written, options)
 
 
@@ -154,10 +155,7 @@ def _release(
         prepared.preview.tables,
         (prepared.plan.empty_pairs, prepared.plan.empty_labels, prepared.preview.prior),
     )
-    call = describe_call(options)
-    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
-        release = prepared.release(keep)
-    return release, run
+    return draw_in(place.folder, prepared, options, run, pack), run
 
 
 def _resume(
@@ -165,11 +163,8 @@ def _resume(
 ) -> tuple[Flows, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.flows.pending import restore_flows
-    from geodp.io.folder.pending import read_pending_draw
-    from geodp.release.charging import find_charge
 
-    stored = read_pending_draw(place.folder, describe_call(options))
-    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    stored, charge = read_charged_draw(place.folder, request, options)
     attributes = reader.labelled.attributes
     release = restore_flows(stored, reader.grid, attributes, request, place.folder, charge)
     return release, dict(stored.run)

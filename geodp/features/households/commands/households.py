@@ -15,10 +15,10 @@ import click
 from geodp import progress
 from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
-from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
-from geodp.cli.layout import complete, layout_options, write_recipe
+from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import (
     GridCommand,
     StrictCommand,
@@ -35,10 +35,11 @@ from geodp.cli.pages import (
     require_list,
     write_html,
 )
+from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
+from geodp.cli.running import format_result, report_progress, report_stored_draw
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -618,17 +619,15 @@ def _write(
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.features.households.files import StagedHouseholds
 
-    overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
-        prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with StagedHouseholds.stage(options["output"], overwrite=overwrite, resume=resume) as place:
-        if inferred:
-            write_recipe(options, place.folder)
+        prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
+
+    def make(place: StagedHouseholds) -> tuple[Households, dict[str, Any]]:
         if prepared is None:
-            release, run = _resume(place, grid, request, options)
-        else:
-            release, run = _release(place, prepared, options)
-        written = release.write_into(place, run)
+            return _resume(place, grid, request, options)
+        return _release(place, prepared, options)
+
+    release, written = write_release(options, StagedHouseholds.stage, make, inferred=inferred)
     return _format_result(release, written, options)
 
 
@@ -654,10 +653,7 @@ def _release(
 
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
-    call = describe_call(options)
-    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
-        release = prepared.release(keep)
-    return release, run
+    return draw_in(place.folder, prepared, options, run, pack), run
 
 
 def _resume(
@@ -666,18 +662,15 @@ def _resume(
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.households.publish import restore_households
     from geodp.features.households.sizes import SizedGrid
-    from geodp.io.folder.pending import read_pending_draw
     from geodp.io.folder.pending_tables import unpack_tables
-    from geodp.release.charging import find_charge
 
     size, grid = options["max_size"], _sized(options, grid)
     if grid.attributes:
         sized = SizedGrid.choose(grid, options["size_attribute"]).fold(size)
         size = sized.max_size
         grid = sized.grid if request.terms.unit == "household" else sized.joint.map
-    stored = read_pending_draw(place.folder, describe_call(options))
+    stored, charge = read_charged_draw(place.folder, request, options)
     drawn, facts, _ = unpack_tables(stored, grid, place.folder)
-    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
     readings = _unpack_readings(stored.card, place.folder)
     return restore_households(drawn, request, size, facts, readings, charge), dict(stored.run)
 

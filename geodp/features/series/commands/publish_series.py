@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, run_options
+from geodp.cli.publishing import draw_in, read_charged_draw
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import (
-    describe_call,
     format_result,
     pad_time,
     report_progress,
@@ -279,11 +279,7 @@ def _release(
 
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(prepared.preview.view().named(options["name"]), cells)
-    call = describe_call(options)
-    # The drawn tables are on disk before the charge, so that an interruption cannot lose what was
-    # paid for.
-    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
-        series = prepared.release(keep)
+    series = draw_in(place.folder, prepared, options, run, pack)
     return series, {**run, "released_people": [one.table.total for one in series]}
 
 
@@ -292,13 +288,10 @@ def _resume(
 ) -> tuple[Series, dict[str, Any]]:
     """Restore the series of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.series.publish import restore_series
-    from geodp.io.folder.pending import read_pending_draw
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
-    from geodp.release.charging import find_charge
 
-    stored = read_pending_draw(place.folder, describe_call(options))
+    stored, charge = read_charged_draw(place.folder, start.request, options)
     drawn, facts, _ = unpack_tables(stored, start.grid, place.folder)
-    charge = find_charge(start.request.ledger, stored.dataset, stored.fingerprint)
     reading = unpack_reading(stored, place.folder)
     series = restore_series(
         drawn, start.periods, start.request, start.options, facts, reading, charge
