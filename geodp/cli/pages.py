@@ -17,6 +17,7 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.verify.withdrawn import Notice
 
 _PAGE: tuple[Callable[[Any], Any], ...] = (
     option(
@@ -60,6 +61,14 @@ def read_list(places: Path | None, grid: Grid, name: str | None) -> Mapping[str,
     from geodp.io.read.public.places import read_places
 
     return None if places is None else read_places(places, grid, name=name)
+
+
+def read_notice(release: Path) -> Notice | None:
+    """Read the notice of a withdrawal that lies beside a release; None without one."""
+    from geodp.io.verify.card import public_folder
+    from geodp.io.verify.withdrawn import find_notice
+
+    return find_notice(public_folder(release))
 
 
 def write_html(output: Path, make: Callable[[], str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from geodp.cli.output import require_free, require_unsealed, write_file
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.io.write.view import View
 
 BOUNDS = "West south east north of the map, in the grid's CRS."
 SIZE = "Approximate pixels of the map's longer side; cells are enlarged by whole factors."
@@ -81,12 +84,10 @@ def map_(
     # Vector formats have no resolution, and ignoring the option silently would mislead.
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
-    from geodp.io.verify.readback import read_release_table
     from geodp.io.verify.room import DRAWING, read_within
     from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_change, draw_map
-    from geodp.io.write.view import View
 
     if output.suffix.lower() == ".pdf":
         require_fpdf()
@@ -97,15 +98,26 @@ def map_(
     drawn_of = [release] if compare is None else [compare, release]
     with report_progress(), read_within(drawn_of, memory, DRAWING):
         progress.begin("Reading the release", public=True)
-        view = View(*read_release_table(release))
+        view = _view(release)
         chosen = Look(**settings, fade=not no_fade, ground=ground, flows=flows)
         if compare is None:
             drawn = draw_map(view, chosen, form=form, **resolution)
         else:
-            earlier = View(*read_release_table(compare))
+            earlier = _view(compare)
             drawn = draw_change(earlier, view, chosen, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
+
+
+def _view(release: Path) -> View:
+    """Read what a map shows of a release, and whether it was withdrawn."""
+    from geodp.cli.pages import read_notice
+    from geodp.io.verify.readback import read_release_table
+    from geodp.io.write.view import View
+
+    notice = read_notice(release)
+    stated = None if notice is None else notice.withdrawal
+    return View(*read_release_table(release), withdrawn=None if stated is None else stated.date)
 
 
 COMMAND = map_

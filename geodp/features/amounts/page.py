@@ -14,6 +14,10 @@ from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.scale import show_amount
 from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
+from geodp.io.verify.withdrawn import Notice
+from geodp.release.report.html.notice import write_notice
+from geodp.release.report.html.parts import office_section
+from geodp.release.report.html.texts import texts_of
 from geodp.table.display import is_below, show_count, show_interval
 from geodp.typing import FloatArray
 
@@ -72,12 +76,16 @@ STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;"
     "color:#1d1c1a}table{border-collapse:collapse;margin:1em 0}td,th{padding:.3em .8em;"
     "text-align:right;border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
+    ".alarm{color:#fff;background:#a40e26;font-weight:bold;padding:.6em .9em}"
     "small{color:#5a5855}figure{margin:1em 0}"
 )
 
 
 def write_page(
-    release: AmountNumbers, regions: Mapping[str, Any], language: Language = "en"
+    release: AmountNumbers,
+    regions: Mapping[str, Any],
+    language: Language = "en",
+    notice: Notice | None = None,
 ) -> str:
     """Write the page of a release as HTML without any script.
 
@@ -87,6 +95,8 @@ def write_page(
     regions : mapping of str to region
         By the names under which they are shown.
     language : {"en", "ja"}
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
     """
     amount, texts = release.index.amount, TEXTS[language]
     facts = {
@@ -104,11 +114,13 @@ def write_page(
     words = promise.spends if release.index.private else promise.in_words
     noise = texts["noise"].format(one=Writer(language).unit(promise.unit), words=words)
     parts = [
+        *write_notice(notice, language),
         f"<h1>{title}</h1>",
         *(f"<p>{escape(one)}</p>" for one in of_series),
         f"<p>{escape(texts['unit'].format(**facts))}</p>",
         _draw_map(release, texts),
         _list_regions(release, regions, texts),
+        *_describe_office(release, language),
         f"<p><small>{escape(noise)}</small></p>",
     ]
     return (
@@ -116,6 +128,15 @@ def write_page(
         f'<meta name="viewport" content="width=device-width">\n<title>{title}</title>\n'
         f"<style>{STYLE}</style>\n</head>\n<body>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
     )
+
+
+def _describe_office(release: AmountNumbers, language: Language) -> list[str]:
+    """Write the publisher's metadata, such as which release this one replaces."""
+    card = release.count.card()
+    page = texts_of(language).page
+    if card.metadata is None:
+        return []
+    return [f"<h2>{escape(page['heading_office'])}</h2>", office_section(page, card, language)]
 
 
 def _list_regions(

@@ -39,6 +39,12 @@ SENTENCES: Mapping[str, str] = {
     "chance of {prior:p} becomes at most {most:p}.",
     "title": "What release {release_id} of {name} reveals",
     "not_private": "This release is NOT PRIVATE: anybody can work out its noise and remove it.",
+    "heading_withdrawn": "Withdrawn",
+    "withdrawn": "This release was withdrawn on {withdrawn}, and is not to be used any more.",
+    "withdrawn_reason": "The office says why: {reason}",
+    "withdrawn_use": "Use the release {use} instead.",
+    "withdrawn_unreadable": "A note beside this release says that one was withdrawn, but it cannot "
+    "be read or is about another release.",
     "nothing_holds": "So none of the promises of its method holds, and this page ends here.",
     "heading_promise": "What is promised",
     "suppose_add": "Suppose one {unit} had not been counted, or one more had.",

@@ -32,6 +32,7 @@ from geodp.features.flows.regions import find_columns, find_region
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.read.public.places import Circle
+from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html.frame import swatch
@@ -130,6 +131,7 @@ def write_page(
     origin: str | None = None,
     destination: str | None = None,
     simulations: int = SIMULATIONS,
+    notice: Notice | None = None,
 ) -> str:
     """Write a release as one HTML page that loads nothing from the network and runs no script.
 
@@ -146,6 +148,8 @@ def write_page(
         Name of a place, or code of an area: the page is about trips out of it, or into it, alone.
     simulations : int
         Of the intervals of flows; see :meth:`Flows.estimate`.
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
 
     Raises
     ------
@@ -188,7 +192,7 @@ def write_page(
         ("files", files_section(page, release.index)),
     ]
     header = _header(release, view, page, language)
-    return write_static(view, header, sections, page, language, style)
+    return write_static(view, header, sections, page, language, style, notice)
 
 
 def _estimate(

@@ -18,6 +18,7 @@ from geodp.features.households.formats.joint import NAME
 from geodp.features.households.households import Households
 from geodp.features.households.sizes import CLIPPED_FACT
 from geodp.grid.region import Region
+from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
 from geodp.io.write.frame import cell_size
@@ -75,7 +76,10 @@ class _Row:
 
 
 def write_page(
-    release: Households, language: Language = "en", places: Mapping[str, Any] | None = None
+    release: Households,
+    language: Language = "en",
+    places: Mapping[str, Any] | None = None,
+    notice: Notice | None = None,
 ) -> str:
     """Write a release as one HTML page that loads nothing from the network and runs no script.
 
@@ -86,6 +90,8 @@ def write_page(
     language : {"en", "ja"}
     places : mapping of str to polygon or list of codes, optional
         A public list of places; see :func:`geodp.release.report.html.places.list_places`.
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
 
     Raises
     ------
@@ -116,7 +122,7 @@ def write_page(
         *_total(release, page, limit),
         *([] if release.others is None else [element("p", page["others"].format(table=OTHERS))]),
     )
-    return write_static(view, header, sections, page, language)
+    return write_static(view, header, sections, page, language, notice=notice)
 
 
 def _estimate(

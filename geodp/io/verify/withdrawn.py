@@ -65,6 +65,19 @@ class Withdrawal:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Notice:
+    """A notice that lies beside a release.
+
+    Attributes
+    ----------
+    withdrawal : Withdrawal or None
+        None if it cannot be read, or is of another release.
+    """
+
+    withdrawal: Withdrawal | None
+
+
 def notice_of(folder: Path) -> Path | None:
     """Return the path of the notice of a public folder; None if the folder is not ``public``.
 
@@ -90,22 +103,33 @@ def _home(folder: Path) -> Path:
     return here
 
 
-def warn_if_withdrawn(folder: Path) -> None:
-    """Warn of a release whose public folder has a notice beside it, even a damaged one.
+def find_notice(folder: Path) -> Notice | None:
+    """Find the notice beside a public folder, even a damaged one; None without one.
 
     The notice is in no digest: whoever can write beside the release can add or remove it.
     """
     path = notice_of(folder)
     # A dangling link does not exist, and is a notice that cannot be read.
     if path is None or (not path.is_symlink() and not path.exists()):
-        return
+        return None
     try:
         if path.is_symlink() or not path.is_file():
             raise VerificationError("a link or a device", code="notice-is-link")
-        notice = read_plain(Withdrawal, read_json(path), NOTICE)
-        if notice.card_sha256 != sha256(seal_of(folder)):
+        withdrawal = read_plain(Withdrawal, read_json(path), NOTICE)
+        if withdrawal.card_sha256 != sha256(seal_of(folder)):
             raise VerificationError("of another release", code="notice-of-other-release")
     except (OSError, ValueError, VerificationError):
+        return Notice(None)
+    return Notice(withdrawal)
+
+
+def warn_if_withdrawn(folder: Path) -> None:
+    """Warn of a release whose public folder has a notice beside it, even a damaged one."""
+    found = find_notice(folder)
+    if found is None:
+        return
+    notice = found.withdrawal
+    if notice is None:
         _warn(f"{NOTICE} stands beside this release and cannot be read, or is of another one.")
         return
     use = "" if notice.use is None else f" Use the release {printable(notice.use)} instead."

@@ -61,6 +61,8 @@ class View:
         table is then that of the cells.
     stored : StoredRows or None
         Columns that were made once; None: they are made on each request.
+    withdrawn : str or None
+        Day of its withdrawal (YYYY-MM-DD), if a notice beside the release states one.
     """
 
     __repr__ = one_line
@@ -75,6 +77,7 @@ class View:
     level: str | None = None
     regions: Areas | None = field(default=None, repr=False)
     stored: StoredRows | None = field(default=None, repr=False)
+    withdrawn: str | None = None
 
     def __post_init__(self) -> None:
         require_released(self.table)

@@ -6,6 +6,7 @@ sentences are those of :mod:`geodp.release.report.sentences`.
 
 from __future__ import annotations
 
+from geodp.io.verify.withdrawn import Notice
 from geodp.release.report.sentences import (
     HAZARDS,
     NEGATIVE,
@@ -34,10 +35,14 @@ from geodp.table.stated.error import (
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
 
-def markdown(card: Card) -> str:
-    """Format the card of a written release as a privacy card in Markdown."""
+def markdown(card: Card, notice: Notice | None = None) -> str:
+    """Format the card of a written release as a privacy card in Markdown.
+
+    ``notice``: the notice of a withdrawal that lies beside the release.
+    """
     guarantee, mechanism = card.guarantee, card.mechanism
     title = f"# Privacy card: {plain(card.name)}, release {card.release_id}"
+    title += _describe_withdrawal(notice)
     if not card.private:
         title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
     needs = [
@@ -72,6 +77,17 @@ def markdown(card: Card) -> str:
     ]
     # Parts without content are empty texts: they must not leave blank paragraphs.
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _describe_withdrawal(notice: Notice | None) -> str:
+    """Describe the notice of a withdrawal, as a paragraph; empty without one."""
+    if notice is None:
+        return ""
+    stated = notice.withdrawal
+    if stated is None:
+        return "\n\n**A notice of withdrawal** lies beside this release, and cannot be read."
+    use = "" if stated.use is None else f" Use the release {plain(stated.use)} instead."
+    return f"\n\n**WITHDRAWN** on {stated.date}: {plain(stated.reason)}{use}"
 
 
 def _describe_publisher(card: Card) -> list[str]:

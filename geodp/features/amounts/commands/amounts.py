@@ -27,7 +27,7 @@ from geodp.cli.options import (
     weight_options,
 )
 from geodp.cli.output import require_unsealed
-from geodp.cli.pages import page_options, write_html
+from geodp.cli.pages import page_options, read_notice, write_html
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand, read_prior
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
@@ -471,7 +471,8 @@ def report(**options: Any) -> None:
     require_unsealed(output)
     release = _open(options["release"], options["time"])
     regions = read_shapes(options, release.count)
-    write_html(output, lambda: write_page(release, regions, language))
+    notice = read_notice(options["release"])
+    write_html(output, lambda: write_page(release, regions, language, notice))
 
 
 @amounts.command(cls=GridCommand, no_args_is_help=True)

@@ -82,9 +82,12 @@ COMMAND = explain
 def _explain(folder: Path, language: str) -> Explanation:
     """Explain a written release."""
     from geodp.features.explain.card import explain as explain_card
+    from geodp.features.explain.notice import add_notice
     from geodp.io.verify.card import public_folder, read_card
+    from geodp.io.verify.withdrawn import find_notice
 
-    return explain_card(read_card(public_folder(folder)), language)
+    public = public_folder(folder)
+    return add_notice(explain_card(read_card(public), language), find_notice(public))
 
 
 def _explain_file(path: Path, language: str) -> Explanation:

@@ -11,6 +11,7 @@ import click
 from geodp import progress
 from geodp.cli.options import StrictCommand, memory_option
 from geodp.cli.output import require_unsealed, write_file
+from geodp.cli.pages import read_notice
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
@@ -83,7 +84,7 @@ def report(release: Path, output: Path | None, memory: str | None, **options: An
             progress.begin("Writing the page", public=True)
             text = _page(release, options)
     elif form == "md":
-        text = markdown(card)
+        text = markdown(card, read_notice(release))
     else:
         values = card.to_json() if about is None else registry_record(card, _about(about))
         text = json.dumps(values, ensure_ascii=False, indent=2) + "\n"
@@ -141,16 +142,16 @@ def _page(path: Path, options: dict[str, Any]) -> str:
 
     language: Language = options["language"] or "en"
     about_values = None if options["about"] is None else _about(options["about"])
-    view = open_view(path)
+    view, notice = open_view(path), read_notice(path)
     card = view.card
     unit, places = Writer(language).unit(card.guarantee.unit), None
     if options["places"] is not None:
         places = read_places(options["places"], view.table.grid, name=options["place_name"])
     if options["embed"]:
-        return write_embed(view, unit, language, places)
+        return write_embed(view, unit, language, places, notice)
     record = None if about_values is None else registry_record(card, about_values)
     sections = explain_people(card, language)
-    return write_page(view, sections, unit, language, record, places)
+    return write_page(view, sections, unit, language, record, places, notice)
 
 
 def _about(path: Path) -> ReleaseMetadata:

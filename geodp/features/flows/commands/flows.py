@@ -12,7 +12,14 @@ import click
 from geodp.cli.help import option
 from geodp.cli.options import GridCommand, StrictCommand, grid_options
 from geodp.cli.output import require_unsealed
-from geodp.cli.pages import page_options, place_name_option, read_list, require_list, write_html
+from geodp.cli.pages import (
+    page_options,
+    place_name_option,
+    read_list,
+    read_notice,
+    require_list,
+    write_html,
+)
 from geodp.cli.request_options import request_options
 from geodp.features.flows.running.choose_trips import choose_trips
 from geodp.features.flows.running.estimate import compare, estimate
@@ -174,6 +181,7 @@ def report(release: Path, output: Path, **options: Any) -> None:
             origin=options["begins"],
             destination=options["ends"],
             simulations=options["simulations"],
+            notice=read_notice(release),
         ),
     )
 

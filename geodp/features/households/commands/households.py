@@ -32,6 +32,7 @@ from geodp.cli.pages import (
     page_options,
     place_name_option,
     read_list,
+    read_notice,
     require_list,
     write_html,
 )
@@ -385,7 +386,7 @@ def report(
     require_unsealed(output)
     opened = _open(release)
     named = read_list(places, opened.households.grid, place_name)
-    write_html(output, lambda: write_page(opened, language, named))
+    write_html(output, lambda: write_page(opened, language, named, read_notice(release)))
 
 
 def _open(path: Path) -> Households:

@@ -29,6 +29,8 @@ class Captions:
     private: str
     fixed: str
     flag: str
+    withdrawn: str
+    withdrawn_on: str
     per_area: str
     per_cell: str
     counts: str
@@ -85,6 +87,8 @@ ENGLISH = Captions(
     private="Differentially private release: {variant}.",
     fixed="Not a private release: the noise was made with a fixed key.",
     flag="NOT PRIVATE",
+    withdrawn="WITHDRAWN",
+    withdrawn_on="Withdrawn on {date}: not to be used any more.",
     per_area="{what} per km²",
     per_cell="{what} per cell",
     counts="counts",
@@ -140,6 +144,8 @@ JAPANESE = Captions(
     private="差分プライバシーにより保護した公表値（{variant}）。",
     fixed="保護された公表値ではありません。雑音は固定鍵で生成しました。",
     flag="保護なし",
+    withdrawn="撤回済み",
+    withdrawn_on="{date} に撤回されました。今後は使わないでください。",
     per_area="{what}／km²",
     per_cell="{what}／セル",
     counts="計数",

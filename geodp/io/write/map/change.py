@@ -199,7 +199,7 @@ def _hatch(number: NDArray[np.uint8], hatched: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _write_names(page: Page, both: tuple[View, View], step: float, label_space: float) -> None:
-    """Write the name of each map above it, in red if the release is not private."""
+    """Write the name of each map above it, in red if the release is not private, or withdrawn."""
     captions, theme = page.look.captions, page.look.theme
     texts = []
     for form, one in zip((captions.earlier, captions.later), both, strict=True):
@@ -209,7 +209,10 @@ def _write_names(page: Page, both: tuple[View, View], step: float, label_space: 
         event = one.table.event
         amounts = {"ε": event.epsilon, "ρ": event.rho}
         text += "".join(f", {s} = {shorten_amount(n)}" for s, n in amounts.items() if n is not None)
-        texts.append((text, theme.ink if one.card.private else theme.alarm))
+        if one.withdrawn is not None:
+            text = f"{captions.withdrawn} · {text}"
+        alarm = one.withdrawn is not None or not one.card.private
+        texts.append((text, theme.alarm if alarm else theme.ink))
     texts.append((captions.change, theme.ink))
     for number, (text, colour) in enumerate(texts):
         line = shorten(text, step - GAP - label_space, SMALL)

@@ -113,7 +113,7 @@ def compose(view: View, look: Look) -> Sheet:
 
 
 def write_head(page: Page, view: View, panels: list[Panel]) -> None:
-    """Write title and subtitle, and in red a flag if the release is not private."""
+    """Write title and subtitle, and in red whether the release is not private, or withdrawn."""
     event, look = view.table.event, page.look
     captions, theme = look.captions, look.theme
     symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
@@ -126,7 +126,10 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
         lines = [f"{title} · {charge}"]
         if look.title or find_families(lines[0]) is None:
             lines = [title, charge]
-    flag = 0.0 if view.card.private else measure(captions.flag, LARGE, bold=True) + 24
+    flags = [] if view.card.private else [captions.flag]
+    flags += [] if view.withdrawn is None else [captions.withdrawn]
+    shown = " · ".join(flags)
+    flag = measure(shown, LARGE, bold=True) + 24 if shown else 0.0
     page.y = 16
     place, block = panels[0].frame.place, panels[0].frame.block
     drawn = wrap(lines[0], page.inner_width - flag, LARGE, bold=True)
@@ -140,7 +143,7 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
         page.items.append(TextLine(EDGE, page.y, line, LARGE, theme.ink, bold=True))
     if flag:
         right = page.width - EDGE
-        page.items.append(TextLine(right, 46, captions.flag, LARGE, theme.alarm, True, at_end=True))
+        page.items.append(TextLine(right, 46, shown, LARGE, theme.alarm, True, at_end=True))
     units = panels[0].frame.units
     size = captions.cells.format(rows=place.rows, cols=place.cols)
     grid = [*lines[1:], size if units is None else captions.units.format(units=units)]
@@ -396,7 +399,9 @@ def write_foot(
     look, captions, card = page.look, page.look.captions, view.card
     guarantee = captions.private.format(variant=captions.name(card.guarantee.variant))
     margins = describe_margin(card, panels, captions) if margin_lines is None else margin_lines
-    lines = [guarantee if card.private else captions.fixed, *margins, *more]
+    day = view.withdrawn
+    gone = [] if day is None else [captions.withdrawn_on.format(date=day)]
+    lines = [*gone, guarantee if card.private else captions.fixed, *margins, *more]
     if look.graticule:
         lines.append(captions.crs.format(crs=describe_crs(str(panels[0].frame.place.crs))))
     requested = (

@@ -13,6 +13,7 @@ from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.coast import trace_coast
 from geodp.io.read.public.land_shares import QUARTERS
+from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.frame import cell_size
@@ -51,6 +52,7 @@ def write_embed(
     unit: str,
     language: Language = "en",
     places: Mapping[str, Any] | None = None,
+    notice: Notice | None = None,
 ) -> str:
     """Write the map of a release, with its margin of error, as one small HTML file.
 
@@ -64,6 +66,8 @@ def write_embed(
     places : mapping of str to polygon or list of codes, optional
         A public list, of which the largest are listed; see
         :func:`geodp.release.report.html.places.list_places`.
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
 
     Returns
     -------
@@ -95,7 +99,7 @@ def write_embed(
         panels = [
             Panel.of(view, number, max_blocks=max_blocks) for number, _ in enumerate(grid.places)
         ]
-        text = _write(view, panels, who, unit, sentences, language)
+        text = _write(view, panels, who, unit, sentences, language, notice)
         if len(text.encode()) <= MAX_BYTES:
             break
     return text
@@ -108,6 +112,7 @@ def _write(
     unit: str,
     sentences: Sequence[Html],
     language: Language,
+    notice: Notice | None,
 ) -> str:
     """Write the document; ``sentences``: on the largest places, the whole domain first."""
     page, card = texts_of(language).page, view.card
@@ -134,7 +139,7 @@ def _write(
         element("p", page["embed_source"], class_="small"),
         element("p", write_release(card, page), class_="small"),
     )
-    return write_document(title, card, read_asset("embed.css"), [body], language)
+    return write_document(title, card, read_asset("embed.css"), [body], language, notice=notice)
 
 
 def _draw(panel: Panel, label: str) -> Html:

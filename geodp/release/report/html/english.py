@@ -29,6 +29,11 @@ PAGE: Mapping[str, str] = {
     "period": " to ",
     "not_private": "NOT PRIVATE: the noise was made with a fixed key, for tests only. Anybody can "
     "remove it.",
+    "notice_withdrawn": "WITHDRAWN: this release was withdrawn on {date} and is not to be used any "
+    "more. {reason}",
+    "notice_use": "Use the release {release_id} instead.",
+    "notice_unreadable": "A notice of withdrawal lies beside this release, but it cannot be read "
+    "or is of another release. Ask the publisher before you use it.",
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from "
     "them.{amount} Sums of many squares are reliable; single squares often are not. The map "

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html import parts
@@ -27,6 +28,7 @@ from geodp.release.report.html.head import (
     write_source,
 )
 from geodp.release.report.html.markup import Html, Page, bind, element, join
+from geodp.release.report.html.notice import write_notice
 from geodp.release.report.html.outlines import lay_ground
 from geodp.release.report.html.parts import ExplainedPart
 from geodp.release.report.html.places import list_largest, list_places
@@ -52,6 +54,7 @@ def write_page(
     language: Language = "en",
     record: Mapping[str, Any] | None = None,
     places: Mapping[str, Any] | None = None,
+    notice: Notice | None = None,
 ) -> str:
     """Write a release as one HTML page.
 
@@ -70,6 +73,8 @@ def write_page(
         Registry record, see :func:`geodp.release.report.registry.registry_record`.
     places : mapping of str to polygon or list of codes, optional
         A public list; see :func:`geodp.release.report.html.places.list_places`.
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
 
     Raises
     ------
@@ -121,7 +126,7 @@ def write_page(
     header = write_header(view, unit, page, about, title, total)
     body = _write_body(shown, header, card, page)
     if surface is None:
-        return write_document(title, card, style, body, language)
+        return write_document(title, card, style, body, language, notice=notice)
     data = {
         "surface": surface,
         "places": pack_quotes(listing) if listing else None,
@@ -133,7 +138,7 @@ def write_page(
     }
     # A data block is not executed, so that the policy needs no digest for it.
     body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
-    return write_document(title, card, style, body, language, _join_scripts())
+    return write_document(title, card, style, body, language, _join_scripts(), notice)
 
 
 def name_domain(view: View, page: Page) -> dict[str, str]:
@@ -177,8 +182,12 @@ def write_document(
     body: Sequence[Html],
     language: Language,
     script: str | None = None,
+    notice: Notice | None = None,
 ) -> str:
-    """Write an HTML document that may run its own script, and load and send nothing."""
+    """Write an HTML document that may run its own script, and load and send nothing.
+
+    A notice of withdrawal stands at its top. The style has the class ``alarm``.
+    """
     head = [
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
@@ -190,8 +199,12 @@ def write_document(
     ]
     # Scripts come last in the body: they find all elements when they run.
     runs = [] if script is None else [Html(f"<script>{script}</script>")]
+    top = write_notice(notice, language)
     document = element(
-        "html", element("head", join(head)), element("body", join([*body, *runs])), lang=language
+        "html",
+        element("head", join(head)),
+        element("body", join([*top, *body, *runs])),
+        lang=language,
     )
     return f"<!DOCTYPE html>\n{document}\n"
 

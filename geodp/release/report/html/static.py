@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 
 from geodp.errors import UsageError
+from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.map.captions import Language
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map
@@ -20,6 +21,7 @@ from geodp.release.report.html.page import (
     write_document,
     write_section,
 )
+from geodp.release.report.html.parts import office_section
 
 STYLE = "main svg{max-width:100%;height:auto}"
 """Styles of these pages: pictures are at most as wide as the window."""
@@ -67,6 +69,7 @@ def write_static(
     page: Page,
     language: Language,
     style: str = "",
+    notice: Notice | None = None,
 ) -> str:
     """Write a page without scripts.
 
@@ -82,7 +85,12 @@ def write_static(
     language : {"en", "ja"}
     style : str
         Styles besides those of every page.
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
     """
+    # The publisher's metadata, such as which release this one replaces, are those of every table.
+    if view.card.metadata is not None:
+        sections = [*sections, ("office", office_section(page, view.card, language))]
     headed = [(name, page[f"heading_{name}"], content) for name, content in sections]
     body = [
         header,
@@ -91,4 +99,4 @@ def write_static(
         element("footer", element("p", write_release(view.card, page)), class_="small"),
     ]
     joined = "".join(read_asset(f"{name}.css") for name in STYLES) + STYLE + style
-    return write_document(title_or(view, page), view.card, joined, body, language)
+    return write_document(title_or(view, page), view.card, joined, body, language, notice=notice)
