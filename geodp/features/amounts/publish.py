@@ -151,8 +151,8 @@ def publish(
         To which totals of the same data the weights were raked, such as ``"residents by age and
         sex of this survey"``: these are invariants outside the guarantee, and stand on the card.
     person : str, optional
-        Column of person ids: of each person, the first ``contribution`` records count. Without it,
-        you vouch for the contribution.
+        Column of person ids: of each person, the first ``contribution`` records count, whatever
+        their weights. Without it, you vouch for the contribution.
     classes : sequence of numbers
         Public edges of classes, for medians and other quantiles; the ends of the clip are added.
         Of classes alone (``means=False``), every class has the whole budget.
