@@ -138,6 +138,8 @@ class StatedAmountsPrior:
     version : int
         Version of what is computed from a prior.
     meaning : str
+    cells_sha256 : str
+        Digest of what it has of every stream, by which it is known again.
     streams : tuple of StatedStreamPrior
         The sums above the lower and below the upper end, where there are sums, and all classes.
     identity : str or None
@@ -147,6 +149,7 @@ class StatedAmountsPrior:
     source: str
     version: Size
     meaning: str
+    cells_sha256: Digest
     streams: tuple[StatedStreamPrior, ...]
     identity: Digest | None = None
 
