@@ -27,7 +27,8 @@ from geodp.features.series.periods import Periods
 from geodp.features.series.sharing import Person
 from geodp.grid.region import Labels
 from geodp.io.folder.staged_release import check_publication
-from geodp.io.opening import read_json
+from geodp.io.verify.index import read_index
+from geodp.io.verify.readback import explain_errors
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.reprs import one_line
@@ -199,10 +200,11 @@ class AmountsSeries:
 def open_series(folder: Path, card: AmountsSeriesCard) -> AmountsSeries:
     """Open a series from its public folder."""
     times = [one.time for one in card.periods]
-    releases = [
-        open_amounts(folder / time, AmountsCard.from_json(read_json(folder / time / INDEX)))
-        for time in times
-    ]
+    releases = []
+    for time in times:
+        with explain_errors(folder / time):
+            index = read_index(folder, f"{time}/{INDEX}", AmountsCard.from_json)
+        releases.append(open_amounts(folder / time, index))
     return AmountsSeries(Periods.of(times), tuple(releases), card)
 
 
