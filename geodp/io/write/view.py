@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
@@ -61,9 +61,12 @@ class View:
         table is then that of the cells.
     stored : StoredRows or None
         Columns that were made once; None: they are made on each request.
+    counts_alone : bool
+        Whether the columns are the counts and their errors alone, of which maps are made.
     """
 
     __repr__ = one_line
+    counts_alone: ClassVar[bool] = True
 
     table: ReleasedTable
     card: Card
@@ -83,6 +86,11 @@ class View:
     def name(self) -> str:
         """Name of the count, its column and its files."""
         return self.card.name
+
+    @property
+    def layer(self) -> str:
+        """Name of its files and of layers in them."""
+        return self.name
 
     @cached_property
     def size(self) -> int:
