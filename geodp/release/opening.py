@@ -233,3 +233,17 @@ def open_view(path: str | Path) -> View:
     Raises VerificationError like :func:`open_release`.
     """
     return open_release(path).view()
+
+
+def open_rows(path: str | Path) -> View:
+    """Open a written release of any kind whose cells have rows, and return their view for exports.
+
+    Raises VerificationError like :func:`open_release`, and for kinds without such rows.
+    """
+    folder = public_folder(path)
+    card = open_card(folder)
+    if isinstance(card, Card):
+        return _open_table(folder, card).view()
+    warn_if_withdrawn(folder)
+    view: View = card.view(folder)
+    return view

@@ -17,8 +17,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.release.opening import WrittenRelease
-    from geodp.table.card import StatedMetadata
+    from geodp.table.card import Card, StatedMetadata
 
 
 @click.command(cls=StrictCommand)
@@ -46,19 +45,17 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
     """Write a RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()
     from geodp.io.folder.exports import choose_exports, write_exports
-    from geodp.release.opening import open_release
+    from geodp.release.opening import open_rows
 
     # A wrong format is refused before the release is opened, which may take long.
     chosen = choose_exports(formats)
     _require_outside(release, output)
-    opened = open_release(release)
+    view = open_rows(release)
     if metadata is not None:
-        opened = replace(
-            opened, written=replace(opened.written, metadata=_restate(opened, metadata))
-        )
+        view = replace(view, card=replace(view.card, metadata=_restate(view.card, metadata)))
     with report_progress():
         progress.begin("Writing", public=True)
-        written = write_exports(opened.view(), chosen, output)
+        written = write_exports(view, chosen, output)
     if as_json:
         document = {"output": str(output), "files": written}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
@@ -67,12 +64,12 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
         click.echo(f"{output / file}: {who}")
 
 
-def _restate(opened: WrittenRelease, path: Path) -> StatedMetadata | None:
+def _restate(card: Card, path: Path) -> StatedMetadata | None:
     """Read new metadata; the superseded release and the display limit stay, unless replaced."""
     from geodp.release.metadata import read_metadata
     from geodp.table.card import StatedMetadata
 
-    metadata, former = read_metadata(path), opened.written.metadata
+    metadata, former = read_metadata(path), card.metadata
     if former is None:
         return metadata
     stays: dict[str, Any] = {

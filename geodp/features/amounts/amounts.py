@@ -29,7 +29,7 @@ from geodp.features.amounts.comparison import (
 from geodp.features.amounts.declaring import AnyPrior, recognize_prior
 from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.files import StagedAmounts
-from geodp.features.amounts.formats.joint import join_columns, view_of
+from geodp.features.amounts.formats.joint import view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
 from geodp.features.amounts.numbers import AmountNumbers, SumRelease
 from geodp.features.amounts.prior import state_learned
@@ -215,7 +215,7 @@ class Amounts(AmountNumbers):
         Columns are those of ``amounts.csv``: codes or centres, ``count``, ``sum`` and ``mean`` in
         units of the amount, classes, ``median``, and the ends of their intervals.
         """
-        return join_columns(view_of(self).all_rows, self)
+        return view_of(self).all_rows.columns
 
     def to_pandas(self) -> Any:
         """Convert the rows to a ``pandas.DataFrame``; see :meth:`to_arrow`.

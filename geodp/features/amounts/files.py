@@ -44,14 +44,14 @@ class StagedAmounts(StagedTables):
 
 def try_joint(staged: Path, empty: AmountNumbers, example: AmountNumbers) -> None:
     """Write the tables of a release of no record and of one of one record, and remove them."""
-    with tempfile.TemporaryDirectory(dir=staged) as place:
-        for one in (empty, example):
+    for one in (empty, example):
+        with tempfile.TemporaryDirectory(dir=staged) as place:
             write_joint(one, Path(place))
 
 
 def write_amounts(release: AmountNumbers, folder: Path) -> None:
     """Write the records, the tables and the index of a release into an empty public folder."""
     records = TableInfo(COUNT, *write_member(release.count.view(COUNT), folder / COUNT))
-    files = write_joint(release, folder)
-    index = replace(release.index, tables=(records,), files=files)
+    files, left_out = write_joint(release, folder)
+    index = replace(release.index, tables=(records,), files=files, left_out=left_out)
     write_index(folder, INDEX, index.to_json())

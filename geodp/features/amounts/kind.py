@@ -14,6 +14,7 @@ from geodp.io.opening import read_json
 
 if TYPE_CHECKING:
     from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.formats.joint import AmountsView
     from geodp.features.amounts.series.series import AmountsSeries
     from geodp.features.explain.page import Explanation
 
@@ -42,6 +43,12 @@ class AmountsKind(Kind):
         from geodp.features.amounts.formats.reading import open_amounts
 
         return open_amounts(folder, self.read_card(folder))
+
+    def view(self, folder: Path) -> AmountsView:
+        """Return the view of records, sums, means, classes and medians of the cells."""
+        from geodp.features.amounts.formats.joint import view_of
+
+        return view_of(self.open(folder))
 
     def explain(self, card: Any, language: str) -> Explanation:
         """Explain what all numbers together reveal, in plain sentences."""

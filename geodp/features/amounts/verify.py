@@ -139,7 +139,7 @@ def _check_joint(folder: Path, card: AmountsCard) -> str:
     release = open_amounts(folder, card)
 
     def write(again: Path) -> Written:
-        return write_joint(release, again), ()
+        return write_joint(release, again)
 
     names = check_rewritten(folder, (card.files, card.left_out), write, release.count.grid)
     return f"{len(release.count.table):,} cells, {names}"

@@ -75,6 +75,16 @@ def require_writable(cells: View, chosen: Sequence[Export]) -> None:
             raise UsageError(
                 f"This release cannot be exported to {one.name}: {reason}.", code="export-unfit"
             )
+        if not (cells.counts_alone or one.takes_columns):
+            forms = ", ".join(
+                known.name for known in find_exports().values() if known.takes_columns
+            )
+            raise UsageError(
+                f"Files of {one.name} show one count, and this table has more columns: choose from "
+                f"{forms}, or export the map of its records, the folder {cells.name} of the "
+                "release.",
+                code="export-of-columns",
+            )
 
 
 def fill(folder: Path, views: Sequence[View], chosen: Sequence[Export]) -> dict[str, str]:
@@ -100,10 +110,10 @@ def list_files(views: Sequence[View], one: Export) -> Iterator[tuple[str, View]]
     ``views``: of the cells, then of the levels of areas.
     """
     cells = views[0]
-    levels = file_names(cells.table.grid, cells.name)
+    levels = file_names(cells.table.grid, cells.layer)
     for view in views:
         if view.regions is not None and not one.takes_regions:
             continue
         if view.level is None or one.why_not(view) is None:
-            stem = cells.name if view.level is None else levels[view.level]
+            stem = cells.layer if view.level is None else levels[view.level]
             yield f"{stem}.{one.ending}", view

@@ -96,6 +96,17 @@ class Kind(ABC):
         """Open a public folder, for :func:`geodp.open`."""
         self.refuse_table()
 
+    def view(self, folder: Path) -> Any:
+        """Return the :class:`~geodp.io.write.view.View` of its cells, for exports."""
+        self.refuse_table()
+
+    def draw(self, folder: Path, look: Any) -> Any:
+        """Lay out its map as a :class:`~geodp.io.write.drawing.sheet.Sheet`.
+
+        ``look``: a :class:`~geodp.io.write.map.look.Look`.
+        """
+        self.refuse_table()
+
     def explain(self, card: Any, language: str) -> Any:
         """Explain what a release means for people, as a :class:`geodp.explain.Explanation`."""
         raise VerificationError(

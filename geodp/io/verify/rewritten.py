@@ -9,13 +9,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
 from geodp.io.folder.manifest import sha256
-from geodp.io.opening import open_base, open_parquet, parse_json
+from geodp.io.opening import open_base, open_parquet, open_raster, parse_json
 from geodp.io.verify.card import require
 from geodp.io.write.geometry import same_geo_metadata
+from geodp.io.write.pixels import windows
 from geodp.io.write.sqlite import quote
 from geodp.table.card import File, LeftOut
 
@@ -107,6 +110,24 @@ def _same_base(one: Path, other: Path, grid: Grid) -> bool:
     return True
 
 
+def _same_raster(one: Path, other: Path, grid: Grid) -> bool:
+    """Test whether rasters have the same pixels, and say the same of them."""
+    with open_raster(one) as first, open_raster(other) as last:
+        return (
+            first.profile == last.profile
+            and first.tags() == last.tags()
+            and (first.descriptions, first.units) == (last.descriptions, last.units)
+            and all(
+                first.tags(band) == last.tags(band)
+                and np.array_equal(
+                    first.read(band, window=window), last.read(band, window=window), equal_nan=True
+                )
+                for band in first.indexes
+                for window in windows(grid.places[0])
+            )
+        )
+
+
 def _same_crs(table: str, row: Any, expected: Any) -> bool:
     """Test whether rows name one CRS, whose definition versions of PROJ write differently."""
     if table != quote("gpkg_spatial_ref_sys") or None in (row, expected):
@@ -122,5 +143,6 @@ PARTS_OF_BASE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY ty
 _SAME: dict[str, Callable[[Path, Path, Grid], bool]] = {
     ".parquet": _same_parquet,
     ".gpkg": _same_base,
+    ".tif": _same_raster,
 }
 """How files are compared whose bytes depend on a library's version."""

@@ -88,12 +88,15 @@ class Export(ABC):
         Short list of programs that open it.
     takes_regions : bool
         Whether it has files for levels of an office's own regions, which have no outlines.
+    takes_columns : bool
+        Whether its files are tables of all columns, and not maps of one count.
     """
 
     name: ClassVar[str]
     ending: ClassVar[str]
     help: ClassVar[str]
     takes_regions: ClassVar[bool] = False
+    takes_columns: ClassVar[bool] = False
 
     @abstractmethod
     def why_not(self, view: View) -> str | None:

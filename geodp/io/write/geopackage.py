@@ -188,9 +188,9 @@ def write_geopackage(view: View, path: Path) -> None:
                 base.execute(statement)
             srs = _write_crs(base, geometry_crs(grid))
             _write_contents(base, view, srs)
-            base.execute(create_table(view.name, fid, schema))
-            _write_rows(base, view, view.name, srs)
-            for statement in _triggers(view.name, fid).split("END;\n"):
+            base.execute(create_table(view.layer, fid, schema))
+            _write_rows(base, view, view.layer, srs)
+            for statement in _triggers(view.layer, fid).split("END;\n"):
                 base.execute(f"{statement}END" if statement.strip() else "")
             base.execute("COMMIT")
     except sqlite3.Error as error:
@@ -246,7 +246,7 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
 
 def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
     """Write the layer and its metadata."""
-    name, grid, about = view.name, view.table.grid, view.about
+    name, grid, about = view.layer, view.table.grid, view.about
     box = geometry_bounds(grid)
     spec = "http://www.geopackage.org/spec130/#extension"
     shape = geometry_kind(grid).upper()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -203,27 +203,126 @@ def write_cog(
     and a chunk of the table; nothing grows with the number of cells.
     """
     require_released(table)
-    place = table.grid.places[0]
-    names = band_names(table.grid, name, names_of(errors))
-    pixels = Pixels(table)
-    draft = path.with_name(f".{path.stem}.draft.tif")
-    dtype = dtype_of(table)
-    look = profile(dtype, len(names), place.rows, place.cols)
+    unit, pixels = name_of_counts(name, table.event.unit), Pixels(table)
+    bands = [(band, unit) for band in band_names(table.grid, name, names_of(errors))]
+
+    def fill(draft: Draft) -> None:
+        _fill(draft, table.grid, pixels, errors)
+
     with open_gdal():
-        with rasterio.open(draft, "w", **look, **georeference(place)) as draw:
-            draw.update_tags(**tags)
-            unit = name_of_counts(name, table.event.unit)
-            for number, band in enumerate(names, 1):
-                draw.set_band_description(number, band)
-                draw.set_band_unit(number, unit)
-            drafted = Draft(draw)
-            _fill(drafted, table.grid, pixels, errors)
-            drafted.complete()
-        _pack_in_thread(draft, path)
+        _write_bands(path, table.grid.places[0], dtype_of(table), bands, tags, fill)
         with open_raster(path) as raster:
             same = _holds(raster, table.grid, pixels)
         if not same:  # GDAL does not report every write that fails at closing
             raise OSError(errno.EIO, FAILED)
+
+
+def _write_bands(
+    path: Path,
+    place: Lattice,
+    dtype: str,
+    bands: Sequence[tuple[str, str]],
+    tags: dict[str, str],
+    fill: Callable[[Draft], None],
+) -> None:
+    """Write a Cloud Optimized GeoTIFF of bands, by their names and units, from a draft.
+
+    ``fill``: writes all values of the draft.
+    """
+    draft = path.with_name(f".{path.stem}.draft.tif")
+    look = profile(dtype, len(bands), place.rows, place.cols)
+    with rasterio.open(draft, "w", **look, **georeference(place)) as draw:
+        draw.update_tags(**tags)
+        for number, (band, unit) in enumerate(bands, 1):
+            draw.set_band_description(number, band)
+            draw.set_band_unit(number, unit)
+        drafted = Draft(draw)
+        fill(drafted)
+        drafted.complete()
+    _pack_in_thread(draft, path)
+
+
+@dataclass(frozen=True)
+class Band:
+    """A column of a table as bands of a raster, one for each combination of attributes.
+
+    Attributes
+    ----------
+    name, unit : str
+    absent : float
+        Value of cells of the domain that the table does not list: 0, or NaN for no data.
+    """
+
+    name: str
+    unit: str
+    absent: float
+
+
+def name_bands(grid: Grid, columns: Sequence[Band]) -> list[str]:
+    """Return descriptions of the bands of columns: all combinations of one, then of the next."""
+    return [f"{one.name} {label}".strip() for one in columns for label in combinations(grid)]
+
+
+def why_no_bands(table: ReleasedTable, columns: Sequence[str]) -> str | None:
+    """Return why there is no raster of the counts and further columns; None if there is one."""
+    if band_count(table.grid) * (1 + len(columns)) > MAX_BANDS:
+        return f"a raster has at most {MAX_BANDS} bands, columns times combinations of attributes"
+    return why_no_raster(table)
+
+
+def write_columns(view: View, path: Path, columns: Sequence[Band], *, report: str) -> None:
+    """Write columns of numbers as bands of float64 of a Cloud Optimized GeoTIFF, north up.
+
+    Outside the domain, and where a number is missing, bands are NaN, which is also the nodata
+    value. Overviews are averages. Every pixel is read back.
+
+    Parameters
+    ----------
+    view : View
+        View whose columns of rows have these names, on a table for which `why_no_bands` is None.
+    path : Path
+    columns : sequence of Band
+    report : str
+        Name of the card, for the metadata.
+
+    Notes
+    -----
+    Memory: one column of all rows, and a window of its cells.
+    """
+    grid = view.table.grid
+    units = [one.unit for one in columns for _ in combinations(grid)]
+    bands = [*zip(name_bands(grid, columns), units, strict=True)]
+    tags = {**tags_of(view), "GEODP_REPORT": report}
+
+    def fill(draft: Draft) -> None:
+        for number, window, values in _draw_columns(view, columns):
+            draft.write(values, number, window)
+
+    with open_gdal():
+        _write_bands(path, grid.places[0], "float64", bands, tags, fill)
+        with open_raster(path) as raster:
+            for number, window, values in _draw_columns(view, columns):
+                if not np.array_equal(raster.read(number, window=window), values, equal_nan=True):
+                    raise OSError(errno.EIO, FAILED)
+
+
+def _draw_columns(view: View, columns: Sequence[Band]) -> Iterator[tuple[int, Window, FloatArray]]:
+    """Yield the values of every band and window, float64[rows, cols], with the band's number."""
+    grid = view.table.grid
+    labels = band_count(grid)
+    for at, column in enumerate(columns):
+        parts = [
+            np.asarray(rows.columns[column.name].to_numpy(), np.float64)
+            for rows in view.rows("Writing the raster")
+        ]
+        pixels = Pixels(view.table, np.concatenate([np.empty(0), *parts]))
+        for window in windows(grid.places[0]):
+            empty = background(grid, window)
+            for label in range(labels):
+                values = empty + column.absent
+                row, col, number = pixels.cells(window, label)
+                values[row, col] = number
+                yield at * labels + label + 1, window, values
 
 
 def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:

@@ -42,6 +42,8 @@ class Pixels:
     ----------
     table : ReleasedTable
         Table on a grid that has a raster.
+    values : float64[n], optional
+        Other numbers of its cells, in place of the counts.
 
     Attributes
     ----------
@@ -49,8 +51,9 @@ class Pixels:
         Number of cells decoded so far.
     """
 
-    def __init__(self, table: ReleasedTable) -> None:
+    def __init__(self, table: ReleasedTable, values: FloatArray | None = None) -> None:
         self._table = table
+        self._values = table.count if values is None else values
         self._place = table.grid.places[0]
         strips = -(-self._place.rows // BLOCK)
         self._parts: list[tuple[slice, NDArray[np.bool_]]] = []
@@ -78,7 +81,7 @@ class Pixels:
             self._held = [np.concatenate(one) for one in zip(*parts, strict=True)]
             self._strip = strip
         if not self._held:
-            return NOWHERE, NOWHERE, self._table.count[:0]
+            return NOWHERE, NOWHERE, self._values[:0]
         row, col, bands, count = self._held
         across = col - window.col_off
         chosen = (bands == band) & (across >= 0) & (across < window.width)
@@ -95,7 +98,7 @@ class Pixels:
         band = np.zeros(index.shape[1], np.int64)
         for attribute, axis in zip(grid.attributes, index[2:], strict=True):
             band = band * len(attribute.labels) + axis
-        return row[here], index[1], band, self._table.count[part][here]
+        return row[here], index[1], band, self._values[part][here]
 
 
 class Moments:

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
@@ -63,9 +63,12 @@ class View:
         Columns that were made once; None: they are made on each request.
     withdrawn : str or None
         Day of its withdrawal (YYYY-MM-DD), if a notice beside the release states one.
+    counts_alone : bool
+        Whether the columns are the counts and their errors alone, of which maps are made.
     """
 
     __repr__ = one_line
+    counts_alone: ClassVar[bool] = True
 
     table: ReleasedTable
     card: Card
@@ -86,6 +89,11 @@ class View:
     def name(self) -> str:
         """Name of the count, its column and its files."""
         return self.card.name
+
+    @property
+    def layer(self) -> str:
+        """Name of its files and of layers in them."""
+        return self.name
 
     @cached_property
     def size(self) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import rasterio
 
 from geodp import open as geodp_open
 from geodp.features.amounts.amounts import Amounts, list_constraints, with_drawn
@@ -103,7 +104,10 @@ def rebuild(public, change):
     card = replace(card, constraints=list_constraints(card.amount))
     made = with_drawn(reopen(release.count, card), drawn, None)
     made = Amounts(release.count, made.sum, made.classes, card)
-    plain = replace(card, files=write_joint(made, public)).to_json()
+    # A base is not written over another.
+    (public / "amounts.gpkg").unlink()
+    files, left_out = write_joint(made, public)
+    plain = replace(card, files=files, left_out=left_out).to_json()
     (public / INDEX).write_text(json.dumps(plain))
     list_sums(public)
 
@@ -227,6 +231,27 @@ def test_a_table_that_says_something_else_is_found(folder, form):
             at = table.schema.get_field_index("count")
             table = table.set_column(at, "count", table["count"].cast(pa.float64()))
         pq.write_table(table.replace_schema_metadata(said), path)
+
+    def list_again(card):
+        for file in card["files"]:
+            file["sha256"] = sha256(folder / file["name"])
+
+    change_index(folder, list_again)
+    assert "table" in failed(folder)
+
+
+@pytest.mark.parametrize("form", ["value", "unit", "name", "tag"])
+def test_a_changed_raster_is_found(folder, form):
+    path = folder / "amounts.tif"
+    with rasterio.open(path, "r+", IGNORE_COG_LAYOUT_BREAK="YES") as raster:
+        if form == "value":
+            raster.write(raster.read(5) + 1, 5)
+        elif form == "unit":
+            raster.set_band_unit(5, "EUR")
+        elif form == "name":
+            raster.set_band_description(5, "median")
+        else:
+            raster.update_tags(GEODP_BUDGET="epsilon = 1/10")
 
     def list_again(card):
         for file in card["files"]:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
+from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, StatedAmount
+from geodp.features.amounts.card import COUNT, INDEX, MEAN, MEDIAN, SUM, StatedAmount
 from geodp.features.amounts.estimates import Ends
 from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
-from geodp.io.write.csv import MEDIA_TYPE as CSV_TYPE
-from geodp.io.write.csv import is_marked, write_rows
-from geodp.io.write.geometry import geo_metadata
-from geodp.io.write.parquet import MEDIA_TYPE as PARQUET_TYPE
-from geodp.io.write.tables import ROW_GROUP, column_names
-from geodp.io.write.view import Rows, View
-from geodp.table.card import File
+from geodp.io.write import csv, geopackage, parquet
+from geodp.io.write.geotiff import MEDIA_TYPE, Band, name_bands, why_no_bands, write_columns
+from geodp.io.write.tables import column_names
+from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.view import View, keep_rows
+from geodp.table.card import File, LeftOut
 from geodp.typing import KeyArray
 
 if TYPE_CHECKING:
@@ -34,39 +33,149 @@ if TYPE_CHECKING:
 NAME = "amounts"
 """Name of the files, without their endings."""
 
-ENDINGS = (".csv", ".csvt", ".parquet")
-"""Endings of the files."""
-
 DIGITS = 6
 """Digits of means and medians, of the span of the clip."""
 
+NO_DATA = "NaN, outside the domain, and where a number may be any amount within the clip"
 
-def write_joint(release: AmountNumbers, folder: Path) -> tuple[File, ...]:
-    """Write the table as CSV and as Parquet; return the entries of its files in the index."""
-    view = view_of(release)
-    schema = join_columns(view.empty, release).schema
-    path = folder / f"{NAME}.csv"
-    with _open_parquet(view, release, path.with_suffix(".parquet")) as writer:
-        write_rows(_rows(view, release, writer), schema, path, texts=view.texts)
+NO_ROW = (
+    "count, sum and classes of cells of the domain that the table does not list are 0, and their "
+    "other numbers have no data"
+)
+
+
+FORMATS: dict[str, tuple[str, Callable[[View, Path], None]]] = {
+    "csv": (csv.MEDIA_TYPE, csv.write_csv),
+    "parquet": (parquet.MEDIA_TYPE, parquet.write_parquet),
+    "gpkg": (geopackage.MEDIA_TYPE, geopackage.write_geopackage),
+}
+"""Media types and writers of tables by the endings of files."""
+
+
+@dataclass(frozen=True, eq=False)
+class AmountColumns(RowErrors):
+    """The columns after the records: sums, means, classes and medians, with their intervals.
+
+    Attributes
+    ----------
+    release : AmountNumbers
+    """
+
+    release: AmountNumbers | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        assert self.release is not None  # as only `view_of` makes these columns
+        return name_columns(self.release.index.amount)
+
+    def columns(self, key: KeyArray, rows: slice) -> list[NDArray[Any]]:
+        """Return the columns of cells; see `RowErrors` and `list_columns`."""
+        assert self.release is not None
+        return [*list_columns(key, self.release).values()]
+
+
+@dataclass(frozen=True, eq=False)
+class AmountsView(View):
+    """The view of records, sums, means, classes and medians of the cells as one table.
+
+    Attributes
+    ----------
+    amount : StatedAmount or None
+        Never None.
+    """
+
+    amount: StatedAmount | None = None
+    counts_alone: ClassVar[bool] = False
+
+    @property
+    def layer(self) -> str:
+        """Name of the files and layers: the count is one column of many."""
+        return NAME
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """Plain values that identify the release, with the amount and its unit."""
+        assert self.amount is not None
+        more = {"amount": self.amount.name, "unit_of_amount": self.amount.unit}
+        return {**super().about, **more}
+
+
+def view_of(release: AmountNumbers) -> AmountsView:
+    """Return the view of the table, whose columns begin with those of records."""
+    # Records get their id only when they are written, and the index has it.
+    card = replace(release.count.view(COUNT).card, release_id="")
+    columns = AmountColumns(0.0, None, release)
+    return AmountsView(release.count.table, card, columns, amount=release.index.amount)
+
+
+def write_joint(
+    release: AmountNumbers, folder: Path
+) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
+    """Write the table in every format that the grid can have.
+
+    Returns
+    -------
+    tuple of File
+        Entries of the index.
+    tuple of LeftOut
+        Formats that the grid cannot have, and why.
+    """
+    left_out = {"gpkg": geopackage.why_no_geopackage(release.count.grid)}
     amount = release.index.amount
-    mark = "; begins with the byte order mark of UTF-8" if is_marked(path) else ""
-    what = f"{describe(amount)}{mark}"
-    outlines = " with the outlines of the cells" if view.located else ""
-    entries = (
-        (".csv", CSV_TYPE, what, tuple(schema.names)),
-        (".csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS", ()),
-        (".parquet", PARQUET_TYPE, f"the same{outlines}", tuple(schema.names)),
+    left_out["tif"] = why_no_bands(release.count.table, name_columns(amount))
+    with keep_rows(view_of(release), folder) as view:
+        for ending, (_, write) in FORMATS.items():
+            if left_out.get(ending) is None:
+                write(view, folder / f"{NAME}.{ending}")
+        bands = list_bands(amount)
+        if left_out["tif"] is None:
+            write_columns(view, folder / f"{NAME}.tif", bands, report=INDEX)
+        entries = list(_list_entries(view, folder, amount, left_out))
+    files = tuple(
+        File(name=name, media_type=kind, what=what, extras=extras, sha256=sha256(folder / name))
+        for name, kind, what, extras in entries
     )
-    return tuple(
-        File(
-            name=f"{NAME}{ending}",
-            media_type=media_type,
-            what=text,
-            extras={"columns": columns, "unit": amount.unit} if columns else {},
-            sha256=sha256(path.with_suffix(ending)),
+    missing = {name: why for name, why in left_out.items() if why is not None}
+    return files, tuple(LeftOut(f"{NAME}.{name}", why) for name, why in missing.items())
+
+
+def _list_entries(
+    view: AmountsView, folder: Path, amount: StatedAmount, left_out: dict[str, str | None]
+) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield name, media type, description and details of every file that was written."""
+    unit = {"unit": amount.unit}
+    for ending, (media_type, _) in FORMATS.items():
+        if left_out.get(ending) is not None:
+            continue
+        what, columns = describe(amount), view.columns
+        if ending == "csv" and csv.is_marked(folder / f"{NAME}.csv"):
+            what += "; begins with the byte order mark of UTF-8"
+        if ending != "csv" and view.located:
+            what, columns = f"{what}; with the outlines of the cells", (*columns, "geometry")
+        yield f"{NAME}.{ending}", media_type, what, {"columns": columns, **unit}
+        if ending == "csv":
+            types = csv.types_entry(NAME)
+            yield types.name, types.media_type, types.what, {}
+    if left_out["tif"] is None:
+        bands = tuple(name_bands(view.table.grid, list_bands(amount)))
+        details = {"bands": bands, "data_type": "float64", "nodata": NO_DATA, **unit}
+        what = f"the numbers of the table as a map, north up; {NO_ROW}"
+        yield f"{NAME}.tif", MEDIA_TYPE, what, details
+
+
+def list_bands(amount: StatedAmount) -> list[Band]:
+    """List the bands of the raster: the columns of the table, with their units."""
+    # Of a cell without records the table has no row, and its mean is not known.
+    counts = {COUNT, *(name_classes(amount) if amount.edges else [])}
+    return [
+        Band(
+            name,
+            "records" if name in counts else amount.unit,
+            0.0 if name in counts or name == SUM else np.nan,
         )
-        for ending, media_type, text, columns in entries
-    )
+        for name in (COUNT, *name_columns(amount))
+    ]
 
 
 def describe(amount: StatedAmount) -> str:
@@ -82,11 +191,6 @@ def describe(amount: StatedAmount) -> str:
     )
 
 
-def view_of(release: AmountNumbers) -> View:
-    """Return the view of records whose columns the table begins with, without their errors."""
-    return View(release.count.table, release.count.view(COUNT).card)
-
-
 def name_classes(amount: StatedAmount) -> list[str]:
     """Name the columns of classes by their edges.
 
@@ -100,14 +204,17 @@ def name_classes(amount: StatedAmount) -> list[str]:
     return [f"{COUNT}_{low}_to_{high}" for low, high in pairwise(ends)]
 
 
+def name_columns(amount: StatedAmount) -> tuple[str, ...]:
+    """Name the columns after the records."""
+    known = {one: (one, f"{one}_low", f"{one}_high") for one in (SUM, MEAN, MEDIAN)}
+    names = (*known[SUM], *known[MEAN]) if amount.notches else ()
+    return (*names, *name_classes(amount), *known[MEDIAN]) if amount.edges else names
+
+
 def require_columns(grid: Grid, amount: StatedAmount) -> None:
     """Raise UsageError where a column of places or an attribute is called as one of amounts."""
-    own = [SUM, MEAN] if amount.notches else []
-    own += [MEDIAN] if amount.edges else []
-    names = [*own, *(f"{one}_{end}" for one in own for end in ("low", "high"))]
-    names += name_classes(amount) if amount.edges else []
     taken = {one.casefold() for one in column_names(grid, COUNT, ())}
-    if both := sorted(taken.intersection(names)):
+    if both := sorted(taken.intersection(name_columns(amount))):
         raise UsageError(
             f"The table of amounts has a column called {both[0]!r}: choose another name for the "
             "attribute or the axis.",
@@ -115,72 +222,39 @@ def require_columns(grid: Grid, amount: StatedAmount) -> None:
         )
 
 
-def join_columns(rows: Rows, release: AmountNumbers) -> Any:
-    """Append sums, means, classes and medians to the columns of records."""
-    key, table = rows.view.table.key[rows.part], rows.columns
-    for name, column in list_columns(key, release):
-        table = table.append_column(name, column)
-    return table
+def list_columns(key: KeyArray, release: AmountNumbers) -> dict[str, NDArray[Any]]:
+    """Compute the columns of cells after their records.
 
-
-def list_columns(key: KeyArray, release: AmountNumbers) -> Iterator[tuple[str, Any]]:
-    """Yield the names and the columns of numbers of cells after their records."""
+    Returns
+    -------
+    dict of str to int64[n] or float64[n]
+        Means and medians are masked where they may be any amount of the clip.
+    """
     scale, amount = release.scale, release.index.amount
     places = max(ceil(DIGITS - log10(scale.value(scale.span))), 0)
     ends = release.columns(key)
+    found: dict[str, NDArray[Any]] = {}
     if release.sum is not None:
         steps = release.sum.table.counts_at(key)
         # Whole numbers stay whole, so that the table holds exactly what was released.
-        whole = scale.step.denominator == 1
-        total = steps * int(scale.step) if whole else steps.astype(np.float64) * float(scale.step)
-        yield SUM, pa.array(total)
+        top, bottom = scale.step.numerator, scale.step.denominator
+        # The quotient of exact numbers is the float64 nearest to the decimal.
+        found[SUM] = steps * top if bottom == 1 else steps.astype(np.float64) * top / bottom
         for name, column in zip(("low", "high"), ends[SUM][1:], strict=True):
-            yield f"{SUM}_{name}", pa.array(np.round(column, places))
-        yield from _known(MEAN, ends[MEAN], release, places)
+            found[f"{SUM}_{name}"] = np.round(column, places)
+        found |= _known(MEAN, ends[MEAN], release, places)
     if release.classes:
         for name, one in zip(name_classes(amount), release.classes, strict=True):
-            yield name, pa.array(one.counts_at(key))
-        yield from _known(MEDIAN, ends[MEDIAN], release, places)
+            found[name] = one.counts_at(key)
+        found |= _known(MEDIAN, ends[MEDIAN], release, places)
+    return found
 
 
-def _known(name: str, ends: Ends, release: AmountNumbers, places: int) -> Iterator[tuple[str, Any]]:
-    """Yield a number and its interval, of which nothing is said where it may be any amount."""
+def _known(name: str, ends: Ends, release: AmountNumbers, places: int) -> dict[str, NDArray[Any]]:
+    """Return a number and its interval, masked where it may be any amount."""
     lower, upper = (float(end) for end in release.scale.clip)
     unknown = (ends[1] <= lower) & (ends[2] >= upper)
-    for end, column in zip(("", "_low", "_high"), ends, strict=True):
-        yield f"{name}{end}", pa.array(np.round(column, places), mask=unknown)
-
-
-def _open_parquet(view: View, release: AmountNumbers, path: Path) -> Any:
-    """Open a writer of GeoParquet, or of plain Parquet for a grid that lies nowhere."""
-    about = {
-        **view.about,
-        "amount": release.index.amount.name,
-        "unit_of_amount": release.scale.unit,
+    return {
+        f"{name}{end}": np.ma.masked_array(np.round(column, places), unknown)
+        for end, column in zip(("", "_low", "_high"), ends, strict=True)
     }
-    # Records get their id only when they are written, and the index has it.
-    about.pop("release_id", None)
-    extra = {"geodp": json.dumps(about, ensure_ascii=False)}
-    if view.located:
-        extra["geo"] = json.dumps(geo_metadata(view.table.grid), ensure_ascii=False)
-    empty = _locate(view.empty, join_columns(view.empty, release))
-    return pa.parquet.ParquetWriter(path, empty.schema.with_metadata(extra), compression="zstd")
-
-
-def _locate(rows: Rows, columns: Any) -> Any:
-    """Append the outlines of cells that lie on the Earth to their columns."""
-    if not rows.view.located:
-        return columns
-    outline, box = rows.outlines
-    return columns.append_column("geometry", outline).append_column("bbox", box)
-
-
-def _rows(view: View, release: AmountNumbers, writer: Any) -> Iterator[Any]:
-    """Yield the rows in chunks, each of which is also written to Parquet.
-
-    Intervals take most of the time of a table, so that no chunk is made for each format.
-    """
-    for rows in view.rows("Writing amounts"):
-        columns = join_columns(rows, release)
-        writer.write_table(_locate(rows, columns), row_group_size=ROW_GROUP)
-        yield columns

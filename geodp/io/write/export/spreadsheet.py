@@ -47,6 +47,7 @@ class Excel(Export):
     name: ClassVar[str] = "csv:excel"
     ending: ClassVar[str] = "excel.csv"
     help: ClassVar[str] = "CSV whose codes stay text: Excel and LibreOffice by a double click"
+    takes_columns: ClassVar[bool] = True
     takes_regions: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
@@ -111,16 +112,19 @@ def name_headers(view: View) -> list[str]:
 
 
 def hide_few(columns: list[list[Any]], view: View) -> None:
-    """Replace counts below an office's limit of display by ``<k``, and blank their intervals."""
+    """Replace counts below an office's limit of display by ``<k``, and blank what follows them.
+
+    Standard errors stay, as they do not depend on the counts.
+    """
     limit, names = view.limit, view.columns
     if limit is None:
         return
     counts = columns[names.index(view.name)]
-    # An interval would reveal what the limit of display hides.
+    # An interval or a sum would reveal what the limit of display hides.
     few = [is_below(count, limit) for count in counts]
-    for name in (view.name, LOW, HIGH):
-        if name in names:
-            values = columns[names.index(name)]
+    for at, name in enumerate(names):
+        if at >= names.index(view.name) and name != ERROR:
+            values = columns[at]
             shown = show_limit(limit) if name == view.name else None
             values[:] = [shown if hide else one for one, hide in zip(values, few, strict=True)]
 

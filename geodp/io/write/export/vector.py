@@ -23,6 +23,7 @@ class GeoPackageExport(Export):
     name: ClassVar[str] = "gpkg"
     ending: ClassVar[str] = "gpkg"
     help: ClassVar[str] = "GeoPackage of one layer: QGIS, GDAL, R, ArcGIS"
+    takes_columns: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
         """Require a place on the Earth."""
@@ -39,6 +40,7 @@ class Parquet(Export):
     name: ClassVar[str] = "parquet"
     ending: ClassVar[str] = "parquet"
     help: ClassVar[str] = "GeoParquet, compressed by Snappy: readers in browsers, too"
+    takes_columns: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
         """Accept every release."""
@@ -55,6 +57,7 @@ class FlatGeobuf(Export):
     name: ClassVar[str] = "fgb"
     ending: ClassVar[str] = "fgb"
     help: ClassVar[str] = "FlatGeobuf: maps in browsers (pip install geodp[vector])"
+    takes_columns: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
         """Require a place on the Earth."""
@@ -82,7 +85,7 @@ class FlatGeobuf(Export):
                 # The format stores boxes in its own index.
                 rows.drop_columns("bbox"),
                 str(path),
-                layer=view.name,
+                layer=view.layer,
                 driver="FlatGeobuf",
                 geometry_name="geometry",
                 geometry_type=geometry_kind(grid),

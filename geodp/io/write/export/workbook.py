@@ -30,6 +30,7 @@ class Xlsx(Export):
     name: ClassVar[str] = "xlsx"
     ending: ClassVar[str] = "xlsx"
     help: ClassVar[str] = "workbook whose codes are text (pip install geodp[xlsx])"
+    takes_columns: ClassVar[bool] = True
     takes_regions: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
@@ -60,7 +61,7 @@ class Xlsx(Export):
 def _begin(book: Any, view: View) -> Any:
     """Add a sheet with its header, which stays visible while rows are scrolled."""
     number = len(book.worksheets) + 1
-    page = book.create_sheet(view.name[:LONGEST] if number == 1 else f"{number}")
+    page = book.create_sheet(view.layer[:LONGEST] if number == 1 else f"{number}")
     page.freeze_panes = "A2"
     page.append([_plain(page, name) for name in name_headers(view)])
     return page
