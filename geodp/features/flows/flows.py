@@ -49,7 +49,7 @@ from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.prior import MEANING, FlowsPrior, TrustedPrior
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels, share_terms
-from geodp.features.flows.zones import Zones, pairs_of
+from geodp.features.flows.zones import Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
@@ -191,16 +191,7 @@ class Flows:
         as a GeoPackage or FlatGeobuf. Raises UsageError for zones that lie nowhere on the Earth,
         and where geopandas is not installed.
         """
-        with_outlines = replace(self.flows, table=self._placed_table)
-        return draw_lines(with_outlines, self.to_pandas())
-
-    @property
-    def _placed_table(self) -> ReleasedTable:
-        """The table of flows, on pairs that know where units lie."""
-        table, zones = self.flows.table, self.origins.grid
-        if zones.names.on_map:
-            return table
-        return replace(table, grid=pairs_of(zones, table.grid.attributes))
+        return draw_lines(self.flows, self.to_pandas())
 
     def estimate(
         self,
