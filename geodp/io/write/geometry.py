@@ -142,7 +142,7 @@ def _layout_lines(ends: FloatArray) -> tuple[Any, Any]:
     shapes = np.zeros(len(ends), LINE)
     shapes["type"], shapes["points"] = 2, 2
     shapes["at"]["x"], shapes["at"]["y"] = ends[..., 0], ends[..., 1]
-    located = np.isfinite(ends).all(axis=(1, 2))
+    located = np.asarray(np.isfinite(ends).all(axis=(1, 2)), np.bool_)
     return (
         _pack_shapes(shapes, located),
         _pack_boxes((*ends.min(axis=1).T, *ends.max(axis=1).T), located),
@@ -173,7 +173,7 @@ def _pack_boxes(
 def outlines_at(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return outlines of units at columns of their grid, int64[n], as WKB, and their boxes."""
     wkb = pa.array([outlines.wkb[one] for one in at.tolist()], pa.binary())
-    return wkb, _pack_boxes(outlines.boxes[at].T)
+    return wkb, _pack_boxes([*outlines.boxes[at].T])
 
 
 def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:
