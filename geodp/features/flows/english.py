@@ -30,14 +30,16 @@ PAGE: Mapping[str, str] = {
     "flows out of it and into it, with their numbers in the tables.",
     "places_none": "This map is too large to list places: give a list of them (--places).",
     "places_empty": "No trips are released, so that no place has flows.",
-    "places_faded": "Grey numbers are smaller than half the width of their intervals: noise alone "
-    "could make them, and they are not drawn.",
+    "places_unsure": "Listed is what is at least as large as half the width of its interval. Noise "
+    "alone could make smaller numbers, so that they are counted only.",
+    "places_unlisted": "{n} more places with released trips are not listed.",
     "place_summary": "{place}: {out} counted trips begin here ({out_low} to {out_high}), {into} "
     "end here ({into_low} to {into_high})",
     "place_few": "{place}",
     "place_out": "Trips out of it",
     "place_into": "Trips into it",
     "place_within": "within the place",
+    "place_unlisted": "more, not listed",
     "place_none": "no trips are released",
     "place_map": "Map of the largest flows of {place}.",
     "heading_labels": "Flows of a place by {names}",
@@ -57,7 +59,6 @@ PAGE: Mapping[str, str] = {
     "labels_heading": "{attribute}: {label}",
     "labels_bars": "Trips out of {place} (left) and into it (right), by {attribute}",
     "figures": "{count} ({low} to {high})",
-    "below": "fewer than {limit}",
     "heading_maps": "Where trips begin and end",
     "map_origins": "Map of where trips begin, for each square kilometre.",
     "map_destinations": "Map of where trips end, for each square kilometre.",
