@@ -1,4 +1,4 @@
-"""Texts of the page of a release in English, with fields in braces."""
+"""Texts of the page and of the files of a release in English, with fields in braces."""
 
 from __future__ import annotations
 
@@ -79,3 +79,41 @@ PAGE: Mapping[str, str] = {
     "with files for GIS",
 }
 """Texts by name; the context of each in the catalogue is ``flows.`` and its name."""
+
+FILES: Mapping[str, str] = {
+    "pairs": "noisy trips between all blocks of {blocks}, before any estimate: unbiased, and often "
+    "below 0",
+    "labels_pairs": "noisy trips by label of all pairs of blocks of {blocks}, before any estimate: "
+    "unbiased, and often below 0",
+    "labels_origins": "noisy trips by label of all blocks of origins of {blocks}, before any "
+    "estimate: unbiased, and often below 0",
+    "labels_destinations": "noisy trips by label of all blocks of destinations of {blocks}, before "
+    "any estimate: unbiased, and often below 0",
+    "blocks": "the block of every zone, of each size that was measured",
+    "prior": "trips between zones of the public prior that the flows were estimated with",
+    "size_map": "{side} by {side} zones",
+    "size_one": "one zone",
+    "size_units": "at most {side} zones",
+}
+"""Descriptions of files in the index, and sizes of blocks in them."""
+
+
+def describe_file(
+    texts: Mapping[str, str], kind: str, side: int = 1, *, on_map: bool = True
+) -> str:
+    """Describe a file of a release.
+
+    Parameters
+    ----------
+    texts : mapping
+        ``FILES``, or its translation.
+    kind : str
+        Its name there.
+    side : int
+        Of its blocks.
+    on_map : bool
+        Whether blocks are squares of a map, or of areal units.
+    """
+    size = "size_map" if on_map else "size_one" if side == 1 else "size_units"
+    blocks = texts[size].format(side=side if on_map else side**2)
+    return texts[kind].format(blocks=blocks)

@@ -24,7 +24,7 @@ from geodp.features.flows.by_label import (
 )
 from geodp.features.flows.card import DESTINATIONS, ORIGINS
 from geodp.features.flows.drawing import ALL, INTO, OUT, Ground
-from geodp.features.flows.english import PAGE
+from geodp.features.flows.english import FILES, PAGE, describe_file
 from geodp.features.flows.estimates import SIMULATIONS
 from geodp.features.flows.explanation import explain_flows
 from geodp.features.flows.flows import Flows
@@ -186,10 +186,24 @@ def write_page(
         ("maps", _maps_section(release, page, language)),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_flows(release.index, language).sections)),
-        ("files", files_section(page, release.index)),
+        ("files", files_section(page | describe_files(release, language), release.index)),
     ]
     header = _header(release, view, page, language)
     return write_static(view, header, sections, page, language, style)
+
+
+def describe_files(release: Flows, language: Language) -> dict[str, str]:
+    """Describe the files of a release in a language, by their descriptions in its index."""
+    texts, promise = translate_texts(FILES, language, "flows_files"), release.index.guarantee
+    kinds = [("pairs", level.side) for level in promise.levels]
+    if promise.labels is not None:
+        kinds += [(f"labels_{end}", promise.labels.side) for end in (ORIGINS, DESTINATIONS)]
+        kinds.append(("labels_pairs", promise.labels.pair_side))
+    on_map = release.origins.grid.names.on_map
+    return {
+        describe_file(FILES, *one, on_map=on_map): describe_file(texts, *one, on_map=on_map)
+        for one in [*kinds, ("blocks", 1), ("prior", 1)]
+    }
 
 
 def _estimate(

@@ -12,6 +12,7 @@ from geodp.errors import UsageError
 from geodp.features.flows.page import (
     MOST_PLACES,
     choose_side,
+    describe_files,
     find_places,
     is_believed,
     write_page,
@@ -171,3 +172,17 @@ def test_without_any_trip_there_is_a_sentence():
     empty = geodp.CountTable.from_keys(GRID.pairs(), np.empty(0, np.uint64), np.empty(0, np.int64))
     page = write_page(publish(empty, epsilon=1000, allow_empty=True), simulations=20)
     assert "No trips are released" in page
+
+
+def test_files_are_described_in_the_language_of_the_page(release, tmp_path):
+    release.write(tmp_path / "out")
+    release = geodp.open(tmp_path / "out")
+    for language in ("en", "ja"):
+        texts = describe_files(release, language)
+        assert {one.what for one in release.index.files} <= {*texts}
+        page = write_page(release, language, simulations=20)
+        for number, level in enumerate(release.index.guarantee.levels):
+            english = [*texts][number]
+            assert f"{level.side} by {level.side} zones" in english
+            assert texts[english] in page
+            assert (english in page) is (language == "en")
