@@ -31,9 +31,11 @@ from geodp.features.flows.card import (
 )
 from geodp.features.flows.comparison import (
     Compared,
+    Group,
     Side,
     Simulation,
     compare_between,
+    compare_labels,
     compare_within,
     pair_sides,
     require_comparable,
@@ -373,6 +375,15 @@ class Flows:
     def compare_sides(self, one: Side, other: Side, how: Simulation) -> Compared:
         """Compare two flows of this release, each of many regions; see :meth:`compare`."""
         return compare_within(self._estimator(), one, other, how)
+
+    def compare_labels(
+        self,
+        groups: Sequence[Group],
+        labels: tuple[Mapping[str, Any], Mapping[str, Any]],
+        how: Simulation,
+    ) -> list[Compared]:
+        """Compare many flows of this release by two sets of labels; see :meth:`compare`."""
+        return compare_labels(self._estimator(), groups, labels, how)
 
     def compare_all(
         self, release: Flows, sides: Sequence[tuple[Side, Side]], how: Simulation
