@@ -361,13 +361,15 @@ class Grid:
     def outlines(self) -> Outlines | None:
         """Locations of the units of a table, if it has those of all; None for pairs."""
         known = self.known_outlines
-        return known if known is not None and known.located.all() else None
+        if known is None or self.maps.one is None:
+            return None
+        return known if known.located.all() else None
 
     @property
     def known_outlines(self) -> Outlines | None:
-        """Locations of the units of a table, of which some may lie nowhere; None for pairs."""
+        """Locations of the units of a table, or of both ends of pairs; some may lie nowhere."""
         table = self.hierarchy
-        return None if table is None or self.maps.one is None else table.outlines
+        return None if table is None else table.outlines
 
     @property
     def _attribute_digits(self) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.grid.lattice import Lattice
+from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.order import Order
 from geodp.typing import FloatArray, IntArray
 
@@ -204,6 +204,49 @@ class Outlines:
         assert geod is not None  # geographic CRSs have an ellipsoid
         areas = [abs(geod.geometry_area_perimeter(one)[0]) / 1e6 for one in there]
         return np.array(areas, np.float64)
+
+    @cached_property
+    def line_points(self) -> FloatArray:
+        """A point inside each outline as drawn: float64[n, 2]; not a number: nowhere."""
+        point = np.full((self.shapes.size, 2), np.nan)
+        point[self.located] = self.take(np.flatnonzero(self.located)).drawn.inner_points
+        return point
+
+    @cached_property
+    def period(self) -> float | None:
+        """Period of the longitudes of the CRS; None without one."""
+        return longitude_period(self.crs)
+
+    def connect(self, origin: IntArray, destination: IntArray) -> FloatArray:
+        """Connect points within units by lines, which go on across 180 degrees where shorter.
+
+        Parameters
+        ----------
+        origin, destination : int64[n]
+            Positions of units.
+
+        Returns
+        -------
+        float64[n, 2, 2]
+            x and y of both ends of each line; not a number: an end lies nowhere.
+        """
+        point, turn = self.line_points, self.period
+        ends = np.stack([point[origin], point[destination]], axis=1)
+        if turn is not None:
+            across = ends[:, 1, 0] - ends[:, 0, 0]
+            ends[:, 1, 0] -= np.where(np.abs(across) > turn / 2, np.copysign(turn, across), 0)
+        ends[~np.isfinite(ends).all(axis=(1, 2))] = np.nan
+        return ends
+
+    @cached_property
+    def line_bounds(self) -> tuple[float, float, float, float]:
+        """West, south, east and north of the points of all lines that may connect two units."""
+        west, south = np.nanmin(self.line_points, axis=0).tolist()
+        east, north = np.nanmax(self.line_points, axis=0).tolist()
+        # A line that goes on across 180 degrees ends at most half a turn from where it begins.
+        if self.period is not None and east - west > self.period / 2:
+            west, east = west - self.period / 2, east + self.period / 2
+        return west, south, east, north
 
     @cached_property
     def inner_points(self) -> FloatArray:

@@ -128,7 +128,8 @@ class InMemory:
         """Convert the rows to a ``geopandas.GeoDataFrame`` in the grid's CRS.
 
         The geometry of a cell is its outline; that of a pair of origin and destination is a line
-        between the cells' centres, of length 0 for those who stay.
+        between the cells' centres, or points within units, of length 0 for those who stay, and
+        None where an end lies nowhere.
 
         Raises UsageError for a grid without a place on the Earth, and without geopandas.
         """

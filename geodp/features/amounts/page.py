@@ -64,8 +64,8 @@ TEXTS: Mapping[Language, Mapping[str, str]] = {
         "mean": "平均",
         "median": "中央値",
         "interval": "95 % 区間",
-        "noise": "{one}ごとに保護するため、乱数のノイズを加えています: {words}。",
-        "untold": "ノイズのため不明",
+        "noise": "{one}ごとに保護するため、乱数の雑音を加えています: {words}。",
+        "untold": "雑音のため不明",
         "period": "{first} から {last} までの {number} 期間のうちの {time} です。"
         "全期間を合わせた予算: {spends}。",
     },

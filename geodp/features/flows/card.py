@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.charged import Amount, Count, Exact, StatedCharge
 from geodp.table.plain import AtLeast, read_plain, write_plain
 from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
 from geodp.table.stated.release import Size, Software, TableInfo
@@ -139,6 +139,35 @@ class StatedDecay:
 
 
 @dataclass(frozen=True)
+class StatedPairError:
+    """Standard error and ends of the 95 % interval of a pair of zones with so many trips."""
+
+    trips: Count
+    standard_error: Amount
+    low: Amount
+    high: Amount
+
+
+@dataclass(frozen=True)
+class StatedPairErrors:
+    """Errors of flows between two single zones, by their size.
+
+    Attributes
+    ----------
+    meaning : str
+    believed_from : int or None
+        Released trips from which on a flow is at least as large as half the width of its interval;
+        None: at none of the sizes.
+    sizes : tuple of StatedPairError
+        The smallest first.
+    """
+
+    meaning: str
+    believed_from: Count | None
+    sizes: tuple[StatedPairError, ...]
+
+
+@dataclass(frozen=True)
 class StatedEndsPrior:
     """How far one map of ends trusted its prior.
 
@@ -213,6 +242,8 @@ class FlowsCard:
     decay : StatedDecay
     prior : StatedFlowsPrior or None
         None: there was none.
+    pairs : StatedPairErrors or None
+        None: no trips are released, or nothing is drawn yet.
     budget : StatedCharge or None
         Charge to a ledger, once for all tables.
     constraints : tuple of str
@@ -235,6 +266,7 @@ class FlowsCard:
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     prior: StatedFlowsPrior | None = None
+    pairs: StatedPairErrors | None = None
 
     def __repr__(self) -> str:
         return f"FlowsCard({self.guarantee.unit} protected, {self.guarantee.spends})"

@@ -86,10 +86,43 @@ def compare_within(estimator: FlowEstimator, one: Side, other: Side, how: Simula
     """Compare two flows of one release; UsageError where they have common ones."""
     require_apart(estimator, one, other)
     groups, sets = [one.group, other.group], [one.labels, other.labels]
+    return _subtract_simulated(estimator, groups, sets, [(0, 1)], how)[0]
+
+
+def compare_labels(
+    estimator: FlowEstimator,
+    groups: Sequence[Group],
+    sets: tuple[Mapping[str, Any], Mapping[str, Any]],
+    how: Simulation,
+) -> list[Compared]:
+    """Compare flows of one release by two sets of labels, all from the same simulated releases.
+
+    UsageError where the sets have common labels.
+    """
+    for group in groups:
+        require_apart(estimator, Side(group, sets[0]), Side(group, sets[1]))
+    return _subtract_simulated(
+        estimator, groups, sets, [(at, at) for at in range(len(groups))], how
+    )
+
+
+def _subtract_simulated(
+    estimator: FlowEstimator,
+    groups: Sequence[Group],
+    sets: Sequence[Mapping[str, Any]],
+    pairs: Sequence[tuple[int, int]],
+    how: Simulation,
+) -> list[Compared]:
+    """Subtract flows of the first set of labels from those of the second, by pairs of groups."""
     simulated = estimator.simulate_sets(groups, sets, how.simulations, how.seed)
-    errors = [found.errors[:, at] for at, found in enumerate(simulated)]
-    first, second = (found.estimate(estimator.repeated)[at] for at, found in enumerate(simulated))
-    return Compared(first, second, subtract(_ends(first), _ends(second), find_opposite(*errors)))
+    estimates = [one.estimate(estimator.repeated) for one in simulated]
+    found = []
+    for pair in pairs:
+        errors = [one.errors[:, at] for one, at in zip(simulated, pair, strict=True)]
+        first, second = (one[at] for one, at in zip(estimates, pair, strict=True))
+        apart = subtract(_ends(first), _ends(second), find_opposite(*errors))
+        found.append(Compared(first, second, apart))
+    return found
 
 
 def compare_between(

@@ -1,4 +1,4 @@
-"""Texts of the page of a release in English, with fields in braces."""
+"""Texts of the page and of the files of a release in English, with fields in braces."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ PAGE: Mapping[str, str] = {
     "flows out of it and into it, with their numbers in the tables.",
     "places_none": "This map is too large to list places: give a list of them (--places).",
     "places_empty": "No trips are released, so that no place has flows.",
-    "places_faded": "Grey numbers are smaller than half the width of their intervals: noise alone "
-    "could make them, and they are not drawn.",
+    "places_unsure": "Listed is what is at least as large as half the width of its interval. Noise "
+    "alone could make smaller numbers, so that they are counted only.",
+    "places_unlisted": "{n} more places with released trips are not listed.",
     "place_summary": "{place}: {out} counted trips begin here ({out_low} to {out_high}), {into} "
     "end here ({into_low} to {into_high})",
     "place_few": "{place}",
     "place_out": "Trips out of it",
     "place_into": "Trips into it",
     "place_within": "within the place",
+    "place_unlisted": "more, not listed",
     "place_none": "no trips are released",
     "place_map": "Map of the largest flows of {place}.",
     "heading_labels": "Flows of a place by {names}",
@@ -57,7 +59,6 @@ PAGE: Mapping[str, str] = {
     "labels_heading": "{attribute}: {label}",
     "labels_bars": "Trips out of {place} (left) and into it (right), by {attribute}",
     "figures": "{count} ({low} to {high})",
-    "below": "fewer than {limit}",
     "heading_maps": "Where trips begin and end",
     "map_origins": "Map of where trips begin, for each square kilometre.",
     "map_destinations": "Map of where trips end, for each square kilometre.",
@@ -78,3 +79,41 @@ PAGE: Mapping[str, str] = {
     "with files for GIS",
 }
 """Texts by name; the context of each in the catalogue is ``flows.`` and its name."""
+
+FILES: Mapping[str, str] = {
+    "pairs": "noisy trips between all blocks of {blocks}, before any estimate: unbiased, and often "
+    "below 0",
+    "labels_pairs": "noisy trips by label of all pairs of blocks of {blocks}, before any estimate: "
+    "unbiased, and often below 0",
+    "labels_origins": "noisy trips by label of all blocks of origins of {blocks}, before any "
+    "estimate: unbiased, and often below 0",
+    "labels_destinations": "noisy trips by label of all blocks of destinations of {blocks}, before "
+    "any estimate: unbiased, and often below 0",
+    "blocks": "the block of every zone, of each size that was measured",
+    "prior": "trips between zones of the public prior that the flows were estimated with",
+    "size_map": "{side} by {side} zones",
+    "size_one": "one zone",
+    "size_units": "at most {side} zones",
+}
+"""Descriptions of files in the index, and sizes of blocks in them."""
+
+
+def describe_file(
+    texts: Mapping[str, str], kind: str, side: int = 1, *, on_map: bool = True
+) -> str:
+    """Describe a file of a release.
+
+    Parameters
+    ----------
+    texts : mapping
+        ``FILES``, or its translation.
+    kind : str
+        Its name there.
+    side : int
+        Of its blocks.
+    on_map : bool
+        Whether blocks are squares of a map, or of areal units.
+    """
+    size = "size_map" if on_map else "size_one" if side == 1 else "size_units"
+    blocks = texts[size].format(side=side if on_map else side**2)
+    return texts[kind].format(blocks=blocks)

@@ -265,10 +265,16 @@ class FlowEstimator:
 
     def fit(self) -> FittedPairs:
         """Fit the expected flows between blocks again, from what is released."""
-        zones, blocks = self.plan.zones, self.noisy[0].blocks
-        ends = [one.counts_at(zones.key) for one in (self.origins, self.destinations)]
-        margins = blocks.sums(ends[0]), blocks.sums(ends[1])
-        return fit_pairs(zones, margins, self.noisy, self.decay, self.prior)
+        return fit_pairs(self.plan.zones, self.margins, self.noisy, self.decay, self.prior)
+
+    @property
+    def margins(self) -> tuple[IntArray, IntArray]:
+        """Trips from and to every one of the finest blocks."""
+        key, blocks = self.plan.zones.key, self.noisy[0].blocks
+        return (
+            blocks.sums(self.origins.counts_at(key)),
+            blocks.sums(self.destinations.counts_at(key)),
+        )
 
     def match(self, fitted: FittedPairs, origin: Any, destination: Any) -> RegionPair:
         """Find what two regions share with the finest blocks."""
@@ -280,7 +286,7 @@ class FlowEstimator:
         errors = [(share**2).sum() * self.noisy[0].variance]
         for one in self.noisy[1:]:
             errors.append((self._share(one.blocks, inside)[1] ** 2).sum() * one.variance)
-        noise = min(sqrt(min(errors)), self._total_error)
+        noise = min(sqrt(min(errors)), self.total_error)
         within = self._vary(fitted, inside, touched, share)
         identity = tuple(crc32(np.packbits(one).tobytes()) for one in inside)
         trips = int(count[some].sum())
@@ -317,7 +323,7 @@ class FlowEstimator:
         return touched, share
 
     @cached_property
-    def _total_error(self) -> float:
+    def total_error(self) -> float:
         """Standard error of the total of all trips, which no sum of them exceeds by much."""
         method, grid = EndsOfFlows.of(self.plan.method), self.plan.zones.grid
         errors = method.block_errors(grid, self.plan.ends)
@@ -348,7 +354,7 @@ class FlowEstimator:
         # All trips of a unit may be between the same two zones.
         among = self.repeated * np.maximum(expected * np.maximum(portion, share), 0)
         # As trips of a pair differ from the law where they were measured, so within the blocks.
-        within = (among + relative_variance(fitted) * squares)[partial].sum()
+        within = (among + relative_variance(fitted.levels[-1]) * squares)[partial].sum()
         hidden = hidden_variance(fitted.levels[-1], expected, self.repeated)
         return float(within + (hidden * share**2).sum())
 
@@ -475,9 +481,9 @@ def hidden_variance(level: KnownLevel, expected: FloatArray, repeated: int) -> F
     return np.asarray(left**2 * np.maximum(repeated * expected - apart, 0))
 
 
-def relative_variance(fitted: FittedPairs) -> float:
+def relative_variance(finest: KnownLevel) -> float:
     """Return by how much true flows differ from the law, as a multiple of the squared flow."""
-    classes, apart = np.arange(balancing.CLASSES), fitted.levels[-1].apart
+    classes, apart = np.arange(balancing.CLASSES), finest.apart
     # The middle of each class, from which on Poisson variation is left out.
     middle = 2.0 ** ((classes + 0.5) / 2 - 14)
     known = (middle > 1) & (apart > 0)

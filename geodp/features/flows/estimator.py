@@ -210,17 +210,10 @@ def fit_pairs(
     ``decay``: instead of the closest one; ``prior``: flows that are expected, or these with how
     much they are trusted, instead of what is closest.
     """
-    finest = pairs[0].blocks
     levels = combine_levels(pairs)
     if decay is None:
         decay = choose_decay(zones, margins, pairs)
-    expected = zones.law(decay, finest)
-    balance_ends(expected, margins, FITTED)
-    if isinstance(prior, FlowsPrior):
-        prior = choose_trust((expected, margins), pairs, prior)
-    if prior is not None and prior.weight > 0:
-        prior.mix(expected, prior.flows.sums(finest), expected)
-        balance_ends(expected, margins, FITTED)
+    expected, prior = expect_pairs(zones, margins, pairs, decay, prior)
     known: list[KnownLevel] = []
     larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
     for number in range(REPEATED):
@@ -233,6 +226,47 @@ def fit_pairs(
     balance_ends(expected, margins, BALANCED[1])
     left = [widen(one, level, known[0]) for one, level in larger]
     return FittedPairs(expected, decay, [*left, *known], prior)
+
+
+def expect_pairs(
+    zones: Zones,
+    margins: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    decay: float,
+    prior: FlowsPrior | TrustedPrior | None = None,
+) -> tuple[FloatArray, TrustedPrior | None]:
+    """Expect flows between the finest blocks from both ends, a law and a prior: float64[n, n].
+
+    Returns the prior with how much it is trusted, too. Parameters are those of :func:`fit_pairs`.
+    """
+    finest = pairs[0].blocks
+    expected = zones.law(decay, finest)
+    balance_ends(expected, margins, FITTED)
+    if isinstance(prior, FlowsPrior):
+        prior = choose_trust((expected, margins), pairs, prior)
+    if prior is not None and prior.weight > 0:
+        prior.mix(expected, prior.flows.sums(finest), expected)
+        balance_ends(expected, margins, FITTED)
+    return expected, prior
+
+
+def learn_finest(
+    zones: Zones,
+    margins: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    decay: float,
+    prior: TrustedPrior | None = None,
+) -> KnownLevel:
+    """Learn how well flows between the finest blocks are known, as :func:`fit_pairs` does.
+
+    Without moving pairs any further, which is most of the work there.
+    """
+    expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
+    above: Moved | None = None
+    for level in combine_levels(pairs):
+        above = move_towards(expected, level, above)
+    assert above is not None
+    return above.known
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,18 +27,22 @@ from geodp.features.flows.card import (
     StatedDecay,
     StatedEndsPrior,
     StatedFlowsPrior,
+    StatedPairErrors,
 )
 from geodp.features.flows.comparison import (
     Compared,
+    Group,
     Side,
     Simulation,
     compare_between,
+    compare_labels,
     compare_within,
     pair_sides,
     require_comparable,
     require_no_prior,
 )
 from geodp.features.flows.design import Design, LabelDesign
+from geodp.features.flows.errors import PairErrors, state_errors
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows
@@ -49,11 +53,12 @@ from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.prior import MEANING, FlowsPrior, TrustedPrior
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels, share_terms
-from geodp.features.flows.zones import Zones, pairs_of
+from geodp.features.flows.zones import Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
 from geodp.io.read.rows.weights import find_weights
+from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -153,7 +158,7 @@ class Flows:
             for preview, table in zip(self.tables.values(), tables, strict=True)
         ]
         index = replace(self.index, decay=stated, prior=prior)
-        return replace(
+        drawn = replace(
             self,
             flows=made[0],
             origins=made[1],
@@ -162,15 +167,47 @@ class Flows:
             noisy=tuple(noisy),
             labels=tuple(labels),
         ).with_charge(charge)
+        return replace(drawn, index=replace(drawn.index, pairs=drawn.state_errors()))
 
-    def to_pandas(self) -> Any:
+    def state_errors(self) -> StatedPairErrors | None:
+        """Compute the errors of pairs of zones by size; None: no trips are released."""
+        return state_errors(self._estimator())
+
+    def to_pandas(self, *, errors: bool = False) -> Any:
         """Return the flows as a frame of pandas: origin, destination and count of every pair.
 
         Labels have a column each, before the count. On a grid with codes an end is one column,
         otherwise two, such as ``origin_row`` and ``origin_col``. Pairs that are not listed have 0
-        trips. Raises UsageError where pandas is
-        not installed.
+        trips.
+
+        Parameters
+        ----------
+        errors : bool
+            Add ``standard_error``, ``low`` and ``high`` of each pair by its size, as
+            ``index.pairs`` states them: at most as large for any pair with so many trips.
+            :meth:`estimate` simulates those of one flow.
+
+        Raises
+        ------
+        UsageError
+            pandas is not installed, or errors are asked for of flows by label.
         """
+        rows = self._frame()
+        if not errors:
+            return rows
+        if self.flows.table.grid.attributes:
+            raise UsageError(
+                "Errors of single pairs are those of all labels together, and these flows are by "
+                "label: estimate them (Flows.estimate, geodp flows estimate).",
+                code="flows-errors-by-label",
+            )
+        count = rows["count"].to_numpy().astype(np.float64)
+        columns = [np.empty(0)] * len(UNCERTAINTY_COLUMNS)
+        if count.size:
+            columns = [*PairErrors.of(self._estimator()).compute(count)]
+        return rows.assign(**dict(zip(UNCERTAINTY_COLUMNS, columns, strict=True)))
+
+    def _frame(self) -> Any:
         table = self.flows.table
         if table.grid.places[0].system is not None or not table.grid.names.on_map:
             labels = [one.name for one in table.grid.attributes]
@@ -182,7 +219,7 @@ class Flows:
             rows.insert(number, name, axis)
         return rows
 
-    def to_geopandas(self) -> Any:
+    def to_geopandas(self, *, errors: bool = False) -> Any:
         """Return the flows as a frame of geopandas: the rows of ``to_pandas``, each with a line.
 
         Lines lead from centre to centre, of areal units from a point within to another, with
@@ -191,16 +228,7 @@ class Flows:
         as a GeoPackage or FlatGeobuf. Raises UsageError for zones that lie nowhere on the Earth,
         and where geopandas is not installed.
         """
-        with_outlines = replace(self.flows, table=self._placed_table)
-        return draw_lines(with_outlines, self.to_pandas())
-
-    @property
-    def _placed_table(self) -> ReleasedTable:
-        """The table of flows, on pairs that know where units lie."""
-        table, zones = self.flows.table, self.origins.grid
-        if zones.names.on_map:
-            return table
-        return replace(table, grid=pairs_of(zones, table.grid.attributes))
+        return draw_lines(self.flows, self.to_pandas(errors=errors))
 
     def estimate(
         self,
@@ -348,6 +376,15 @@ class Flows:
         """Compare two flows of this release, each of many regions; see :meth:`compare`."""
         return compare_within(self._estimator(), one, other, how)
 
+    def compare_labels(
+        self,
+        groups: Sequence[Group],
+        labels: tuple[Mapping[str, Any], Mapping[str, Any]],
+        how: Simulation,
+    ) -> list[Compared]:
+        """Compare many flows of this release by two sets of labels; see :meth:`compare`."""
+        return compare_labels(self._estimator(), groups, labels, how)
+
     def compare_all(
         self, release: Flows, sides: Sequence[tuple[Side, Side]], how: Simulation
     ) -> list[Compared]:
@@ -447,20 +484,8 @@ class Flows:
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         grid, attributes = self.origins.grid, self.flows.grid.attributes
         plan = make_plan_of(whole, ends, read_design(self.index), grid, attributes)
-        decay, prior = self.index.decay.length, None
-        if self.prior is not None and self.index.prior is not None:
-            total = int(self.origins.table.count.sum())
-            prior = TrustedPrior.of(self.prior, self.index.prior.weight, total)
-        return FlowEstimator(
-            plan,
-            self.flows.table,
-            self.origins.table,
-            self.destinations.table,
-            self.noisy,
-            FLAT if decay is None else decay,
-            self.labels,
-            prior,
-        )
+        tables = [one.table for one in self.tables.values()]
+        return make_estimator(plan, tables, self.index, self.noisy, self.labels, self.prior)
 
     def card(self) -> FlowsCard:
         """Return the public index, without tables and files."""
@@ -514,6 +539,26 @@ def make_index(plan: Plan, prior: FlowsPrior | None, facts: Iterable[str]) -> Fl
         budget=None,
         constraints=list_constraints(plan),
     )
+
+
+def make_estimator(
+    plan: Plan,
+    tables: Sequence[ReleasedTable],
+    index: FlowsCard,
+    noisy: Sequence[NoisyPairs],
+    labels: Sequence[NoisyLabels] = (),
+    prior: FlowsPrior | None = None,
+) -> FlowEstimator:
+    """Make the estimator of a release from its tables, in their order, and what its index states.
+
+    ``prior``: the flows of the prior that the index states.
+    """
+    flows, origins, destinations = tables
+    decay, trusted = index.decay.length, None
+    if prior is not None and index.prior is not None:
+        trusted = TrustedPrior.of(prior, index.prior.weight, int(origins.count.sum()))
+    known = FLAT if decay is None else decay
+    return FlowEstimator(plan, flows, origins, destinations, noisy, known, labels, trusted)
 
 
 def list_constraints(plan: Plan) -> tuple[str, ...]:

@@ -1,24 +1,24 @@
-"""Released flows as lines from zone to zone, for GIS."""
+"""Released flows as lines from zone to zone, in frames of geopandas."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from geodp.errors import UsageError
 from geodp.features.flows.units import find_outlines
-from geodp.grid.hierarchy import Hierarchy
-from geodp.grid.lattice import longitude_period
+from geodp.grid.grid import Grid
+from geodp.grid.outlines import Outlines
+from geodp.grid.pairs import PairOrder
 from geodp.release.release import Release
-from geodp.typing import IntArray
 
 
 def draw_lines(flows: Release, rows: Any) -> Any:
     """Return flows as a frame of geopandas, with a line from origin to destination in each row.
 
-    Lines connect the centres of cells, or points within units. Flows from or to a unit that lies
-    nowhere are left out.
+    Lines are those of the release's files; cells of H3 and S2, of which files have no outlines, are
+    traced. Flows from or to a unit that lies nowhere are left out.
 
     Parameters
     ----------
@@ -27,52 +27,23 @@ def draw_lines(flows: Release, rows: Any) -> Any:
     rows : pandas.DataFrame
         Its rows, in their order.
     """
-    try:
-        import geopandas
-    except ModuleNotFoundError:
-        raise UsageError(
-            "geopandas is not installed: pip install geopandas.", code="library-missing"
-        ) from None
-    table = flows.table
-    if table.grid.names.on_map or table.grid.hierarchy is None:
-        lines = flows.to_geopandas("count")
-        return geopandas.GeoDataFrame(rows, geometry=lines.geometry.to_numpy(), crs=lines.crs)
-    index = table.grid.decode(table.key)
-    shapes, crs, located = connect_units(table.grid.hierarchy, index[1], index[3])
-    return geopandas.GeoDataFrame(
-        rows[located].reset_index(drop=True), geometry=shapes[located], crs=crs
-    )
+    table = replace(flows.table, grid=_trace_units(flows.table.grid))
+    lines = replace(flows, table=table).to_geopandas("count").geometry
+    located = lines.notna().to_numpy()
+    # Late: it is optional, and the lines have told where it is missing.
+    import geopandas
+
+    some = rows[located].reset_index(drop=True)
+    return geopandas.GeoDataFrame(some, geometry=lines.to_numpy()[located], crs=lines.crs)
 
 
-def connect_units(
-    table: Hierarchy, origin: IntArray, destination: IntArray
-) -> tuple[Any, str, Any]:
-    """Connect points within units by lines, which go on across 180 degrees where that is shorter.
-
-    Parameters
-    ----------
-    table : Hierarchy
-    origin, destination : int64[n]
-        Columns of units.
-
-    Returns
-    -------
-    lines : object[n]
-    crs : str
-    located : bool[n]
-        Whether both ends lie somewhere; other lines are none.
-    """
-    import shapely
-
-    outlines, column = find_outlines(table)
-    point = np.full((table.cells, 2), np.nan)
-    point[column] = outlines.drawn.inner_points
-    ends = np.stack([point[origin], point[destination]], axis=1)
-    turn = longitude_period(outlines.crs)
-    if turn is not None:
-        across = ends[:, 1, 0] - ends[:, 0, 0]
-        ends[:, 1, 0] -= np.where(np.abs(across) > turn / 2, np.copysign(turn, across), 0)
-    located = np.isfinite(ends).all(axis=(1, 2))
-    lines = np.full(located.size, None, object)
-    lines[located] = shapely.linestrings(ends[located])
-    return lines, outlines.crs, located
+def _trace_units(pairs: Grid) -> Grid:
+    """Return a grid of pairs that knows where its units lie."""
+    order = pairs.order
+    if not isinstance(order, PairOrder) or order.hierarchy.outlines is not None:
+        return pairs
+    traced, column = find_outlines(order.hierarchy)
+    shapes = np.full(order.hierarchy.cells, None, object)
+    shapes[column] = traced.shapes
+    table = replace(order.hierarchy, outlines=Outlines(shapes, traced.crs))
+    return pairs.with_order(replace(order, hierarchy=table))

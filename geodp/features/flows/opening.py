@@ -32,15 +32,19 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     whole, of_ends = (cast(Measurement, tables[name].event) for name in (FLOWS, ORIGINS))
     grid, attributes = tables[ORIGINS].grid, tables[FLOWS].grid.attributes
     plan = make_plan_of(whole, of_ends, read_design(card), grid, attributes)
-    noisy = read_levels(folder, card, plan.zones.grid)
-    # Computed again, as the index states the nearest standard errors.
-    noisy = tuple(
-        replace(one, variance=max(law.variance, MIN_VARIANCE))
-        for one, law in zip(noisy, plan.laws, strict=True)
-    )
+    noisy = read_measured(folder, card, plan)
     ends = tables["origins"], tables["destinations"]
     labels, prior = read_label_counts(folder, plan), read_flows_prior(folder, card, plan.zones)
     return Flows(tables[FLOWS], *ends, card, noisy, labels, prior)
+
+
+def read_measured(folder: Path, card: FlowsCard, plan: Plan) -> tuple[NoisyPairs, ...]:
+    """Read the noisy pairs of every level, with the variances of their laws."""
+    # Computed again, as the index states the nearest standard errors.
+    return tuple(
+        replace(one, variance=max(law.variance, MIN_VARIANCE))
+        for one, law in zip(read_levels(folder, card, plan.zones.grid), plan.laws, strict=True)
+    )
 
 
 def read_flows_prior(folder: Path, card: FlowsCard, zones: Zones) -> FlowsPrior | None:

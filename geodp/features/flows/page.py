@@ -24,7 +24,7 @@ from geodp.features.flows.by_label import (
 )
 from geodp.features.flows.card import DESTINATIONS, ORIGINS
 from geodp.features.flows.drawing import ALL, INTO, OUT, Ground
-from geodp.features.flows.english import PAGE
+from geodp.features.flows.english import FILES, PAGE, describe_file
 from geodp.features.flows.estimates import SIMULATIONS
 from geodp.features.flows.explanation import explain_flows
 from geodp.features.flows.flows import Flows
@@ -67,7 +67,6 @@ LINES = 40
 STYLE = (
     "svg.flows{display:block;border:1px solid #6b6b70}"
     ".two td{white-space:nowrap}"
-    ".faded{color:#6b6b70;font-style:italic}"
     ".choice{border:1px solid #c9c9d0;padding:.6rem;min-width:0}"
     ".choice>label{display:inline;font-weight:normal;padding-right:.6rem;white-space:nowrap}"
     ".choice>input{width:auto;margin:.35rem .1rem}"
@@ -165,7 +164,9 @@ def write_page(
     sections = []
     style = STYLE
     if found.names:
-        by_label = choose(release, found.regions, [place for place, _ in found.shown])
+        # Without a place that stands out, there is none whose labels are chosen.
+        places_shown = [place for place, _ in found.shown]
+        by_label = choose(release, found.regions, places_shown) if places_shown else None
         flows, labelled = _estimate(release, found, by_label, simulations)
         ground = Ground.of(found.regions, np.array([one.count for one in found.out]))
         sections += [
@@ -189,10 +190,24 @@ def write_page(
         ("maps", _maps_section(release, page, language)),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_flows(release.index, language).sections)),
-        ("files", files_section(page, release.index)),
+        ("files", files_section(page | describe_files(release, language), release.index)),
     ]
     header = _header(release, view, page, language)
     return write_static(view, header, sections, page, language, style, notice)
+
+
+def describe_files(release: Flows, language: Language) -> dict[str, str]:
+    """Describe the files of a release in a language, by their descriptions in its index."""
+    texts, promise = translate_texts(FILES, language, "flows_files"), release.index.guarantee
+    kinds = [("pairs", level.side) for level in promise.levels]
+    if promise.labels is not None:
+        kinds += [(f"labels_{end}", promise.labels.side) for end in (ORIGINS, DESTINATIONS)]
+        kinds.append(("labels_pairs", promise.labels.pair_side))
+    on_map = release.origins.grid.names.on_map
+    return {
+        describe_file(FILES, *one, on_map=on_map): describe_file(texts, *one, on_map=on_map)
+        for one in [*kinds, ("blocks", 1), ("prior", 1)]
+    }
 
 
 def _estimate(
@@ -277,7 +292,13 @@ def find_places(
     sizes = [(-out[at].count - into[at].count, at) for at in range(len(listed))]
     busy = [at for size, at in sorted(sizes) if size < 0]
     names, regions = [named[at] for at in busy], [listed[at].region for at in busy]
-    shown: list[Shown] = [(at, WAYS) for at in range(min(len(busy), LISTED))]
+    limit = release.flows.card().display_below
+    sure = [
+        new
+        for new, old in enumerate(busy)
+        if is_believed(out[old], limit) or is_believed(into[old], limit)
+    ]
+    shown: list[Shown] = [(at, WAYS) for at in sure[:LISTED]]
     number = {listed[old].name: new for new, old in enumerate(busy)}
     if chosen != (None, None):
         shown = []
@@ -390,10 +411,7 @@ def _largest_section(
     lines = [ground.line(*pair, flows[pair].count / most, ALL) for pair in sure[::-1]]
     grid = found.regions[0].grid
     unit = "ground_help" if grid.places[0].crs or not grid.names.on_map else "ground_help_cells"
-    rows = [
-        (found.names[a], found.names[b], _write(flows[a, b], page, limit))
-        for a, b in sure[:PARTNERS]
-    ]
+    rows = [(found.names[a], found.names[b], _write(flows[a, b], page)) for a, b in sure[:PARTNERS]]
     head = [page[name] for name in ("column_from", "column_to", "column_trips")]
     help_ = page["largest_help"].format(n=f"{len(sure):,}", all=f"{some:,}")
     return join(
@@ -412,9 +430,13 @@ def _places_section(
 ) -> Html:
     """Write the flows of places, of which a reader opens one."""
     number = len(found.shown)
-    parts = [element("p", page["places_faded"], class_="small")]
+    parts = [element("p", page["places_unsure"], class_="small")]
     if number > len(WAYS):
         parts.insert(0, element("p", page["places_help"].format(n=f"{number:,}")))
+    # Of a chosen place, all others were not asked for.
+    others = found.listed - number if all(ways == WAYS for _, ways in found.shown) else 0
+    if others > 0:
+        parts.append(element("p", page["places_unlisted"].format(n=f"{others:,}"), class_="small"))
     for at, (place, ways) in enumerate(found.shown):
         summary = element("summary", _summarise(found, place, page, limit))
         content = _describe(found, flows, ground, (place, ways), page, limit)
@@ -509,15 +531,20 @@ def _describe(
     for way in ways:
         own = WAYS.index(way)
         rows = list[tuple[str, str]]()
-        for number, pair in enumerate(_list_partners(flows, place, own), 1):
-            if is_believed(flows[pair], limit):
-                drawn.append(pair)
-                text, aside = f"{number}", 8 * (-1) ** own
-                numbers.append(ground.mark(pair[1 - own], text, COLOURS[own], aside))
+        partners = _list_partners(flows, place, own)
+        sure = [pair for pair in partners if is_believed(flows[pair], limit)]
+        for number, pair in enumerate(sure, 1):
+            drawn.append(pair)
+            text, aside = f"{number}", 8 * (-1) ** own
+            numbers.append(ground.mark(pair[1 - own], text, COLOURS[own], aside))
             name = f"{number}  {found.names[pair[1 - own]]}"
-            rows.append((name, _write(flows[pair], page, limit)))
-        if (place, place) in flows:
-            rows.append((page["place_within"], _write(flows[place, place], page, limit)))
+            rows.append((name, _write(flows[pair], page)))
+        within = flows.get((place, place))
+        if within is not None and is_believed(within, limit):
+            rows.append((page["place_within"], _write(within, page)))
+        unlisted = len(partners) + (within is not None) - len(rows)
+        if unlisted:
+            rows.append((page["place_unlisted"], f"{unlisted:,}"))
         if not rows:
             rows.append((page["place_none"], "0"))
         head = [page["column_from" if own else "column_to"], page["column_trips"]]
@@ -542,22 +569,19 @@ def _describe(
 
 def _list_partners(flows: Found, place: int, own: int) -> list[tuple[int, int]]:
     """List the largest flows of a place with others; ``own``: 0 for those out of it, 1 into it."""
-    pairs = [pair for pair in flows if pair[own] == place != pair[1 - own]]
+    pairs = [pair for pair in flows if pair[own] == place != pair[1 - own] and flows[pair].count]
     return sorted(pairs, key=lambda pair: (-flows[pair].count, pair))[:PARTNERS]
 
 
 def _ends(one: Estimate) -> dict[str, str]:
-    """Write an estimate and its interval, rounded to what the interval supports."""
-    rounded = Rounded.of(one)
+    """Write an estimate and its interval, of whole trips, as ``geodp flows estimate`` does."""
+    rounded = Rounded.of(one, 1)
     return {name: write_count(getattr(rounded, name)) for name in ("count", "low", "high")}
 
 
-def _write(one: Estimate, page: Page, limit: int | None) -> Html:
-    """Write an estimate; faded where noise alone could make it."""
-    if is_below(one.count, limit):
-        return element("span", page["below"].format(limit=f"{limit:,}"), class_="faded")
-    text = page["figures"].format(**_ends(one))
-    return element("span", text, class_=None if is_believed(one, limit) else "faded")
+def _write(one: Estimate, page: Page) -> str:
+    """Write an estimate that is believed, with its interval."""
+    return page["figures"].format(**_ends(one))
 
 
 def _maps_section(release: Flows, page: Page, language: Language) -> Html:

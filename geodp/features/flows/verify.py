@@ -20,11 +20,13 @@ from geodp.features.flows.card import (
     TABLES,
     FlowsCard,
 )
+from geodp.features.flows.errors import are_near, state_errors
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import (
     describe_identity,
     describe_prior,
     list_constraints,
+    make_estimator,
     make_plan_of,
     name_flows,
     read_design,
@@ -34,7 +36,12 @@ from geodp.features.flows.flows import (
 from geodp.features.flows.formats.noisy import write_measured
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
-from geodp.features.flows.opening import read_flows_prior, read_label_counts, read_levels
+from geodp.features.flows.opening import (
+    read_flows_prior,
+    read_label_counts,
+    read_levels,
+    read_measured,
+)
 from geodp.features.flows.streams import Plan
 from geodp.features.flows.zones import zones_of
 from geodp.io.folder.kinds import Check
@@ -200,6 +207,22 @@ def _check_identity(read: Read, folder: Path, card: FlowsCard) -> str:
     return "tables, noisy pairs and decay have the digest that every card states"
 
 
+def _check_errors(read: Read, folder: Path, card: FlowsCard) -> str:
+    """Check that the errors of pairs by size are those that follow from all that is released."""
+    tables = [read(folder / name)[0] for name in TABLES]
+    plan = _read_plan(folder, card)
+    noisy, prior = read_measured(folder, card, plan), read_flows_prior(folder, card, plan.zones)
+    expected = state_errors(make_estimator(plan, tables, card, noisy, prior=prior))
+    stated = card.pairs
+    same = stated is expected if stated is None or expected is None else are_near(stated, expected)
+    require(
+        same, Rule("flows-errors-differ", "The index states other errors of pairs than follow.")
+    )
+    if stated is None:
+        return "none: no trips are released"
+    return f"those of {len(stated.sizes)} sizes follow from the release"
+
+
 def list_questions() -> list[tuple[str, Callable[[Path, FlowsCard], str]]]:
     """List the questions of one verification by name; they read each table once for all."""
     read = cache(read_release_table)
@@ -210,5 +233,6 @@ def list_questions() -> list[tuple[str, Callable[[Path, FlowsCard], str]]]:
         ("margins", partial(_check_margins, read)),
         ("noisy pairs", _check_noisy),
         ("one release", partial(_check_identity, read)),
+        ("errors", partial(_check_errors, read)),
         ("restricted", check_restricted),
     ]

@@ -24,6 +24,7 @@ from geodp.io.write.geopackage import (
     create_table,
     define_crs,
     layout_shapes,
+    list_boxed,
     name_index,
     name_of_number,
     number_of_crs,
@@ -32,6 +33,7 @@ from geodp.io.write.geopackage import (
 from geodp.io.write.rtree import CELL, read_leaves, round_boxes
 from geodp.io.write.sqlite import quote
 from geodp.table.card import Card
+from geodp.typing import IntArray
 
 AT_ONCE = 1 << 11
 """Rows that are Python values at a time: more do not stay in a processor's cache."""
@@ -74,7 +76,9 @@ def check_geopackage(written: ReleaseFiles) -> RunningCheck[Chunk]:
                 expected = [*zip(numbers, some, *values, strict=True)]
                 _require_rows(read.fetchmany(len(some)), expected)
                 number += len(some)
-            index.require(round_boxes(order_sides(chunk.outlines[1])))
+            rows = np.arange(number + 1 - chunk.size, number + 1)
+            rows, sides = list_boxed(rows, order_sides(chunk.outlines[1]))
+            index.require(rows, round_boxes(sides))
         require(read.fetchone() is None, OTHER_ROWS)
         index.require_end()
     return "equal to the Parquet file, row by row, with the outlines of the codes' cells"
@@ -90,11 +94,11 @@ class IndexedBoxes:
     """
 
     def __init__(self, leaves: Iterator[NDArray[Any]]) -> None:
-        self._leaves, self._row = leaves, 0
+        self._leaves = leaves
         self._left: NDArray[Any] = np.empty(0, CELL)
 
-    def require(self, box: NDArray[np.float32]) -> None:
-        """Require the next boxes of the index to be these of consecutive rows: float32[n, 4]."""
+    def require(self, rows: IntArray, box: NDArray[np.float32]) -> None:
+        """Require the next boxes of the index to be those of rows: int64[n], float32[n, 4]."""
         pieces, size = [self._left], self._left.size
         while size < len(box):
             leaf = next(self._leaves, None)
@@ -104,11 +108,9 @@ class IndexedBoxes:
             size += leaf.size
         cells = np.concatenate(pieces)
         cells, self._left = cells[: len(box)], cells[len(box) :]
-        rows = np.arange(self._row + 1, self._row + 1 + len(box))
         require(
             np.array_equal(cells["id"], rows) and np.array_equal(cells["box"], box), OTHER_EXTENT
         )
-        self._row += len(box)
 
     def require_end(self) -> None:
         """Require that the index has no more boxes."""

@@ -12,7 +12,7 @@ from geodp.io.verify.csv_rows import open_rows
 from geodp.io.verify.sweep import ReleaseFiles, RunningCheck
 from geodp.io.write import tables
 from geodp.io.write.geometry import same_geo_metadata, why_no_geometry
-from geodp.io.write.outlines import outline_rows, outlines_file
+from geodp.io.write.outlines import grid_of_ends, outline_rows, outlines_file
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
 from geodp.table.card import Card
 
@@ -125,7 +125,7 @@ def _require_outlines_file(written: ReleaseFiles) -> None:
     rows, grid = open_parquet(written.folder / name).read(), written.located
     geo = (rows.schema.metadata or {}).get(b"geo", b"null")
     require(
-        same_geo_metadata(parse_json(geo), grid)
+        same_geo_metadata(parse_json(geo), grid_of_ends(grid))
         and rows.replace_schema_metadata().combine_chunks()
         == outline_rows(grid).replace_schema_metadata().combine_chunks(),
         Rule(

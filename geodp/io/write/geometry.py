@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,16 @@ from geodp.grid.grid import Grid
 from geodp.grid.outlines import Outlines
 from geodp.io.crs import same_crs
 from geodp.io.numbers import column_of
+from geodp.typing import FloatArray
 
 NOWHERE = "the grid lies nowhere on the Earth"
 """Why there are no geometries on a grid without a CRS."""
+
+NO_OUTLINES = "its units have no outlines: publish with a table of units that has them"
+"""Why there are no geometries of units of a table of codes alone."""
+
+CODES_ALONE = "codes of H3 and S2 say where the cells lie, and files have no outlines of them"
+"""Why there are no geometries of cells of H3 and S2."""
 
 POINT = [("x", "<f8"), ("y", "<f8")]
 
@@ -34,10 +42,13 @@ LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
 
 
 def has_geometry(grid: Grid) -> bool:
-    """Test whether rows have geometries: outlines, or transforms of all maps with one CRS."""
-    places = grid.places
-    if grid.outlines is not None:
-        return True
+    """Test whether rows have geometries: outlines, or transforms of all maps with one CRS.
+
+    Pairs of units have lines, except for those with an end that lies nowhere.
+    """
+    places, known = grid.places, grid.known_outlines
+    if known is not None:
+        return grid.outlines is not None or grid.maps.one is None
     return (
         bool(places)
         and all(place.transform is not None for place in places)
@@ -51,7 +62,9 @@ def why_no_geometry(grid: Grid) -> str | None:
         return None
     if grid.known_outlines is not None:
         return "some of its units have no outline, as those for other places"
-    return NOWHERE
+    if grid.names.on_map:
+        return NOWHERE
+    return NO_OUTLINES if grid.names.cells is None else CODES_ALONE
 
 
 def geometry_crs(grid: Grid) -> str | None:
@@ -62,13 +75,16 @@ def geometry_crs(grid: Grid) -> str | None:
 
 def geometry_kind(grid: Grid) -> str:
     """Return the OGC type of the geometries of cells."""
-    return grid.maps.geometry if grid.known_outlines is None else "MultiPolygon"
+    if grid.known_outlines is None or grid.maps.one is None:
+        return grid.maps.geometry
+    return "MultiPolygon"
 
 
 def geometry_bounds(grid: Grid) -> tuple[float, float, float, float]:
     """Return west, south, east and north of all geometries, which are public."""
-    if grid.known_outlines is not None:
-        return grid.known_outlines.bounds
+    known = grid.known_outlines
+    if known is not None:
+        return known.line_bounds if grid.maps.one is None else known.bounds
     edges = np.array([place.bounds for place in grid.places])
     west, south = edges[:, :2].min(axis=0).tolist()
     east, north = edges[:, 2:].max(axis=0).tolist()
@@ -92,6 +108,8 @@ SIDES = ("xmin", "ymin", "xmax", "ymax")
 def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return Arrow arrays of the geometries, as WKB, and of their bounding boxes.
 
+    Both are missing for pairs of units with an end that lies nowhere.
+
     Parameters
     ----------
     grid : Grid
@@ -100,38 +118,62 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
     """
     if grid.outlines is not None:
         return outlines_at(grid.outlines, index[1])
+    if grid.known_outlines is not None:
+        return _layout_lines(grid.known_outlines.connect(index[1], index[3]))
     boxes = [_sides(grid, index, number) for number, _ in enumerate(grid.places)]
-    n = index.shape[1]
-    if len(boxes) == 1:
-        box = boxes[0]
-        # All records have one layout, so the WKB of all cells is one array without a loop over
-        # cells.
-        shapes = np.zeros(n, POLYGON)
-        shapes["type"], shapes["rings"], shapes["points"] = 3, 1, 5
-        for corner, (x, y) in enumerate([(0, 1), (2, 1), (2, 3), (0, 3), (0, 1)]):
-            shapes["at"]["x"][:, corner] = box[x]  # counter-clockwise
-            shapes["at"]["y"][:, corner] = box[y]
-    else:
-        shapes = np.zeros(n, LINE)
-        shapes["type"], shapes["points"] = 2, 2
-        for end, (west, south, east, north) in enumerate(boxes):
-            shapes["at"]["x"][:, end] = (west + east) / 2
-            shapes["at"]["y"][:, end] = (south + north) / 2
-        xs, ys = shapes["at"]["x"], shapes["at"]["y"]
-        box = xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)
+    if len(boxes) > 1:
+        centres = [np.stack([(w + e) / 2, (s + n) / 2], axis=1) for w, s, e, n in boxes]
+        return _layout_lines(np.stack(centres, axis=1))
+    (box,) = boxes
+    # All records have one layout, so the WKB of all cells is one array without a loop over cells.
+    shapes = np.zeros(index.shape[1], POLYGON)
+    shapes["type"], shapes["rings"], shapes["points"] = 3, 1, 5
+    for corner, (x, y) in enumerate([(0, 1), (2, 1), (2, 3), (0, 3), (0, 1)]):
+        shapes["at"]["x"][:, corner] = box[x]  # counter-clockwise
+        shapes["at"]["y"][:, corner] = box[y]
+    return _pack_shapes(shapes), _pack_boxes(box)
+
+
+def _layout_lines(ends: FloatArray) -> tuple[Any, Any]:
+    """Return lines as WKB, and their boxes, from x and y of both ends: float64[n, 2, 2].
+
+    Both are missing where these are not numbers.
+    """
+    shapes = np.zeros(len(ends), LINE)
+    shapes["type"], shapes["points"] = 2, 2
+    shapes["at"]["x"], shapes["at"]["y"] = ends[..., 0], ends[..., 1]
+    located = np.asarray(np.isfinite(ends).all(axis=(1, 2)), np.bool_)
+    return (
+        _pack_shapes(shapes, located),
+        _pack_boxes((*ends.min(axis=1).T, *ends.max(axis=1).T), located),
+    )
+
+
+def _pack_shapes(shapes: NDArray[Any], located: NDArray[np.bool_] | None = None) -> Any:
+    """Return records of WKB as an Arrow array, which lacks those that are not ``located``."""
+    n = shapes.size
     shapes["order"] = 1  # little-endian
     # All shapes have the same size, so that the offsets follow from their number.
     offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
-    wkb = pa.Array.from_buffers(pa.binary(), n, buffers)
-    return wkb, pa.StructArray.from_arrays([column_of(side) for side in box], names=list(SIDES))
+    valid = None if located is None or located.all() else pa.array(located).buffers()[1]
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
+    return pa.Array.from_buffers(pa.binary(), n, buffers)
+
+
+def _pack_boxes(
+    box: Sequence[NDArray[np.float64]], located: NDArray[np.bool_] | None = None
+) -> Any:
+    """Return the sides of boxes as an Arrow array, which lacks those that are not ``located``."""
+    mask = None if located is None or located.all() else pa.array(~located)
+    return pa.StructArray.from_arrays(
+        [column_of(side) for side in box], names=list(SIDES), mask=mask
+    )
 
 
 def outlines_at(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return outlines of units at columns of their grid, int64[n], as WKB, and their boxes."""
     wkb = pa.array([outlines.wkb[one] for one in at.tolist()], pa.binary())
-    box = outlines.boxes[at].T
-    return wkb, pa.StructArray.from_arrays([column_of(side) for side in box], names=list(SIDES))
+    return wkb, _pack_boxes([*outlines.boxes[at].T])
 
 
 def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:

@@ -40,7 +40,7 @@ MEDIA_TYPE = "application/geopackage+sqlite3"
 OUTLINES = {
     "Polygon": "outlines of the cells",
     "MultiPolygon": "outlines of the units",
-    "LineString": "lines between the cells",
+    "LineString": "lines from origins to destinations",
 }
 """Description of each kind of geometry."""
 
@@ -287,22 +287,22 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
         for start in range(0, rows.columns.num_rows, AT_ONCE):
             some = rows.columns.slice(start, AT_ONCE)
             shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
-            number = range(first, first + some.num_rows)
-            columns = [number, shapes, *(column.to_pylist() for column in some.columns)]
-            insert(base, name, columns)
-            tree.add(first, box)
+            number = np.arange(first, first + some.num_rows)
+            columns = [column.to_pylist() for column in some.columns]
+            insert(base, name, [number.tolist(), shapes, *columns])
+            tree.add(*list_boxed(number, box))
             first += some.num_rows
     tree.close()
 
 
 def shapes_of(
     grid: Grid, index: NDArray[np.int64], srs: int
-) -> tuple[list[bytes], list[NDArray[np.float64]]]:
+) -> tuple[list[bytes | None], list[NDArray[np.float64]]]:
     """Encode outlines for a GeoPackage, and return the sides of their boxes.
 
     Returns
     -------
-    list of bytes
+    list of bytes or None
     list of float64[n]
         Smallest and largest x, smallest and largest y.
     """
@@ -321,8 +321,16 @@ def order_sides(covering: Any) -> list[NDArray[np.float64]]:
     return [west, east, south, north]
 
 
-def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
-    """Encode outlines for a GeoPackage: header and WKB of each.
+def list_boxed(
+    number: NDArray[np.int64], box: list[NDArray[np.float64]]
+) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
+    """Return the numbers and boxes of those rows that have an outline."""
+    located = ~np.isnan(box[0])
+    return number[located], [side[located] for side in box]
+
+
+def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes | None]:
+    """Encode outlines for a GeoPackage: header and WKB of each; None where there is none.
 
     Parameters
     ----------
@@ -344,7 +352,9 @@ def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
         pairs = zip(records, wkb.to_pylist(), strict=True)
         return [head.tobytes() + outline for head, outline in pairs]
     records["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, int(ends[0]))
-    shapes: list[bytes] = records.view(f"V{records.itemsize}").tolist()
+    shapes: list[bytes | None] = records.view(f"V{records.itemsize}").tolist()
+    for row in np.flatnonzero(wkb.is_null()).tolist() if wkb.null_count else ():
+        shapes[row] = None
     return shapes
 
 

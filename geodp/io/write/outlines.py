@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import HierarchyOrder
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.geometry import geo_metadata, outlines_at
 from geodp.io.write.parquet import MEDIA_TYPE
@@ -46,11 +47,19 @@ def outlines_file(name: str) -> str:
     return f"{name}.outlines.parquet"
 
 
+def grid_of_ends(grid: Grid) -> Grid:
+    """Return the grid of units itself, or of the units whose pairs a grid has."""
+    if grid.maps.one is not None or grid.hierarchy is None:
+        return grid
+    return Grid(grid.places[:1], order=HierarchyOrder.of(grid.hierarchy))
+
+
 def outline_rows(grid: Grid) -> Any:
     """Return codes, outlines and their boxes of all units, in key order, as an Arrow table.
 
     Units that lie nowhere are left out.
     """
+    grid = grid_of_ends(grid)
     assert grid.known_outlines is not None
     # A grid of units has one row, with a column for each unit.
     column = np.flatnonzero(grid.known_outlines.located)

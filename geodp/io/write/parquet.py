@@ -59,8 +59,8 @@ def write_parquet(view: View, path: Path, *, compression: str = "zstd") -> None:
     """Write GeoParquet 1.1, or plain Parquet for a grid without a place on the Earth.
 
     Cells are polygons whose corners are the same floats as their neighbours'; origin and
-    destination are joined by a line between the cells' centres, of length 0 for those who
-    stay. ``bbox`` columns and the key order let readers skip row groups.
+    destination are joined by a line between the cells' centres, or points within units, of length 0
+    for those who stay. ``bbox`` columns and the key order let readers skip row groups.
 
     Parameters
     ----------

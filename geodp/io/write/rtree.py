@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.io.write.sqlite import insert, quote
-from geodp.typing import FloatArray
+from geodp.typing import FloatArray, IntArray
 
 CELLS = 51
 """Largest number of cells in a node of SQLite, on pages of 2048 bytes and more."""
@@ -53,13 +53,14 @@ class PackedTree:
         columns = "id, minx, maxx, miny, maxy"
         base.execute(f"CREATE VIRTUAL TABLE {quote(name)} USING rtree({columns})")
 
-    def add(self, first: int, box: list[FloatArray]) -> None:
-        """Add rows that are numbered consecutively from ``first``: at least one.
+    def add(self, row: IntArray, box: list[FloatArray]) -> None:
+        """Add rows by their increasing numbers: int64[n].
 
         ``box``: smallest and largest x, smallest and largest y, float64[n] each.
         """
+        if not row.size:
+            return
         rounded = round_boxes(box)
-        row = np.arange(first, first + len(rounded))
         leaf, around = self._write_nodes(row, rounded)
         insert(self._base, f"{self._name}_rowid", [row.tolist(), leaf.tolist()])
         self._leaves.append(around)
@@ -185,7 +186,7 @@ def can_pack() -> bool:
     with closing(sqlite3.connect(":memory:")) as base:
         try:
             tree = PackedTree(base, "tree")
-            tree.add(1, [np.zeros(1)] * 4)
+            tree.add(np.ones(1, np.int64), [np.zeros(1)] * 4)
             tree.close()
         except sqlite3.Error:
             return False

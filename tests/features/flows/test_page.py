@@ -1,5 +1,6 @@
 """One page of a release: what it shows is what estimates say, in every language, and no script."""
 
+import math
 import re
 from html.parser import HTMLParser
 
@@ -11,6 +12,7 @@ from geodp.errors import UsageError
 from geodp.features.flows.page import (
     MOST_PLACES,
     choose_side,
+    describe_files,
     find_places,
     is_believed,
     write_page,
@@ -66,8 +68,8 @@ def test_the_page_shows_what_estimates_say(release, language):
     codes = [[re.search("[0-9]{7}", one)[0] for one in row[:2]] for row in flows]
     estimates = release.estimate_all(codes, simulations=20)
     for row, one in zip(flows, estimates, strict=True):
-        shown = int(re.match("[0-9,]+", row[2])[0].replace(",", ""))
-        assert abs(shown - one.count) <= one.high - one.low
+        shown = [int(n.replace(",", "")) for n in re.findall("[0-9,]+", row[2])]
+        assert shown == [one.count, math.floor(one.low), math.ceil(one.high)]
 
 
 def test_a_chosen_place_is_shown_in_the_chosen_direction(release):
@@ -106,12 +108,35 @@ def test_trips_between_places_are_sums_of_the_flows(release):
         assert found.trips[:, place].sum() == found.into[place].count
 
 
-def test_what_noise_may_have_made_is_faded_and_not_drawn():
+def test_what_noise_may_have_made_is_counted_and_not_listed():
     few = publish(trips_on(MESH, number=2000), key=geodp.NoiseKey(bytes(32)), epsilon="1/2")
     page = write_page(few, simulations=20)
-    assert 'class="faded"' in page
+    assert "(0 to" not in page.split("<details")[-1]
     assert Reader(page).lines == 0
     assert "no line is drawn" in page
+    found = find_places(few, None, texts_of("en").script)
+    sure = [
+        at
+        for at in range(found.listed)
+        if is_believed(found.out[at], None) or is_believed(found.into[at], None)
+    ]
+    assert [place for place, _ in found.shown] == sure[:40]
+    assert f"{found.listed - len(sure[:40]):,} more places with released trips" in page
+
+
+def test_lists_are_in_the_order_of_what_is_shown(release):
+    page = write_page(release, simulations=20)
+    listed = 0
+    for part in page.split("<details")[1:]:
+        for one in part.split("<table")[1:]:
+            shown = re.findall(r"<td>([0-9,]+) \(([0-9,]+) to ([0-9,]+)\)", one)
+            counts = [[int(n.replace(",", "")) for n in row] for row in shown]
+            # The last row may be of trips within the place.
+            numbered = counts[:-1]
+            assert numbered == sorted(numbered, key=lambda row: -row[0])
+            assert all(count >= (high - low - 2) / 2 for count, low, high in counts)
+            listed += len(counts)
+    assert listed > 8
 
 
 def test_a_flow_is_believed_from_its_margin_on():
@@ -147,3 +172,17 @@ def test_without_any_trip_there_is_a_sentence():
     empty = geodp.CountTable.from_keys(GRID.pairs(), np.empty(0, np.uint64), np.empty(0, np.int64))
     page = write_page(publish(empty, epsilon=1000, allow_empty=True), simulations=20)
     assert "No trips are released" in page
+
+
+def test_files_are_described_in_the_language_of_the_page(release, tmp_path):
+    release.write(tmp_path / "out")
+    release = geodp.open(tmp_path / "out")
+    for language in ("en", "ja"):
+        texts = describe_files(release, language)
+        assert {one.what for one in release.index.files} <= {*texts}
+        page = write_page(release, language, simulations=20)
+        for number, level in enumerate(release.index.guarantee.levels):
+            english = [*texts][number]
+            assert f"{level.side} by {level.side} zones" in english
+            assert texts[english] in page
+            assert (english in page) is (language == "en")

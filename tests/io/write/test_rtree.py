@@ -24,7 +24,8 @@ def boxes(n, seed=0):
 def packed(base, box):
     tree = PackedTree(base, "tree")
     for start in range(0, box.shape[1], CALL):
-        tree.add(start + 1, list(box[:, start : start + CALL]))
+        some = box[:, start : start + CALL]
+        tree.add(np.arange(start + 1, start + 1 + some.shape[1]), list(some))
     tree.close()
     return tree
 

@@ -31,6 +31,7 @@ GROUPS = {
     "script_of_units": english.SCRIPT_OF_UNITS,
     "sentence": explanation.SENTENCES,
     "flows": of_flows.PAGE,
+    "flows_files": of_flows.FILES,
     "households": of_households.PAGE,
 }
 UNUSED_TERM = ("contribution", "the most that one person adds to the sum of all counts")

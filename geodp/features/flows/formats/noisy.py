@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 
+from geodp.features.flows.english import FILES, describe_file
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.prior import FlowsPrior
@@ -66,7 +67,7 @@ def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
     return File(
         name=path.name,
         media_type=MEDIA_TYPE,
-        what="the block of every zone, of each size that was measured",
+        what=describe_file(FILES, "blocks"),
         extras={"columns": tuple(table.column_names)},
         sha256=sha256(path),
     )
@@ -94,8 +95,7 @@ def write_noisy(noisy: Sequence[NoisyPairs], folder: Path) -> tuple[File, ...]:
             File(
                 name=path.name,
                 media_type=MEDIA_TYPE,
-                what=f"noisy trips between all blocks of {describe_blocks(one.blocks)}, before any "
-                "estimate: unbiased, and often below 0",
+                what=_describe("pairs", one.blocks),
                 extras={"columns": (*name_columns(one.blocks), NOISY)},
                 sha256=sha256(path),
             )
@@ -103,11 +103,9 @@ def write_noisy(noisy: Sequence[NoisyPairs], folder: Path) -> tuple[File, ...]:
     return tuple(entries)
 
 
-def describe_blocks(blocks: Blocks) -> str:
-    """Describe the size of blocks."""
-    if blocks.on_map:
-        return f"{blocks.side} by {blocks.side} zones"
-    return "one zone" if blocks.side == 1 else f"at most {blocks.side**2} zones"
+def _describe(kind: str, blocks: Blocks) -> str:
+    """Describe a file of noisy trips of blocks, or of their pairs."""
+    return describe_file(FILES, kind, blocks.side, on_map=blocks.on_map)
 
 
 def _table(one: NoisyPairs) -> pa.Table:
@@ -163,14 +161,11 @@ def write_labels(
     for one in labels:
         path, table = folder / name_labels(one.ends), _table_of_labels(one, zones, attributes)
         pa.parquet.write_table(table, path, compression="zstd")
-        cells = "pairs of blocks" if one.ends == "pairs" else f"blocks of {one.ends}"
         entries.append(
             File(
                 name=path.name,
                 media_type=MEDIA_TYPE,
-                what=f"noisy trips by label of all {cells} of "
-                f"{describe_blocks(zones.blocks(one.side))}, before any estimate: unbiased, and "
-                "often below 0",
+                what=_describe(f"labels_{one.ends}", zones.blocks(one.side)),
                 extras={"columns": tuple(table.column_names)},
                 sha256=sha256(path),
             )
@@ -240,7 +235,7 @@ def write_prior(prior: FlowsPrior | None, zones: Zones, folder: Path) -> tuple[F
         File(
             name=path.name,
             media_type=MEDIA_TYPE,
-            what="trips between zones of the public prior that the flows were estimated with",
+            what=describe_file(FILES, "prior"),
             extras={"columns": tuple(table.column_names)},
             sha256=sha256(path),
         ),

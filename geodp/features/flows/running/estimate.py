@@ -176,7 +176,7 @@ def _read_wanted(texts: Sequence[str]) -> dict[str, list[str]]:
     for text in texts:
         name, equals, label = text.partition("=")
         if not equals:
-            raise UsageError("--label takes NAME=LABEL.", code="flows-label-form")
+            raise UsageError("--label and --other-label take NAME=LABEL.", code="flows-label-form")
         wanted.setdefault(name.strip(), []).append(label.strip())
     return wanted
 
@@ -197,6 +197,15 @@ def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
 @flow_options
+@option(
+    "--other-label",
+    "other_labels",
+    group="Options",
+    multiple=True,
+    metavar="NAME=LABEL",
+    help="Label of the second flow, where it differs: --label hour=8 --other-label hour=18 "
+    "compares two hours of one release; repeatable, as --label.",
+)
 @simulations_option
 @option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
@@ -206,6 +215,7 @@ def compare(**options: Any) -> None:
 
     \b
     geodp flows compare out --from 5339 --to 5340 --from 5340 --to 5339
+    geodp flows compare out --from 5339 --to 5340 --label hour=8 --other-label hour=18
     geodp flows compare out-2019 out-2023 --from 5339 --to 5340
     geodp flows compare out-2019 out-2023 --across river.geojson
 
@@ -238,21 +248,30 @@ def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tupl
     """Compare what is asked for; UsageError for other numbers of releases or of flows."""
     from geodp.features.flows.comparison import Side, Simulation
 
-    asked = _list_groups(releases[0], options)
-    if len(releases) > 2 or (len(releases) == 1 and len(asked) != 2):
+    asked, by_label = _list_groups(releases[0], options), bool(options["other_labels"])
+    if len(releases) > 2 or (len(releases) == 1 and not by_label and len(asked) != 2):
         raise UsageError(
-            "Compare exactly two flows of one release (--from and --to, twice), or the same flows "
-            "in two releases.",
+            "Compare exactly two flows of one release (--from and --to, twice), flows of one "
+            "release with two labels (--label and --other-label), or the same flows in two "
+            "releases.",
             code="flows-compare-two",
         )
     labels, how = _read_wanted(options["labels"]), Simulation(options["simulations"])
-    sides = [Side(group, labels) for _, _, group in asked]
+    others = _read_wanted(options["other_labels"]) if by_label else labels
+    sides = [(Side(group, labels), Side(group, others)) for _, _, group in asked]
     names = [f"{start} to {end}" for start, end, _ in asked]
-    if len(releases) == 1:
-        return [(" - ".join(names[::-1]), releases[0].compare_sides(sides[0], sides[1], how))]
-    first, second = releases
-    found = first.compare_all(second, [(one, one) for one in sides], how)
-    return [*zip(names, found, strict=True)]
+    if by_label:
+        shown = " - ".join(", ".join(options[one]) for one in ("other_labels", "labels"))
+        named = [f"{name}: {shown}" for name in names]
+    if len(releases) == 2:
+        first, second = releases
+        found = first.compare_all(second, sides, how)
+        return [*zip(named if by_label else names, found, strict=True)]
+    if by_label:
+        groups = [group for _, _, group in asked]
+        return [*zip(named, releases[0].compare_labels(groups, (labels, others), how), strict=True)]
+    one, other = (side for side, _ in sides)
+    return [(" - ".join(names[::-1]), releases[0].compare_sides(one, other, how))]
 
 
 def _is_hidden(one: Compared, limits: Sequence[int | None]) -> bool:

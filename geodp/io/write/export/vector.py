@@ -80,6 +80,8 @@ class FlatGeobuf(Export):
         # FlatGeobuf needs all features at once for its index.
         some = (rows.located for rows in view.rows("Writing FlatGeobuf"))
         rows = pa.concat_tables([view.empty.located, *some])
+        # Nor does it take rows without an outline.
+        rows = rows.filter(rows["geometry"].is_valid())
         try:
             write_arrow(
                 # The format stores boxes in its own index.

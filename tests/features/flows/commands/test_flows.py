@@ -626,6 +626,40 @@ def test_flows_are_compared(tmp_path):
     assert "same release" in refused.stderr
 
 
+def test_two_labels_of_one_release_are_compared(tmp_path):
+    pairs = MESH.pairs().with_attribute("hour", ["8", "12", "18"])
+    key = np.arange(0, pairs.size, 97, dtype=np.uint64)
+    # Keys beyond the labels of a pair name nothing.
+    key = key[pairs.decode(key)[4] < 3]
+    count = np.where(pairs.decode(key)[4] == 2, 90, 3)
+    release = package.flows.publish(
+        package.CountTable.from_keys(pairs, key, count), contribution=1, epsilon=5
+    )
+    release.write(tmp_path / "out")
+    place = release.origins.grid.places[0]
+    areas = [code[:6] for code in place.format(np.array([0, 11]), np.array([0, 0])).tolist()]
+    flows = ("--from", areas[0], "--to", areas[1], "--from", areas[1], "--to", areas[0])
+    hours = ("--label", "hour=8", "--other-label", "hour=18", "--simulations", "20")
+    words = ("flows", "compare", tmp_path / "out", *flows, *hours)
+    there, back = json.loads(done(*words, "--json").stdout)
+    assert there["name"] == f"{areas[0]} to {areas[1]}: hour=18 - hour=8"
+    labels = {"hour": "8"}, {"hour": "18"}
+    for one, ends in ((there, areas), (back, areas[::-1])):
+        found = release.compare(tuple(ends), labels=labels, simulations=20)
+        assert (one["value"], one["low"], one["high"]) == (found.value, found.low, found.high)
+        assert one["low"] > 0
+    said = done(*words).stdout
+    assert sum(line.endswith("*") for line in said.splitlines()) == 2
+    for more, of in (
+        (("--label", "hour=8", "--other-label", "hour=8"), "common flows"),
+        (("--other-label", "18"), "--other-label take NAME=LABEL"),
+        (("--other-label", "day=1"), "no such attribute"),
+    ):
+        refused = geodp("flows", "compare", tmp_path / "out", *flows, *more)
+        assert refused.returncode == 2
+        assert of in refused.stderr
+
+
 def test_few_are_compared_as_the_office_shows_them(tmp_path):
     for name, limit in (("one", 3), ("two", 10**8)):
         table = trips_on(MESH, number=20_000 * len(name) + limit % 7)
