@@ -16,7 +16,7 @@ from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import in_words_of_flows
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.positions import Locate, locate_in_space
+from geodp.features.flows.reading.positions import Locate, locate_in_space, read_coordinates
 from geodp.features.flows.reading.reader import Place
 from geodp.features.flows.reading.rules import (
     ACCURACY_FACT,
@@ -33,16 +33,16 @@ from geodp.features.flows.reading.traces import (
     sort_rows,
 )
 from geodp.grid.grid import Grid
-from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.projection import Transform, locate_points, transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
+from geodp.io.read.table import Decimal
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import IntArray
 
 COORDINATES = Rule(
     "flows-pings-without-coordinates",
@@ -110,7 +110,7 @@ class Pings(Traces):
     @cached_property
     def _move(self) -> Transform | None:
         """The transformation to the CRS of the grid; None: it is that of the records."""
-        return transformation(self.land, self.crs, False)
+        return transformation(self.land, self.crs, self.allow_ballpark)
 
     @cached_property
     def _in_space(self) -> Locate:
@@ -129,7 +129,7 @@ class Pings(Traces):
             labels = tuple(one[accurate] for one in labels)
         assert isinstance(self.place, tuple)
         with rows.named(" and ".join(self.place)):
-            north, east = fields.coordinates(y), fields.coordinates(x)
+            north, east = (read_coordinates(one, self.decimal) for one in (y, x))
             position = self._in_space(east, north)
             with in_words_of_flows():
                 index = np.stack(locate_points(self.land, east, north, self._move))
@@ -144,7 +144,7 @@ class Pings(Traces):
         assert self.accuracy is not None
         with rows.named(self.accuracy):
             try:
-                radius: FloatArray = fields.coordinates(column)
+                radius = read_coordinates(column, self.decimal)
             except CodeError as error:
                 # What is said there is of coordinates.
                 raise CodeError(error.position, ACCURACY) from None
@@ -212,9 +212,17 @@ def read_pings(
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
+    allow_ballpark: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
+    header_row: int | None = None,
+    first_row: int | None = None,
+    last_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
-    **options: Any,
 ) -> CountTable:
     """Make trips from stay to stay of records of places, and count them by pair of zones.
 
@@ -252,7 +260,8 @@ def read_pings(
         made from the time of departure, which is that of the last ping of the stay at the origin,
         and a trip has all other labels from this ping. Pings that are the last one of no such stay
         need none.
-    crs, where, outside, other, key, memory, scratch, **options
+    crs, where, outside, other, key, allow_ballpark, encoding, delimiter, decimal, layer
+    header_row, first_row, last_row, member, memory, scratch
         See :func:`read_trips`. Places outside take part in stays; trips with an end there are left
         out where places may lie outside.
 
@@ -302,7 +311,15 @@ def read_pings(
         by=by,
         labels=labels or {},
         key=key,
-        options=options,
+        allow_ballpark=allow_ballpark,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        layer=layer,
+        header_row=header_row,
+        first_row=first_row,
+        last_row=last_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

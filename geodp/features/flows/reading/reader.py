@@ -14,6 +14,7 @@ import pyarrow as pa
 from geodp.errors import Rule, UsageError, printable
 from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
+from geodp.features.flows.reading.options import RowOptions
 from geodp.features.flows.units import find_outlines
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.grid import Grid
@@ -21,8 +22,7 @@ from geodp.grid.hierarchy import COUNTED_AS
 from geodp.grid.lattice import Lattice
 from geodp.grid.units import list_others
 from geodp.io.memory import MIN_MEMORY, bytes_of
-from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside
 from geodp.privacy.key import NoiseKey
@@ -136,26 +136,20 @@ def list_nowhere(grid: Grid) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowReader:
+class RowReader(RowOptions):
     """Reader of rows of persons; fields as those of :func:`geodp.flows.read_trips`."""
 
-    grid: Grid
     person: str | None = None
     trips: int | None = None
     per_pair: int | None = None
     unit: str | None = None
     time: str | None = None
     time_zone: str | None = None
-    crs: str | None = None
-    where: Mapping[str, Value] = field(default_factory=dict)
     outside: Outside | None = None
     other: str | Sequence[str] | None = None
     by: By | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     key: NoiseKey | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    memory: int | str | None = None
-    scratch: FilePath | None = None
 
     @cached_property
     def land(self) -> Lattice:

@@ -34,6 +34,7 @@ from geodp.io.read.rows.projection import transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
+from geodp.io.read.table import Decimal
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
@@ -123,7 +124,8 @@ class Stays(Traces):
         if not self.lies_on_earth:
             columns = dict(zip(self.grid.axis_names, (y, x), strict=True))
             return cell_locators(self.grid, None, (None, None), "centre", columns)
-        return [point_locator(lattice, y, x, transformation(lattice, self.crs, False))]
+        move = transformation(lattice, self.crs, self.allow_ballpark)
+        return [point_locator(lattice, y, x, move, self.decimal)]
 
     def read_batch(
         self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
@@ -223,9 +225,17 @@ def read_stays(
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
+    allow_ballpark: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
+    header_row: int | None = None,
+    first_row: int | None = None,
+    last_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
-    **options: Any,
 ) -> CountTable:
     """Make trips from stay to stay, and count them by pair of zones.
 
@@ -258,7 +268,8 @@ def read_stays(
         other labels from the stay at its destination, as a travel diary says at each stop how and
         why somebody came there: from the row with which it begins. Stays to which no trip leads
         need none.
-    crs, where, outside, other, key, memory, scratch, **options
+    crs, where, outside, other, key, allow_ballpark, encoding, delimiter, decimal, layer
+    header_row, first_row, last_row, member, memory, scratch
         See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
         outside. All places outside are one zone where they are counted (``other``), but those with
         a zone of their name: stays there that meet are one, also in different places.
@@ -304,7 +315,15 @@ def read_stays(
         by=by,
         labels=labels or {},
         key=key,
-        options=options,
+        allow_ballpark=allow_ballpark,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        layer=layer,
+        header_row=header_row,
+        first_row=first_row,
+        last_row=last_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

@@ -152,6 +152,7 @@ class Traces(RowReader):
         """Return the unit; UsageError where a column is missing, or a zone would not be used."""
         require_zones(self.grid)
         self.require_other()
+        self.require_uncounted()
         return self._require_complete()
 
     def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
@@ -305,7 +306,7 @@ class Traces(RowReader):
         wanted, zones = [*places, *labels.columns, self.person], list[str | None]()
         if len({*wanted}) < len(wanted):
             raise UsageError(COLUMNS_SAME)
-        for table in open_tables(paths, scratch=self.scratch, **self.options):
+        for table in open_tables(paths, **self.opening):
             survey.note(table.name, ())
             chosen = [find_column(table, name, wanted) for name in wanted]
             where = {find_column(table, name, wanted): self.where[name] for name in self.where}

@@ -28,6 +28,7 @@ from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
+from geodp.io.read.reader import convert_flags
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
@@ -35,11 +36,12 @@ from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
 from geodp.io.read.rows.projection import transformation
+from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
 from geodp.io.read.rows.weights import GIVEN, Weights
-from geodp.io.read.table import read_table
+from geodp.io.read.table import Decimal, read_table
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -193,6 +195,8 @@ class Trips(RowReader):
         self.require_other()
         self._require_used()
         self.labelled.require_timed_labels()
+        if self.value is None:
+            self.require_uncounted()
         if self._weights is not None and (self.person is None or self.value is not None):
             raise UsageError(WEIGHTS_UNBOUNDED)
 
@@ -273,9 +277,13 @@ class Trips(RowReader):
             outside=self.outside,
             other=self.rest,
             duplicates="sum",
+            missing=self.missing,
+            flags=self.flags,
+            decimal=self.decimal,
+            rounding=self.rounding,
+            secret=self.key,
             memory=self.memory,
-            scratch=self.scratch,
-            **self.options,
+            **self.opening,
         )
 
     def _columns(self) -> dict[str, str]:
@@ -308,7 +316,7 @@ class Trips(RowReader):
                 self.pairs, None, (None, None), "centre", self._columns(), **outside
             )
             return [*located, *self._time_locators()]
-        move = transformation(self.land, self.crs, False)
+        move = transformation(self.land, self.crs, self.allow_ballpark)
         located = axis_locators(self.pairs, self.labelled.columns)
         for number, (end, column) in enumerate(self._places()):
             if isinstance(column, str):
@@ -316,7 +324,7 @@ class Trips(RowReader):
                 located += cell_locators(self.pairs, None, (None, None), "centre", named, **outside)
             else:
                 y, x = column
-                one = point_locator(self.land, y, x, move)
+                one = point_locator(self.land, y, x, move, self.decimal)
                 located.append(replace(one, axes=(2 * number, 2 * number + 1)))
         return [*located, *self._time_locators()]
 
@@ -335,7 +343,7 @@ class Trips(RowReader):
         return TimeLabels(self.labelled.timed, self.time_zone)
 
     def _open(self, paths: TableSource) -> Iterator[InputTable]:
-        return open_tables(paths, scratch=self.scratch, **self.options)
+        return open_tables(paths, **self.opening)
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey
@@ -386,7 +394,7 @@ class Trips(RowReader):
         if self._weights is None:
             return []
         own = column if inside is None else column.filter(pa.array(inside))
-        return [self._weights.count(within, own)]
+        return [self._weights.count(within, own, self.decimal)]
 
     def _describe(self, table: InputTable) -> StatedReading:
         """Describe for the card how a table is read."""
@@ -426,9 +434,20 @@ def read_trips(
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
+    missing: Sequence[str | float] = (),
+    flags: Sequence[str] = (),
+    rounding: Rounding | None = None,
+    allow_ballpark: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
+    header_row: int | None = None,
+    first_row: int | None = None,
+    last_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
-    **options: Any,
 ) -> CountTable:
     """Count trips by pair of zones, with the trips of every person bounded.
 
@@ -488,9 +507,10 @@ def read_trips(
         ``weekday``, ``month``, ``quarter`` and ``daytype`` have standard ones.
     key : NoiseKey, optional
         Key of the choice of trips; default: a fresh one.
-    **options
-        ``delimiter``, ``encoding``, ``layer``, ``header_row``, ``first_row``, ``last_row`` and
-        ``member``, as for :func:`geodp.read_table`.
+    missing, flags, rounding
+        Of counted rows (``value``): see :func:`geodp.read_table`.
+    allow_ballpark, encoding, delimiter, decimal, layer, header_row, first_row, last_row, member
+        See :func:`geodp.read_points`.
 
     Returns
     -------
@@ -536,7 +556,18 @@ def read_trips(
         by=by,
         labels=labels or {},
         key=key,
-        options=options,
+        missing=missing,
+        flags=convert_flags(flags),
+        rounding=rounding,
+        allow_ballpark=allow_ballpark,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        layer=layer,
+        header_row=header_row,
+        first_row=first_row,
+        last_row=last_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from geodp.cli.help import Command, add_options, option
 from geodp.cli.options import weight_options
+from geodp.cli.readers import InputCommand, make_option
 from geodp.cli.request_options import prior_source_option
 
-if TYPE_CHECKING:
-    pass
+COUNTED = ("missing", "flags", "round")
+"""Shared options on how counts are read, which rows of persons do not have."""
+
+
+class TripsCommand(InputCommand):
+    """A command that reads trips, with the options of rows and files that all readers share."""
+
+    counted = True
+    """Whether rows may be counted."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options, with the shared ones after ``--outside``."""
+        from geodp.features.flows.reading.options import RowOptions
+
+        params = super().get_params(ctx)
+        after = next(i for i, one in enumerate(params) if one.name == "outside") + 1
+        shared = [
+            make_option(one.option, one.default)
+            for one in RowOptions.option_fields()
+            if self.counted or one.option.name not in COUNTED
+        ]
+        return [*params[:after], *shared, *params[after:]]
+
+
+class PersonsCommand(TripsCommand):
+    """A command that reads trips of persons alone."""
+
+    counted = False
 
 
 UNITS = ("person", "person-day", "person-week", "person-month")
@@ -213,14 +239,6 @@ _TIMES = (
 """Options of the protected unit, and of times."""
 
 _ROWS = (
-    option("--points-crs", group="Input", help="CRS of coordinates, if it is not the grid's."),
-    option(
-        "--where",
-        group="Input",
-        multiple=True,
-        metavar="COLUMN=VALUE",
-        help="Read only the rows with this value; repeatable.",
-    ),
     option(
         "--outside",
         group="Input",
@@ -228,23 +246,8 @@ _ROWS = (
         help="What to do with trips of which an end lies outside the domain.  [default: error]",
     ),
     other_option,
-    option("--encoding", group="Input", help="Encoding of text files.  [default: detected]"),
-    option("--delimiter", group="Input", help="Delimiter of text files.  [default: detected]"),
-    option(
-        "--memory",
-        group="Run",
-        help="Memory limit for trips that are sorted, such as 4GiB; beyond it they are sorted on "
-        "disk.  [default: half the machine's]",
-    ),
-    option(
-        "--scratch",
-        group="Run",
-        type=click.Path(path_type=Path),
-        help="Folder for temporary files, on a disk that may hold confidential data.  [default: "
-        "the system's]",
-    ),
 )
-"""Options on which rows are read, and how."""
+"""Options on places outside; those that other readers have, too, are of :class:`TripsCommand`."""
 
 _READING = (
     *_PLACES,

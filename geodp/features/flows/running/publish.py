@@ -10,7 +10,7 @@ from geodp import progress
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import sha256
-from geodp.cli.options import GridCommand, folder_options, grid_options, inputs
+from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
 from geodp.features.flows.running.inputs import (
@@ -21,6 +21,7 @@ from geodp.features.flows.running.inputs import (
     split_grid,
 )
 from geodp.features.flows.running.options import (
+    TripsCommand,
     label_share_option,
     level_option,
     method_option,
@@ -51,7 +52,7 @@ ELSEWHERE = (
 """Fields of a request that this release does not have, or has in another form."""
 
 
-@click.command(cls=GridCommand, no_args_is_help=True)
+@click.command(cls=TripsCommand, no_args_is_help=True)
 @inputs
 @grid_options
 @reading_options
