@@ -86,8 +86,10 @@ FLOORS = {
     **{f"features/{one}": CORE for one in FEATURES},
     **{f"features/{one}/commands": f"features/{one} cli {CORE}" for one in FEATURES},
     "features/amounts": f"features/amounts features/explain features/select features/series {CORE}",
-    "features/amounts/commands": f"features/amounts features/select/running cli {CORE}",
-    "features/amounts/running": f"features/amounts features/series cli {CORE}",
+    "features/amounts/commands": f"features/amounts cli {CORE}",
+    "features/amounts/running": (
+        f"features/amounts features/select/running features/series cli {CORE}"
+    ),
     "features/amounts/kernels": "kernels",
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",

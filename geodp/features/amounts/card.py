@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
 from geodp.privacy.assumption import Assumption
@@ -149,6 +149,12 @@ class StatedAmountsPrior:
     meaning: str
     streams: tuple[StatedStreamPrior, ...]
     identity: Digest | None = None
+
+    @property
+    def unlearned(self) -> Self:
+        """The same prior before anything is drawn, of which nothing is learned yet."""
+        streams = (replace(one, levels=(), attenuation=()) for one in self.streams)
+        return replace(self, streams=tuple(streams))
 
     @property
     def is_used(self) -> bool:

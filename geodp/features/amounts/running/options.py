@@ -69,6 +69,12 @@ clip_option = option(
     help="Smallest and largest amount, public and chosen without the data (see geodp amounts "
     "plan): smaller and larger ones count as these.",
 )
+time_option = option(
+    "--time",
+    group="Options",
+    metavar="TIME",
+    help="Period of a series whose folder is RELEASE, such as 2020.",
+)
 
 
 _RELEASE: tuple[Callable[[Any], Any], ...] = (

@@ -11,8 +11,9 @@ from typing import Any
 from geodp import __version__
 from geodp.errors import UsageError, printable
 from geodp.features.amounts.amounts import Amounts, state_guarantee
-from geodp.features.amounts.card import COUNT, INDEX, AmountsCard, StatedAmount
+from geodp.features.amounts.card import COUNT, INDEX, AmountsCard, StatedAmount, StatedAmountsPrior
 from geodp.features.amounts.comparison import AmountDifference
+from geodp.features.amounts.declaring import AnyPrior
 from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.formats.reading import open_amounts
 from geodp.features.amounts.series.card import (
@@ -97,12 +98,13 @@ class AmountsSeries:
         *,
         quantiles: Sequence[float] = (),
         below: Sequence[float] = (),
+        prior: AnyPrior | None = None,
     ) -> dict[str, AmountEstimate]:
         """Estimate records, sum, mean and median of a region in every period.
 
         Parameters
         ----------
-        region, labels, quantiles, below
+        region, labels, quantiles, below, prior
             As for :meth:`geodp.amounts.Amounts.estimate`.
 
         Returns
@@ -115,7 +117,7 @@ class AmountsSeries:
         UsageError
             As for :meth:`geodp.amounts.Amounts.estimate`.
         """
-        options: dict[str, Any] = {"quantiles": quantiles, "below": below}
+        options: dict[str, Any] = {"quantiles": quantiles, "below": below, "prior": prior}
         found = [one.estimate(region, labels, **options) for one in self.releases]
         return dict(zip(self.periods.names, found, strict=True))
 
@@ -205,7 +207,12 @@ def open_series(folder: Path, card: AmountsSeriesCard) -> AmountsSeries:
 
 
 def state_series(
-    periods: Periods, amount: StatedAmount, promise: AmountsSeriesGuarantee, *, private: bool
+    periods: Periods,
+    amount: StatedAmount,
+    promise: AmountsSeriesGuarantee,
+    prior: StatedAmountsPrior | None,
+    *,
+    private: bool,
 ) -> AmountsSeriesCard:
     """State what all periods share, of a series that is not drawn yet."""
     return AmountsSeriesCard(
@@ -216,6 +223,7 @@ def state_series(
         amount=amount,
         guarantee=promise,
         budget=None,
+        prior=prior,
     )
 
 
@@ -223,6 +231,7 @@ def state_series_guarantee(
     total: Measurement,
     amount: StatedAmount,
     facts: tuple[str, ...],
+    prior: StatedAmountsPrior | None,
     *,
     person: Person,
     periods: int,
@@ -238,13 +247,15 @@ def state_series_guarantee(
     amount : StatedAmount
     facts : tuple of str
         Public facts about the input of all periods.
+    prior : StatedAmountsPrior or None
+        Of every period.
     person : {"all", "one"}
     periods, changed : int
         Number of periods, and of those that differ between neighbours.
     each_spends : str
         Budget of one period.
     """
-    promise = state_guarantee(total, amount, facts, None)
+    promise = state_guarantee(total, amount, facts, prior)
     bound, *others = promise.assumptions
     counted = COUNTED_EACH if amount.max_weight is None else WEIGHED_EACH
     assumed = [replace(bound, statement=counted.format(total.unit, total.contribution)), *others]

@@ -73,11 +73,15 @@ def _check_periods(folder: Path, card: AmountsSeriesCard) -> str:
         )
         period = _read(folder, one.time)
         require(
-            period.amount == card.amount and period.prior is None,
+            period.amount == card.amount,
             Rule(
                 "amounts-period-scale",
                 "A period has another amount, clip, step or other edges than the index.",
             ),
+        )
+        require(
+            (None if period.prior is None else period.prior.unlearned) == card.prior,
+            Rule("amounts-period-prior", "A period has another prior than the index."),
         )
         require(
             (period.private, period.budget, period.software)
@@ -161,6 +165,7 @@ def _check_guarantee(folder: Path, card: AmountsSeriesCard) -> str:
         total,
         card.amount,
         public,
+        card.prior,
         person=promise.person,
         periods=len(times),
         changed=promise.changed,

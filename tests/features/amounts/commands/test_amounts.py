@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from geodp.features.amounts import files
-from geodp.features.amounts.commands.amounts import compare, estimate, publish
+from geodp.features.amounts.running.estimate import compare, estimate
+from geodp.features.amounts.running.publish import publish
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release import simulation

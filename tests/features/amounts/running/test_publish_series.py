@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from geodp.features.amounts.commands.amounts import compare, estimate
+from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.publish_series import publish_series
 from geodp.features.amounts.series import files
 from geodp.privacy.ledger import Ledger

@@ -1,0 +1,255 @@
+"""``geodp amounts estimate`` and ``compare``: regions of releases with intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.comparing import mark_below, pair_regions
+from geodp.cli.help import option
+from geodp.cli.options import StrictCommand
+from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
+from geodp.cli.running import report_progress
+from geodp.errors import UsageError
+from geodp.features.amounts.running.inputs import open_all, open_amounts
+from geodp.features.amounts.running.options import time_option
+
+if TYPE_CHECKING:
+    from geodp.cli.comparing import Place
+    from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.comparison import AmountDifference
+    from geodp.features.amounts.estimates import Interval
+
+
+@click.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@time_option
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--quantile",
+    group="Options",
+    multiple=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Also estimate a quantile, such as 0.9, by classes; repeatable.",
+)
+@option(
+    "--below",
+    group="Options",
+    multiple=True,
+    type=float,
+    help="Also estimate the share of records below an amount, by classes; repeatable.",
+)
+@option(
+    "--spread",
+    group="Options",
+    is_flag=True,
+    help="Also estimate the standard deviation, the Gini coefficient, and the share of records "
+    "that the clip may have cut, by classes.",
+)
+@option(
+    "--prior",
+    group="Options",
+    type=click.Path(path_type=Path),
+    help="Folder of the release that was the prior: intervals of counts, sums and means are "
+    "narrowed by simulation with it.",
+)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def estimate(**options: Any) -> None:
+    """Estimate counts, sums, means and medians of regions of a RELEASE; costs no budget.
+
+    \b
+    geodp amounts estimate out --area 5339 --area 5340
+    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
+    geodp amounts estimate series --time 2020 --area 5339
+
+    All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
+    mean and no median.
+    """
+    if options["polygons"] is None and not options["area"]:
+        raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
+    require_named(options)
+    release = open_amounts(options["release"], options["time"])
+    shapes = read_shapes(options, release.count)
+    with report_progress():
+        rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
+    if options["as_json"]:
+        document = {
+            "amount": asdict(release.index.amount),
+            "regions": [{"name": name, **_plain(row)} for name, row in rows.items()],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate(rows, release)))
+
+
+def _rows(
+    release: Amounts, shapes: dict[str, Any], options: dict[str, Any]
+) -> Iterator[dict[str, Interval | None]]:
+    """Yield the columns of every region: name and estimate."""
+    from geodp.features.amounts.estimates import Interval
+
+    shares, lines = options["quantile"], options["below"]
+    prior: Any = None
+    if options["prior"] is not None:
+        from geodp.release.opening import open_written
+
+        prior = open_written(options["prior"])
+    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines, prior=prior)
+    spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
+    for one, spread in zip(found, spreads, strict=True):
+        count = one.count
+        row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
+        if release.sum is not None:
+            row |= {"sum": one.sum, "mean": one.mean}
+        if release.classes:
+            row["median"] = one.median
+        row |= {f"quantile {share:g}": one.quantiles[share] for share in shares}
+        row |= {f"below {line:g}": one.below[line] for line in lines}
+        if spread is not None:
+            row |= {"standard deviation": spread.standard_deviation, "gini": spread.gini}
+            row["clipped at most"] = spread.clipped
+        yield row
+
+
+def _plain(row: dict[str, Interval | None]) -> dict[str, Any]:
+    """Convert the columns of a region to plain values."""
+    return {name: None if one is None else asdict(one) for name, one in row.items()}
+
+
+def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> Iterator[str]:
+    """Yield the lines of a table of estimates; small counts are shown as the office does."""
+    from geodp.features.amounts.scale import show_amount
+    from geodp.table.display import is_below, show_count, show_interval
+
+    amount, limit = release.index.amount, release.count.card().display_below
+    yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
+    width = max(len("region"), *map(len, rows))
+    wide = max(len(name) for row in rows.values() for name in row)
+    yield f"{'region':<{width}}  {'':<{wide}}  {'estimate':>14}  {'95 % interval':>31}"
+    for name, row in rows.items():
+        count = row["count"]
+        hidden = limit is not None and count is not None and is_below(count.value, limit)
+        for number, (column, one) in enumerate(row.items()):
+            value, ends = "-", "-"
+            if one is not None and column == "count":
+                value = show_count(one.value, limit)
+                ends = show_interval(one.value, one.low, one.high, limit)
+            elif one is not None and not hidden:
+                value, low, high = map(show_amount, (one.value, one.low, one.high))
+                ends = f"{low} to {high}"
+            yield f"{'' if number else name:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}"
+
+
+@click.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@option(
+    "--time",
+    "times",
+    group="Options",
+    multiple=True,
+    metavar="TIME",
+    help="Two periods of a series whose folder is RELEASES, by two of these options.",
+)
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def compare(**options: Any) -> None:
+    """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
+
+    \b
+    geodp amounts compare out --area 5339 --area 5340
+    geodp amounts compare out-2015 out-2020 --polygons cities.geojson
+    geodp amounts compare series --time 2015 --time 2020 --polygons cities.geojson
+
+    Differences of counts, sums, means and medians, the second less the first, have 95 % intervals;
+    a star marks those that the noise alone does not explain. The two releases must have amounts of
+    the same unit and clip, and the same largest weight.
+    """
+    releases = open_all(options["releases"], options["times"])
+    require_named(options)
+    shapes = read_shapes(options, releases[0].count)
+    counts = [one.count for one in releases]
+    named = pair_regions([*shapes], counts)
+    limits = [one.card().display_below for one in counts]
+    rows = dict(zip(named, _differences(releases, [*shapes.values()]), strict=True))
+    below = _below(releases, limits, shapes, named)
+    if options["as_json"]:
+        document = {
+            "amount": asdict(releases[0].index.amount),
+            "differences": [
+                {"name": name, **asdict(one), **mark_below(below[name], limits)}
+                for name, one in rows.items()
+            ],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate_differences(rows, below, releases)))
+
+
+def _differences(releases: list[Amounts], shapes: list[Any]) -> list[AmountDifference]:
+    """Compare two regions of one release, or all regions in two."""
+    from geodp.features.amounts.comparison import compare_releases
+    from geodp.grid.region import Region
+
+    if len(releases) == 1:
+        return [releases[0].compare(*shapes)]
+    first, second = releases
+    grid = first.count.grid
+    return compare_releases(first, second, [(Region.of(grid, one),) * 2 for one in shapes])
+
+
+def _below(
+    releases: list[Amounts],
+    limits: list[int | None],
+    shapes: dict[str, Any],
+    named: dict[str, tuple[Place, Place]],
+) -> dict[str, bool]:
+    """Return which differences would reveal a count that a limit of display hides."""
+    from geodp.table.display import is_below
+
+    if all(limit is None for limit in limits):
+        return dict.fromkeys(named, False)
+    found = [one.count.estimate_all(shapes.values()) for one in releases]
+    return {
+        name: any(
+            (limit := limits[i]) is not None and is_below(found[i][at].count, limit)
+            for i, at in pair
+        )
+        for name, pair in named.items()
+    }
+
+
+def _tabulate_differences(
+    rows: dict[str, AmountDifference], below: dict[str, bool], releases: list[Amounts]
+) -> Iterator[str]:
+    """Yield the lines of a table of differences; ``below``: those that are not shown."""
+    from geodp.features.amounts.scale import show_amount
+
+    amount = releases[0].index.amount
+    yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
+    columns = ["count"]
+    columns += ["sum", "mean"] if all(one.sum is not None for one in releases) else []
+    columns += ["median"] if all(one.classes for one in releases) else []
+    width, wide = max(len("regions"), *map(len, rows)), max(map(len, columns))
+    yield f"{'regions':<{width}}  {'':<{wide}}  {'difference':>14}  {'95 % interval':>31}"
+    for name, row in rows.items():
+        for number, column in enumerate(columns):
+            value, ends, mark = "-", "-", ""
+            one = getattr(row, column)
+            if one is not None and not below[name]:
+                value, low, high = (show_amount(x, "+") for x in (one.value, one.low, one.high))
+                ends, mark = f"{low} to {high}", "  *" if one.is_certain else ""
+            head = "" if number else name
+            yield f"{head:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}{mark}"

@@ -1,0 +1,86 @@
+"""Public inputs of commands of amounts: priors, and releases that are opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodp.cli.readers import read_prior
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.features.amounts.amounts import Amounts
+    from geodp.grid.grid import Grid
+
+
+def read_amounts_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | None]:
+    """Read the prior of the options, if any, and return it with the source that it still needs."""
+    path, source = options["prior"], options["prior_source"]
+    if path is None:
+        if options["prior_value"]:
+            raise UsageError(
+                "--prior-value is a column of the prior: name its file, too (--prior).",
+                code="amounts-prior-missing",
+            )
+        return None, source
+    # An earlier release of amounts has a prior for every stream.
+    if path.is_dir():
+        from geodp.io.verify.verify import verify
+        from geodp.release.opening import open_written
+
+        if options["prior_value"]:
+            raise UsageError(
+                "--prior-value is a column of a file, and the prior is a release: leave it out.",
+                code="amounts-prior-value-unused",
+            )
+        # Its charge vouches for what was released, and not for what was changed afterwards.
+        if failed := [check.name for check in verify(path) if not check.ok]:
+            raise UsageError(
+                f"The prior {path} is no consistent release ({', '.join(failed)}): geodp verify "
+                "says what differs; take it as it was published.",
+                code="amounts-prior-inconsistent",
+            )
+        return open_written(path), source
+    # A file has counts of people: no persons, and nothing of what selects records.
+    return read_prior({**options, "person": None, "where": ()}, grid), None
+
+
+def open_amounts(path: Path, time: str | None = None) -> Amounts:
+    """Open a written release of amounts, or a period of a series; UsageError for another kind."""
+    from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.series.series import AmountsSeries
+    from geodp.release.opening import open_written
+
+    release = open_written(path)
+    if isinstance(release, AmountsSeries):
+        if time is None:
+            raise UsageError(
+                "This is a series of amounts: name one of its periods (--time), or give the folder "
+                "of one, inside its public folder.",
+                code="amounts-period-unnamed",
+            )
+        period: Amounts = release[time]
+        return period
+    if not isinstance(release, Amounts):
+        raise UsageError(
+            "This is no release of amounts; geodp estimate knows it.",
+            code="amounts-release-expected",
+        )
+    if time is not None:
+        raise UsageError(
+            "This release of amounts is no series and has no periods: leave out --time.",
+            code="amounts-time-unused",
+        )
+    return release
+
+
+def open_all(paths: tuple[Path, ...], times: tuple[str, ...]) -> list[Amounts]:
+    """Open the releases to compare, or two periods of one series."""
+    if not times:
+        return [open_amounts(path) for path in paths]
+    if len(paths) != 1 or len(times) != 2:
+        raise UsageError(
+            "Two periods of one series are compared: give its folder, and --time twice.",
+            code="amounts-two-times",
+        )
+    return [open_amounts(paths[0], time) for time in times]
