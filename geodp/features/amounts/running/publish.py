@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
+from geodp.cli.running import (
+    describe_call,
+    format_result,
+    report_progress,
+    report_seconds,
+    report_stored_draw,
+    time_phase,
+)
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
     check_reading,
@@ -48,6 +55,7 @@ ELSEWHERE = (
 @release_options
 @request_options(without=ELSEWHERE)
 @folder_options
+@check_options
 def publish(**options: Any) -> None:
     """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
 
@@ -60,20 +68,22 @@ def publish(**options: Any) -> None:
     OUTPUT/public, with a table of all numbers and a folder with a map of the records, and
     OUTPUT/restricted. Nothing that depends on the data is printed.
     """
+    seconds: dict[str, float] = {}
     with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options)
+        message = _publish(options, seconds)
+    report_seconds(options, seconds)
     click.echo(message)
 
 
-def _publish(options: dict[str, Any]) -> str:
-    """Publish, and return the message for the operator."""
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
+    """Publish, and return the message for the operator; ``seconds`` gets those of each phase."""
     check_reading(click.get_current_context(), options)
     complete_with_commit()
     grid = grid_of(options)
     # Its prior may be a release of amounts, which has one for every stream.
-    request = read_request(options, grid, method=options["method"], prior=None)
+    request = read_request(begin_check(options), grid, method=options["method"], prior=None)
     if options["resume"]:
-        return _write(options, grid, request)
+        return _write(options, grid, request, seconds)
     from geodp.features.amounts.publish import prepare_amounts
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.release.preview import list_warnings
@@ -83,25 +93,41 @@ def _publish(options: dict[str, Any]) -> str:
     # A public file: what is wrong with it is told before records are read.
     prior, source = read_amounts_prior(options, grid)
     reader = make_records_reader(options, grid, request)
-    progress.begin("Reading")
-    table = reader.read_amounts(options["inputs"])
-    prepared = prepare_amounts(
-        table,
-        request,
-        means=not options["no_means"],
-        share=options["share"],
-        prior=prior,
-        prior_source=source,
-    )
+    with time_phase("Reading", "reading", seconds):
+        table = reader.read_amounts(options["inputs"])
+        prepared = prepare_amounts(
+            table,
+            request,
+            means=not options["no_means"],
+            share=options["share"],
+            prior=prior,
+            prior_source=source,
+        )
     for sentence in list_warnings(prepared.preview.count):
         click.echo(f"Warning: {sentence}", err=True)
-    return _write(options, grid, request, prepared)
+    if options["check"]:
+        return _write_check(options, prepared)
+    return _write(options, grid, request, seconds, prepared)
+
+
+def _write_check(options: dict[str, Any], prepared: PreparedAmounts) -> str:
+    """Write the summary of a check, and return the message for the operator."""
+    records, preview = prepared.table.records, prepared.preview
+    preview.check_place(options["output"], overwrite=options["overwrite"])
+    counted = {
+        **describe_domain(records.grid),
+        "occupied_cells": prepared.cells,
+        "counted_records": int(records.count.sum()),
+        "records_beyond_clip": dict(prepared.table.beyond),
+    }
+    return write_check_file(options, records.reading, preview.count.card(), counted)
 
 
 def _write(
     options: dict[str, Any],
     grid: Grid,
     request: Request,
+    seconds: dict[str, float],
     prepared: PreparedAmounts | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
@@ -111,11 +137,13 @@ def _write(
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=overwrite)
     with StagedAmounts.stage(options["output"], overwrite=overwrite, resume=resume) as place:
-        if prepared is None:
-            release, run = _resume(place, grid, request, options)
-        else:
-            release, run = _release(place, prepared, options)
-        written = release.write_into(place, run)
+        with time_phase("Releasing", "mechanism", seconds):
+            if prepared is None:
+                release, run = _resume(place, grid, request, options)
+            else:
+                release, run = _release(place, prepared, options)
+        with time_phase("Writing", "writing", seconds):
+            written = release.write_into(place, run)
     return _format_result(release, written, options)
 
 

@@ -75,7 +75,7 @@ def test_a_check_says_what_would_be_counted(office, monkeypatch):
     assert found["domain_pairs"] == found["domain_cells"] ** 2
     assert found["bounds"][0]["west_south_east_north"] == [139, 35, 140, 36]
     assert found["stated"]["places"] == {"origin": "o", "destination": "d"}
-    assert [one["stated_by"] for one in found["assumptions"]] == ["geodp"]
+    assert [one["stated_by"] for one in found["assumptions"]] == ["geodp", "operator"]
     assert Ledger.open(folder / "ledger").charges("survey") == ()
     # Publishing takes the place of the check.
     assert check(folder, "--epsilon", 1, *ledger).returncode == 0
