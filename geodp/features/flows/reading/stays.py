@@ -15,7 +15,6 @@ from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import CRS_UNUSED, Place
 from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
@@ -27,10 +26,9 @@ from geodp.features.flows.reading.traces import (
     sort_rows,
 )
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
-from geodp.io.read.rows.projection import transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
@@ -106,34 +104,37 @@ class Stays(Traces):
         """Return the columns of the place, those of its begin and, if there is one, of its end."""
         assert self.place is not None
         assert self.time is not None
-        places = [self.place] if isinstance(self.place, str) else [*self.place]
-        columns = [*places, self.time, *([] if self.end is None else [self.end])]
-        if self.crs is not None and (len(places) < 2 or not self.lies_on_earth):
+        if self.crs is not None and not self.lies_on_earth:
             raise UsageError(CRS_UNUSED)
-        return columns
+        return [*self.columns_of_place, self.time, *([] if self.end is None else [self.end])]
 
-    @cached_property
-    def _locators(self) -> list[Locator]:
-        """The locators of places."""
-        if isinstance(self.place, str):
-            code = self.place
-            outside = self.codes_outside
-            return cell_locators(self.grid, code, (None, None), "centre", {}, **outside)
+    def prepare_places(self, table: InputTable) -> list[Locator]:
+        """Return the locators of places of a table."""
         assert self.place is not None
-        lattice, (y, x) = self.land, self.place
-        if not self.lies_on_earth:
-            columns = dict(zip(self.grid.axis_names, (y, x), strict=True))
-            return cell_locators(self.grid, None, (None, None), "centre", columns)
-        move = transformation(lattice, self.crs, self.allow_ballpark)
-        return [point_locator(lattice, y, x, move, self.decimal)]
+        points = self.locate_points(table, self.place, self.columns_of_place)
+        if points is not None:
+            return advise([points])
+        if self.crs is not None:
+            raise UsageError(CRS_UNUSED)
+        if isinstance(self.place, str):
+            code, columns = self.place, dict[str, str]()
+        else:
+            code, columns = None, dict(zip(self.grid.axis_names, self.place, strict=True))
+        outside = self.codes_outside
+        return advise(cell_locators(self.grid, code, (None, None), "centre", columns, **outside))
 
     def read_batch(
-        self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
+        self,
+        rows: Rows,
+        arrays: Sequence[pa.Array],
+        places: list[Locator],
+        labels: Columns,
+        zone: str | None,
     ) -> Iterator[Batch]:
         """Yield rows, one for each period of a stay, their cells, persons and times."""
-        size = 1 if isinstance(self.place, str) else 2
+        size = len(self.columns_of_place)
         time, *end, names = arrays[size:]
-        index = locate(self.grid, rows, advise(self._locators), arrays[:size])
+        index = locate(self.grid, rows, places, arrays[:size])
         begins = ends = self.read_times(rows, self.time, time, zone)
         if self.end is not None:
             ends = self.read_times(rows, self.end, end[0], zone)

@@ -178,8 +178,9 @@ _PLACES = (
         group="Input",
         everyday=True,
         metavar="COLUMN",
-        help="Column of the codes of origins; or two columns with a comma: latitude and longitude "
-        "(y,x), or row and column on a grid that lies nowhere.",
+        help="Column of the codes of origins, or of point geometries (GeoPackage, GeoParquet); or "
+        "two columns with a comma: latitude and longitude (y,x), or row and column on a grid that "
+        "lies nowhere.",
     ),
     option(
         "--to",
@@ -187,14 +188,15 @@ _PLACES = (
         group="Input",
         everyday=True,
         metavar="COLUMN",
-        help="Column of the codes of destinations, or two columns, as for --from.",
+        help="Column of the codes of destinations, or of points, or two columns, as for --from.",
     ),
     option(
         "--pings",
         group="Input",
         metavar="LAT,LON",
         help="In place of --from and --to: the two columns of coordinates of records of places, "
-        "such as lat,lon, of which stays and trips are made; with --person and --time.",
+        "such as lat,lon, or one of point geometries, of which stays and trips are made; with "
+        "--person and --time.",
     ),
     option(
         "--stays",
