@@ -1,18 +1,48 @@
-"""``geodp publish --check``: prepare a release, and write only a summary for the operator."""
+"""``--check`` of commands that publish: prepare a release, and write only a summary of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import FACTS, sha256
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.release.publish import Prepared
+    from geodp.grid.grid import Grid
+    from geodp.table.card import Card
+    from geodp.table.reading import Reading
+
+ANY_BUDGET = "1"
+"""The epsilon of a check without a budget, which refuses only what every budget would."""
+
+_CHECK: tuple[Callable[[Any], Any], ...] = (
+    option(
+        "--check",
+        group="Output",
+        everyday=True,
+        is_flag=True,
+        help="Dry run: refuse what publishing would refuse, and write a summary of what would be "
+        "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no "
+        "budget; publishing to the same OUTPUT replaces it.",
+    ),
+    option(
+        "--profile",
+        group="Run",
+        is_flag=True,
+        help="Print the seconds of each phase to stderr, for the operator only: they depend on the "
+        "data.",
+    ),
+)
+
+
+def check_options(command: Command) -> Command:
+    """Add the options of a dry run and of its seconds to a command that publishes."""
+    return add_options(command, _CHECK)
 
 
 def require_unpublished(output: Path) -> None:
@@ -26,33 +56,61 @@ def require_unpublished(output: Path) -> None:
         )
 
 
+def begin_check(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options by which a request is made; those of a call without --check unchanged.
+
+    Raises UsageError where a check would replace a release, or complete one.
+    """
+    if not options["check"]:
+        return options
+    if options["resume"]:
+        raise UsageError(
+            "--check reads the inputs, and --resume completes a run that was charged: give one of "
+            "them.",
+            code="check-or-resume",
+        )
+    require_unpublished(options["output"])
+    # A check charges nothing, so a full or missing ledger is no reason to refuse it.
+    has_budget = any(options[name] is not None for name in ("epsilon", "rho", "delta"))
+    budget = {} if has_budget else {"epsilon": ANY_BUDGET}
+    return {**options, "ledger": None, **budget}
+
+
 NOTHING = "Nothing was drawn, charged or published."
 
 
-def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
-    """Write ``OUTPUT/restricted/check.json``; return a message that is independent of the data."""
-    from geodp.grid.crs import unit_of
+def write_check_file(
+    options: Mapping[str, Any],
+    reading: Reading | None,
+    card: Card,
+    counted: Mapping[str, Any],
+    files: Iterable[Path] = (),
+) -> str:
+    """Write ``OUTPUT/restricted/check.json``; return a message that is independent of the data.
+
+    Parameters
+    ----------
+    options : mapping
+        Of the command.
+    reading : Reading
+        How the inputs were read.
+    card : Card
+        Of the release that would be published, without its counts.
+    counted : mapping
+        What the summary says of the domain and of what would be counted.
+    files : iterable of path
+        Confidential files besides the inputs.
+    """
     from geodp.io.folder.check import write_check
     from geodp.table.plain import write_plain
 
-    table = prepared.table
-    reading = table.reading
     # Inputs of a command are files, and every reader of files records what it read.
-    assert reading is not None  # every reader of files provides one
-    card = prepared.preview.card()
+    assert reading is not None
     written = write_check(
         options["output"],
         {
-            "inputs": {str(path): sha256(path) for path in options["inputs"]},
-            "domain_cells": table.grid.size,
-            "bounds": [
-                {"west_south_east_north": list(place.bounds), "crs": place.crs, "unit": unit}
-                for place in table.grid.places
-                if place.crs is not None
-                for unit in (unit_of(place.crs),)
-            ],
-            "occupied_cells": int(table.key.size),
-            "counted_people": int(table.count.sum()),
+            "inputs": {str(path): sha256(path) for path in (*options["inputs"], *files)},
+            **counted,
             # Options from a layout or a header look like the operator's here; this corrects that.
             "read": reading.restate(options.get(FACTS, ())).describe(),
             "stated": write_plain(card.reading),
@@ -64,3 +122,18 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
     lines = f"Checked, for the operator only: {written}", NOTHING
     return "\n".join(map(translate_message, lines))
+
+
+def describe_domain(grid: Grid) -> dict[str, Any]:
+    """Describe the public domain of a grid for the summary: its cells, and bounds of its maps."""
+    from geodp.grid.crs import unit_of
+
+    return {
+        "domain_cells": grid.size,
+        "bounds": [
+            {"west_south_east_north": list(place.bounds), "crs": place.crs, "unit": unit}
+            for place in grid.places
+            if place.crs is not None
+            for unit in (unit_of(place.crs),)
+        ],
+    }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.layout import write_recipe
-from geodp.cli.running import describe_call
+from geodp.cli.running import describe_call, time_phase
 
 if TYPE_CHECKING:
     from geodp.io.folder.pending import PendingDraw
@@ -67,6 +67,7 @@ def write_release(
     options: Mapping[str, Any],
     stage: Stage[Place],
     make: Callable[[Place], tuple[Release, dict[str, Any]]],
+    seconds: dict[str, float],
     *,
     inferred: bool = False,
 ) -> tuple[Release, Written]:
@@ -80,6 +81,8 @@ def write_release(
     make : callable
         Draws and charges the release in the folder, or restores an interrupted one from it;
         returns it with the operator's record.
+    seconds : dict
+        Gets those of both phases, ``mechanism`` and ``writing``.
     inferred : bool
         Whether options were inferred from a layout, which a recipe in the folder then states.
 
@@ -92,8 +95,11 @@ def write_release(
     with stage(output, overwrite=overwrite, resume=resume) as place:
         if inferred:
             write_recipe(options, place.folder)
-        release, run = make(place)
-        return release, release.write_into(place, run)
+        with time_phase("Releasing", "mechanism", seconds):
+            release, run = make(place)
+        with time_phase("Writing", "writing", seconds):
+            written = release.write_into(place, run)
+    return release, written
 
 
 def draw_in(

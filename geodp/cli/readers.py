@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -51,7 +51,17 @@ ADDRESSES = 5 << 28
 """Bytes of address space below which libraries fail on import, or retry for ever."""
 
 
-class ReadingCommand(GridCommand):
+class InputCommand(GridCommand):
+    """A command that reads confidential inputs, which may be URLs."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command with URLs fetched; UsageError if there is too little address space."""
+        require_addresses()
+        with _fetched(ctx):
+            return super().invoke(ctx)
+
+
+class ReadingCommand(InputCommand):
     """A command that reads confidential inputs, with the options of readers."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -61,12 +71,6 @@ class ReadingCommand(GridCommand):
         grid = next(i for i, one in enumerate(params) if one.name == LABELS) + 1
         readers = [one for one in reader_options() if one.name != LABELS]
         return [*params[:grid], *readers, *params[grid:], HELP_ALL]
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run the command with URLs fetched; UsageError if there is too little address space."""
-        require_addresses()
-        with _fetched(ctx):
-            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the everyday options, or all options, of every group that has any."""
@@ -179,7 +183,7 @@ def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> st
 def _works(option: Field, default: Any) -> bool:
     """Return whether a plugin's option can be made, shown and left at its default."""
     try:
-        made, context = _option(option, default), click.Context(click.Command(""))
+        made, context = make_option(option, default), click.Context(click.Command(""))
         made.get_help_record(context)
         made.type_cast_value(context, made.get_default(context))
         return FLAG.fullmatch(option.flag) is not None
@@ -199,10 +203,10 @@ def reader_options() -> tuple[click.Parameter, ...]:
         for one in _specific_options(reader):
             requests.setdefault(one.option.name, (one.option, one.default))
     requests |= {one.option.name: (one.option, one.default) for one in Reader.option_fields()}
-    return tuple(_option(field, default) for field, default in requests.values())
+    return tuple(make_option(field, default) for field, default in requests.values())
 
 
-def _option(field: Field, default: Any) -> GroupedOption:
+def make_option(field: Field, default: Any) -> GroupedOption:
     """Make the option for the command line; a reader checks itself whether it is required."""
     repeated = field.many or field.pairs
     more: dict[str, Any] = {}
@@ -323,10 +327,7 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     from geodp.io.read import builtin_readers
 
     chosen = choose_reader(options)
-    values = {
-        request.field: _type_of(request, options[request.option.name])
-        for request in chosen.option_fields()
-    }
+    values = read_fields(chosen.option_fields(), options)
     if "outside" in values:
         values["outside"] = values["outside"] or _default_outside(options)
     if values.get("labels"):
@@ -335,6 +336,11 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     if "secret" in chosen.__dataclass_fields__ and chosen in builtin_readers().values():
         values["secret"] = key
     return chosen(grid=grid, **values)
+
+
+def read_fields(fields: Iterable[OptionField], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a reader's fields that are options; UsageError for a missing one."""
+    return {one.field: _type_of(one, options[one.option.name]) for one in fields}
 
 
 def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:

@@ -122,6 +122,13 @@ def pad_time(minimum: float) -> Iterator[None]:
             click.echo(translate_message(TOO_LONG), err=True)
 
 
+def report_seconds(options: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
+    """Print the seconds of each phase on stderr, if --profile asks for them."""
+    if options["profile"]:
+        for phase, took in seconds.items():
+            click.echo(f"{phase} {took:.3f} s", err=True)
+
+
 @contextmanager
 def time_phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[None]:
     """Time a phase."""

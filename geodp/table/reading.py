@@ -30,9 +30,9 @@ SERIES_ROWS_FACT = (
 """Public fact of a series whose snapshots :func:`require_rows_of_series` has checked."""
 
 REMEDY = (
-    "Nothing was charged. Check the selection, the codes and the domain (geodp publish --check "
-    "--allow-empty writes for the operator what is read); or publish it all the same "
-    "(--allow-empty, allow_empty=True)."
+    "Nothing was charged. Check the selection, the codes and the domain (a command that has "
+    "--check writes with --check --allow-empty for the operator what is read); or publish it all "
+    "the same (--allow-empty, allow_empty=True)."
 )
 
 

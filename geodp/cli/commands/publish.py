@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from geodp.cli.check import require_unpublished, write_check_file
+from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
 from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
 from geodp.cli.draw_storage import Packed
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
@@ -25,6 +25,7 @@ from geodp.cli.running import (
     format_result,
     pad_time,
     report_progress,
+    report_seconds,
     report_stored_draw,
     time_phase,
 )
@@ -82,22 +83,7 @@ if TYPE_CHECKING:
     help="Complete an interrupted run of the same command from the table that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@option(
-    "--check",
-    group="Output",
-    everyday=True,
-    is_flag=True,
-    help="Dry run: refuse what publishing would refuse, and write a summary of what would be "
-    "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no "
-    "budget; publishing to the same OUTPUT replaces it.",
-)
-@option(
-    "--profile",
-    group="Run",
-    is_flag=True,
-    help="Print the seconds of each phase to stderr, for the operator only: they depend on the "
-    "data.",
-)
+@check_options
 @option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
@@ -123,18 +109,13 @@ def publish(**options: Any) -> None:
         seconds: dict[str, float] = {}
         with report_progress(lines=not options["pad_time"]):
             message = _publish(options, seconds)
-        if options["profile"]:
-            for phase, took in seconds.items():
-                click.echo(f"{phase} {took:.3f} s", err=True)
+        report_seconds(options, seconds)
         click.echo(message)
 
 
 COMMAND = publish
 
 ASSUMED = "Assumed: {statement} {answer}{source}."
-
-ANY_BUDGET = "1"
-"""The epsilon of a check without a budget, which refuses only what every budget would."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +184,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     if prepared.event.layout:
         click.echo(_format_assumption(prepared.event.assumption), err=True)
     if options["check"]:
-        return write_check_file(options, prepared)
+        return _write_check(options, prepared)
     if prepared.measurements_request is not None:
         click.echo(prepared.measurements_request.summary, err=True)
     return _write(options, start, prepared, seconds, inferred=inferred)
@@ -217,28 +198,25 @@ def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    effective = options
-    if options["check"]:
-        # A check charges nothing, so a full or missing ledger is no reason to refuse it.
-        effective = {**options, "ledger": None}
-        if not _has_budget(options):
-            effective["epsilon"] = ANY_BUDGET
-    request = read_request(effective, released)
+    request = read_request(begin_check(options), released)
     start = _Start(grid, coarser, request, choose_formats(options))
     if plan is not None:
         plan.require_grid(start.released)
     if refusal := start.method.unsupported(released):
         raise UsageError(refusal)
-    if options["check"]:
-        require_unpublished(options["output"])
     check_publication(start.released, options["output"], **_place(options))
     return start
 
 
-def _has_budget(options: Mapping[str, Any]) -> bool:
-    """Return whether a budget is given; only a check may lack one."""
-    budget = (options[name] is not None for name in ("epsilon", "rho", "delta"))
-    return not options["check"] or any(budget)
+def _write_check(options: Mapping[str, Any], prepared: Prepared) -> str:
+    """Write the summary of a check, and return the message for the operator."""
+    table = prepared.table
+    counted = {
+        **describe_domain(table.grid),
+        "occupied_cells": int(table.key.size),
+        "counted_people": int(table.count.sum()),
+    }
+    return write_check_file(options, table.reading, prepared.preview.card(), counted)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:

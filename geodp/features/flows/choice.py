@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from inspect import signature
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -21,7 +20,6 @@ from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
 from geodp.privacy.assumption import ContributionBound
@@ -248,9 +246,7 @@ def _make_reader(form: Form, grid: Grid, reading: dict[str, Any]) -> RowReader:
     if "trips" in reading:
         raise UsageError(CHOSEN)
     kind = FORMS[form]
-    known = {one.name for one in fields(kind)} - {"options"}
-    given = {name: value for name, value in reading.items() if name in known and value is not None}
-    options = {name: value for name, value in reading.items() if name not in known}
-    for name in options.keys() - signature(open_tables).parameters:
+    for name in reading.keys() - {one.name for one in fields(kind)}:
         raise TypeError(f"choose_trips() got an unexpected keyword argument '{name}'")
-    return kind(grid=grid, options=options, **given)
+    given = {name: value for name, value in reading.items() if value is not None}
+    return kind(grid=grid, **given)

@@ -46,8 +46,10 @@ from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
+from geodp.io.read.table import Decimal
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -141,6 +143,18 @@ def publish(
     ledger: Ledger | None = None,
     dataset: str | None = None,
     records: str | None = None,
+    missing: Sequence[str | float] = (),
+    flags: Sequence[str] = (),
+    rounding: Rounding | None = None,
+    allow_ballpark: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
+    header_row: int | None = None,
+    first_row: int | None = None,
+    last_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> Flows:
@@ -161,7 +175,8 @@ def publish(
         See :func:`geodp.flows.read_trips`: noise is that of ``trips`` times ``max_weight``.
     unit : {"person", "person-day", "person-week", "person-month"}
         What is protected. Default: the unit whose trips the table bounds, or a person.
-    crs, where, outside, other, memory, scratch
+    crs, where, outside, other, missing, flags, rounding, allow_ballpark, encoding, delimiter
+    decimal, layer, header_row, first_row, last_row, member, memory, scratch
         See :func:`geodp.flows.read_trips`.
     contribution : int, optional
         Most trips of one ``unit``, where no column of persons is named; you vouch for it.
@@ -229,7 +244,10 @@ def publish(
         "trips": trips, "per_pair": per_pair, "time": time, "time_zone": time_zone,
         "value": value, "weight": weight, "max_weight": max_weight, "raked_to": raked_to,
         "crs": crs, "where": where, "outside": outside, "other": other, "by": by,
-        "labels": labels, "memory": memory, "scratch": scratch,
+        "labels": labels, "missing": missing, "flags": flags, "rounding": rounding,
+        "allow_ballpark": allow_ballpark, "encoding": encoding, "delimiter": delimiter,
+        "decimal": decimal, "layer": layer, "header_row": header_row, "first_row": first_row,
+        "last_row": last_row, "member": member, "memory": memory, "scratch": scratch,
     }  # fmt: skip
     table = _read(table, reading, unit, key)
     declared = None
@@ -253,7 +271,7 @@ def _read(
         # Without persons nothing is bounded by unit: the operator states the contribution of one.
         bounded = None if reading["person"] is None else unit
         return read_trips(table, **reading | {"grid": grid}, unit=bounded, key=key)
-    defaults = {"max_weight": 1}
+    defaults = {"max_weight": 1, "missing": (), "flags": (), "allow_ballpark": False}
     # An argument that is ignored may be a selection, and others would be counted.
     if any(value != defaults.get(name) for name, value in reading.items()):
         raise UsageError(

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
 from geodp.cli.draw_storage import Packed
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import format_result, report_progress, report_stored_draw
+from geodp.cli.running import (
+    format_result,
+    report_progress,
+    report_seconds,
+    report_stored_draw,
+    time_phase,
+)
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
     check_reading,
@@ -48,6 +54,7 @@ ELSEWHERE = (
 @release_options
 @request_options(without=ELSEWHERE)
 @folder_options
+@check_options
 def publish(**options: Any) -> None:
     """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
 
@@ -60,22 +67,25 @@ def publish(**options: Any) -> None:
     OUTPUT/public, with a table of all numbers and a folder with a map of the records, and
     OUTPUT/restricted. Nothing that depends on the data is printed.
     """
+    seconds: dict[str, float] = {}
     with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options)
+        message = _publish(options, seconds)
+    report_seconds(options, seconds)
     click.echo(message)
 
 
-def _publish(options: dict[str, Any]) -> str:
-    """Publish, and return the message for the operator."""
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
+    """Publish, and return the message for the operator; ``seconds`` gets those of each phase."""
     from geodp.features.amounts.kind import AmountsKind
 
     check_reading(click.get_current_context(), options)
     complete_with_commit()
     grid = grid_of(options)
     # Its prior may be a release of amounts, which has one for every stream.
-    request = read_request(options, grid, method=options["method"], kind=AmountsKind(), prior=None)
+    asked = begin_check(options)
+    request = read_request(asked, grid, method=options["method"], kind=AmountsKind(), prior=None)
     if options["resume"]:
-        return _write(options, grid, request)
+        return _write(options, grid, request, seconds)
     from geodp.features.amounts.publish import prepare_amounts
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.release.preview import list_warnings
@@ -85,25 +95,41 @@ def _publish(options: dict[str, Any]) -> str:
     # A public file: what is wrong with it is told before records are read.
     prior, source = read_amounts_prior(options, grid)
     reader = make_records_reader(options, grid, request)
-    progress.begin("Reading")
-    table = reader.read_amounts(options["inputs"])
-    prepared = prepare_amounts(
-        table,
-        request,
-        means=not options["no_means"],
-        share=options["share"],
-        prior=prior,
-        prior_source=source,
-    )
+    with time_phase("Reading", "reading", seconds):
+        table = reader.read_amounts(options["inputs"])
+        prepared = prepare_amounts(
+            table,
+            request,
+            means=not options["no_means"],
+            share=options["share"],
+            prior=prior,
+            prior_source=source,
+        )
     for sentence in list_warnings(prepared.preview.count):
         click.echo(f"Warning: {sentence}", err=True)
-    return _write(options, grid, request, prepared)
+    if options["check"]:
+        return _write_check(options, prepared)
+    return _write(options, grid, request, seconds, prepared)
+
+
+def _write_check(options: dict[str, Any], prepared: PreparedAmounts) -> str:
+    """Write the summary of a check, and return the message for the operator."""
+    records, preview = prepared.table.records, prepared.preview
+    preview.check_place(options["output"], overwrite=options["overwrite"])
+    counted = {
+        **describe_domain(records.grid),
+        "occupied_cells": prepared.cells,
+        "counted_records": int(records.count.sum()),
+        "records_beyond_clip": dict(prepared.table.beyond),
+    }
+    return write_check_file(options, records.reading, preview.count.card(), counted)
 
 
 def _write(
     options: dict[str, Any],
     grid: Grid,
     request: Request,
+    seconds: dict[str, float],
     prepared: PreparedAmounts | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
@@ -117,7 +143,7 @@ def _write(
             return _resume(place, grid, request, options)
         return _release(place, prepared, options)
 
-    release, written = write_release(options, StagedAmounts.stage, make)
+    release, written = write_release(options, StagedAmounts.stage, make, seconds)
     return _format_result(release, written, options)
 
 

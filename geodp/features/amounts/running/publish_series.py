@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
 from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
@@ -15,7 +16,13 @@ from geodp.cli.options import folder_options, grid_options
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import format_result, report_progress, report_stored_draw
+from geodp.cli.running import (
+    format_result,
+    report_progress,
+    report_seconds,
+    report_stored_draw,
+    time_phase,
+)
 from geodp.cli.stated import read_metadata_options
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
         SharedScale,
     )
     from geodp.features.amounts.series.series import AmountsSeries
-    from geodp.features.amounts.streams import ReleasedAmounts
+    from geodp.features.amounts.streams import AmountTable, ReleasedAmounts
     from geodp.features.series.periods import Periods
     from geodp.release.request import Request
 
@@ -57,6 +64,7 @@ ELSEWHERE = ("method", "contribution", "measurements", "totals", "simulate")
 )
 @request_options(without=ELSEWHERE)
 @folder_options
+@check_options
 def publish_series(**options: Any) -> None:
     """Release amounts of several periods, each given as TIME=FILE, under one budget.
 
@@ -70,8 +78,10 @@ def publish_series(**options: Any) -> None:
     classes. Writes OUTPUT/public, with a release of amounts in a folder for every period, and
     OUTPUT/restricted. Nothing that depends on the data is printed.
     """
+    seconds: dict[str, float] = {}
     with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options)
+        message = _publish(options, seconds)
+    report_seconds(options, seconds)
     click.echo(message)
 
 
@@ -92,13 +102,16 @@ class _Start(NamedTuple):
     options: AmountsSeriesOptions
 
 
-def _publish(options: dict[str, Any]) -> str:
-    """Publish the series, and return the message for the operator."""
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
+    """Publish the series, and return the message for the operator.
+
+    ``seconds`` gets those of each phase.
+    """
     check_reading(click.get_current_context(), options)
     complete_with_commit()
     start = _start(options)
     if options["resume"]:
-        return _write(options, start)
+        return _write(options, start, seconds)
     from geodp.features.amounts.series.publish import prepare_series
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.release.preview import list_warnings
@@ -109,16 +122,40 @@ def _publish(options: dict[str, Any]) -> str:
     prior, source = read_amounts_prior(options, start.shared.grid)
     tables = []
     for time in start.periods.names:
-        progress.begin(f"Reading {time}")
-        # One reader a period, as each counts what lies beyond the clip.
-        reader = make_records_reader(options, start.shared.grid, start.request)
-        tables.append(reader.read_amounts(options["snapshots"][time]))
+        with time_phase(f"Reading {time}", f"reading {time}", seconds):
+            # One reader a period, as each counts what lies beyond the clip.
+            reader = make_records_reader(options, start.shared.grid, start.request)
+            tables.append(reader.read_amounts(options["snapshots"][time]))
     prepared = prepare_series(
         tables, start.periods, start.request, start.options, prior=prior, prior_source=source
     )
     for sentence in list_warnings(prepared.parts[0].preview.count):
         click.echo(f"Warning: {sentence}", err=True)
-    return _write(options, start, prepared)
+    if options["check"]:
+        return _write_check(options, tables, prepared)
+    return _write(options, start, seconds, prepared)
+
+
+def _write_check(
+    options: dict[str, Any], tables: Sequence[AmountTable], prepared: PreparedAmountsSeries
+) -> str:
+    """Write the summary of a check, and return the message for the operator."""
+    from geodp.features.amounts.card import COUNT
+    from geodp.io.folder.staged_release import check_publication
+    from geodp.table.reading import join_readings
+
+    grid = prepared.plan.shared.grid
+    check_publication(grid, options["output"], name=COUNT, overwrite=options["overwrite"])
+    each = dict(zip(prepared.plan.periods.names, tables, strict=True))
+    counted = {
+        **describe_domain(grid),
+        "occupied_cells": {time: int(one.records.key.size) for time, one in each.items()},
+        "counted_records": {time: int(one.records.count.sum()) for time, one in each.items()},
+        "records_beyond_clip": {time: dict(one.beyond) for time, one in each.items()},
+    }
+    readings = [one.records.reading for one in tables if one.records.reading is not None]
+    card = prepared.parts[0].preview.count.card()
+    return write_check_file(options, join_readings(readings), card, counted)
 
 
 def _start(options: dict[str, Any]) -> _Start:
@@ -133,7 +170,7 @@ def _start(options: dict[str, Any]) -> _Start:
     metadata = require_series_metadata(read_metadata_options(options, AmountsSeriesKind()))
     # Its prior may be a release of amounts, which has one for every stream.
     fixed = {"method": options["method"], "metadata": metadata, "prior": None}
-    request = read_request(options, grid, **fixed)
+    request = read_request(begin_check(options), grid, **fixed)
     scale, edges = read_scale(options)
     shared = SharedScale(scale, edges, grid, options["max_weight"] or 1)
     chosen = AmountsSeriesOptions(
@@ -143,7 +180,10 @@ def _start(options: dict[str, Any]) -> _Start:
 
 
 def _write(
-    options: dict[str, Any], start: _Start, prepared: PreparedAmountsSeries | None = None
+    options: dict[str, Any],
+    start: _Start,
+    seconds: dict[str, float],
+    prepared: PreparedAmountsSeries | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
     from geodp.features.amounts.card import COUNT
@@ -159,7 +199,7 @@ def _write(
             return _resume(place, start, options)
         return _release(place, prepared, options)
 
-    series, written = write_release(options, StagedAmountsSeries.stage, make)
+    series, written = write_release(options, StagedAmountsSeries.stage, make, seconds)
     return _format_result(series, written, options)
 
 

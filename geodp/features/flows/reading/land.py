@@ -19,6 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.names import UNKNOWN
 from geodp.grid.outlines import Outlines
+from geodp.io.read.rows.forms.geometry import NOT_POINT
 from geodp.io.read.rows.locators import Locator
 from geodp.typing import FloatArray, IntArray
 
@@ -44,7 +45,13 @@ UNKNOWN_UNIT = Rule(
     "other=).",
 )
 
-IN_FLOWS = {OUTSIDE.code: OUTSIDE_CELLS, UNKNOWN.code: UNKNOWN_UNIT}
+NOT_A_POINT = Rule(
+    "flows-geometry-not-a-point",
+    "a place must be one point; of a line, or of several points, give both ends of the trip as "
+    "columns of their own.",
+)
+
+IN_FLOWS = {NOT_POINT.code: NOT_A_POINT, OUTSIDE.code: OUTSIDE_CELLS, UNKNOWN.code: UNKNOWN_UNIT}
 """Rules of other readers, which know no trips, by code, and those that say what flows take."""
 
 TURN = 360.0

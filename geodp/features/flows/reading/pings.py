@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.kernels.stays import Position
 from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import in_words_of_flows
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.positions import Locate, locate_in_space
+from geodp.features.flows.reading.positions import Locate, locate_in_space, read_coordinates
 from geodp.features.flows.reading.reader import Place
 from geodp.features.flows.reading.rules import (
     ACCURACY_FACT,
@@ -33,21 +34,23 @@ from geodp.features.flows.reading.traces import (
     sort_rows,
 )
 from geodp.grid.grid import Grid
-from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows
+from geodp.grid.lattice import Lattice
+from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.forms.geometry import crs_of_points, read_points
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.projection import Transform, locate_points, transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
+from geodp.io.read.table import Decimal
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import IntArray
 
 COORDINATES = Rule(
     "flows-pings-without-coordinates",
     "Pings need coordinates, as stays are found by distances: two columns such as lat,lon (--pings "
-    "lat,lon; place=('lat', 'lon')), and a grid with a CRS.",
+    "lat,lon; place=('lat', 'lon')), or a column of point geometries, and a grid with a CRS.",
 )
 
 ACCURACY = Rule(
@@ -55,6 +58,42 @@ ACCURACY = Rule(
     "an accuracy must be a radius in metres, a number that is not negative; drop rows with another "
     "one, or without one.",
 )
+
+
+@dataclass(frozen=True, eq=False)
+class PointReader:
+    """Reader of the points of a table, from two columns or one of geometries.
+
+    Attributes
+    ----------
+    land : Lattice
+        The map on which they are located.
+    in_space : callable
+        From x and y to positions in space.
+    move : Transform or None
+        To the CRS of the map; None: they have it already.
+    decimal : str or None
+        Decimal mark of coordinates in texts.
+    """
+
+    land: Lattice
+    in_space: Locate
+    move: Transform | None
+    decimal: str | None
+
+    def read(self, columns: Sequence[pa.Array]) -> tuple[Position, IntArray]:
+        """Return the positions of points, and their rows and columns int64[2, n].
+
+        ``columns``: y and x, or geometries. CodeError at the first row without a point, or with a
+        place that is refused.
+        """
+        with in_words_of_flows():
+            if len(columns) == 1:
+                east, north = read_points(columns[0])
+            else:
+                north, east = (read_coordinates(one, self.decimal) for one in columns)
+            position = self.in_space(east, north)
+            return position, np.stack(locate_points(self.land, east, north, self.move))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,39 +139,49 @@ class Pings(Traces):
 
     def list_columns(self) -> list[str]:
         """Return the columns of y, x and time, and that of accuracies if there is one."""
-        located = self.lies_on_earth and self.land.crs is not None
-        if not isinstance(self.place, tuple) or not located:
+        if not self.lies_on_earth or self.land.crs is None:
             raise UsageError(COORDINATES)
         assert self.time is not None
-        columns = [*self.place, self.time]
+        columns = [*self.columns_of_place, self.time]
         return columns if self.accuracy is None else [*columns, self.accuracy]
 
     @cached_property
-    def _move(self) -> Transform | None:
-        """The transformation to the CRS of the grid; None: it is that of the records."""
-        return transformation(self.land, self.crs, False)
+    def _columns_of_points(self) -> PointReader:
+        """Reader of two columns of coordinates, in the CRS of the grid or in the one named."""
+        in_space = locate_in_space(self.crs or str(self.land.crs))
+        return PointReader(self.land, in_space, self.move, self.decimal)
 
-    @cached_property
-    def _in_space(self) -> Locate:
-        """The function from coordinates to positions in space."""
-        return locate_in_space(self.crs or str(self.land.crs))
+    def prepare_places(self, table: InputTable) -> PointReader:
+        """Return the reader of the points of a table, which have one CRS."""
+        if isinstance(self.place, tuple):
+            return self._columns_of_points
+        assert self.place is not None
+        geometry = self.find_points(table, self.place, self.columns_of_place)
+        if geometry is None:
+            raise UsageError(COORDINATES)
+        crs = crs_of_points(geometry, self.crs)
+        move = transformation(self.land, crs, self.allow_ballpark)
+        return PointReader(self.land, locate_in_space(crs), move, None)
 
     def read_batch(
-        self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
+        self,
+        rows: Rows,
+        arrays: Sequence[pa.Array],
+        places: PointReader,
+        labels: Columns,
+        zone: str | None,
     ) -> Iterator[Batch]:
         """Yield the rows that are accurate enough, their cells, persons, times and positions."""
-        y, x, time, *accuracy, names = arrays
+        size = len(self.columns_of_place)
+        points, (time, *accuracy, names) = list(arrays[:size]), arrays[size:]
         if accuracy:
             accurate = self._find_accurate(rows, accuracy[0])
             rows, mask = rows.select(accurate), pa.array(accurate)
-            y, x, time, names = (one.filter(mask) for one in (y, x, time, names))
+            points = [one.filter(mask) for one in points]
+            time, names = (one.filter(mask) for one in (time, names))
             labels = tuple(one[accurate] for one in labels)
-        assert isinstance(self.place, tuple)
-        with rows.named(" and ".join(self.place)):
-            north, east = fields.coordinates(y), fields.coordinates(x)
-            position = self._in_space(east, north)
-            with in_words_of_flows():
-                index = np.stack(locate_points(self.land, east, north, self._move))
+        with rows.named(" and ".join(self.columns_of_place)):
+            position, index = places.read(points)
         seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:
@@ -144,7 +193,7 @@ class Pings(Traces):
         assert self.accuracy is not None
         with rows.named(self.accuracy):
             try:
-                radius: FloatArray = fields.coordinates(column)
+                radius = read_coordinates(column, self.decimal)
             except CodeError as error:
                 # What is said there is of coordinates.
                 raise CodeError(error.position, ACCURACY) from None
@@ -212,9 +261,17 @@ def read_pings(
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
+    allow_ballpark: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
+    header_row: int | None = None,
+    first_row: int | None = None,
+    last_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
-    **options: Any,
 ) -> CountTable:
     """Make trips from stay to stay of records of places, and count them by pair of zones.
 
@@ -227,8 +284,8 @@ def read_pings(
         Records in any order.
     grid : str or Grid
         The public grid of zones: one map of cells with a CRS.
-    place : pair of str
-        Columns of y and x, such as latitude and longitude.
+    place : pair of str, or str
+        Columns of y and x, such as latitude and longitude; or a column of point geometries.
     time, person : str
         Columns of times, which are read to the second, and of ids of persons.
     trips, per_pair, unit, time_zone
@@ -252,7 +309,8 @@ def read_pings(
         made from the time of departure, which is that of the last ping of the stay at the origin,
         and a trip has all other labels from this ping. Pings that are the last one of no such stay
         need none.
-    crs, where, outside, other, key, memory, scratch, **options
+    crs, where, outside, other, key, allow_ballpark, encoding, delimiter, decimal, layer
+    header_row, first_row, last_row, member, memory, scratch
         See :func:`read_trips`. Places outside take part in stays; trips with an end there are left
         out where places may lie outside.
 
@@ -302,7 +360,15 @@ def read_pings(
         by=by,
         labels=labels or {},
         key=key,
-        options=options,
+        allow_ballpark=allow_ballpark,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        layer=layer,
+        header_row=header_row,
+        first_row=first_row,
+        last_row=last_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

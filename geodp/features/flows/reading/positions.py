@@ -12,7 +12,7 @@ from geodp.errors import CodeError, Rule
 from geodp.features.flows.kernels.stays import Position
 from geodp.grid.crs import normalise_crs
 from geodp.grid.lattice import Lattice, longitude_period
-from geodp.io.read.rows import fields
+from geodp.io.read.rows.fields import coordinates, decimal_points
 from geodp.io.read.rows.locators import Locator
 from geodp.io.read.rows.projection import Transform, locate_points, transformation
 from geodp.typing import FloatArray, IntArray
@@ -56,11 +56,22 @@ def locate_in_space(crs: str) -> Locate:
     return locate
 
 
-def point_locator(lattice: Lattice, y: str, x: str, move: Transform | None) -> Locator:
-    """Locate points by columns of y and x."""
+def read_coordinates(column: pa.Array, decimal: str | None) -> FloatArray:
+    """Return coordinates as finite numbers, float64[n]; CodeError at the first that is none.
+
+    ``decimal``: see :class:`geodp.io.read.reader.Reader`.
+    """
+    return coordinates(decimal_points(column, decimal, thousands=False))
+
+
+def point_locator(
+    lattice: Lattice, y: str, x: str, move: Transform | None, decimal: str | None
+) -> Locator:
+    """Locate points by columns of y and x; ``decimal``: see :func:`read_coordinates`."""
 
     def read(ys: pa.Array, xs: pa.Array) -> tuple[IntArray, IntArray]:
-        return locate_points(lattice, fields.coordinates(xs), fields.coordinates(ys), move)
+        north, east = (read_coordinates(one, decimal) for one in (ys, xs))
+        return locate_points(lattice, east, north, move)
 
     return Locator((y, x), (0, 1), read)
 

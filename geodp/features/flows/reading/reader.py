@@ -14,6 +14,8 @@ import pyarrow as pa
 from geodp.errors import Rule, UsageError, printable
 from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
+from geodp.features.flows.reading.options import RowOptions
+from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.units import find_outlines
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.grid import Grid
@@ -21,16 +23,19 @@ from geodp.grid.hierarchy import COUNTED_AS
 from geodp.grid.lattice import Lattice
 from geodp.grid.units import list_others
 from geodp.io.memory import MIN_MEMORY, bytes_of
-from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.columns import InputTable, find_column
+from geodp.io.read.rows.forms.geometry import Geometry, geometry_of, geometry_points
+from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.rows.locators import Locator
+from geodp.io.read.rows.projection import Transform, transformation
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside
 from geodp.privacy.key import NoiseKey
 from geodp.typing import IntArray, KeyArray
 
 Place: TypeAlias = str | tuple[str, str]
-"""A column of codes; or a pair of columns: row and column on a grid that lies nowhere, otherwise y
-and x, such as latitude and longitude."""
+"""A column of codes, or of point geometries; or a pair of columns: row and column on a grid that
+lies nowhere, otherwise y and x, such as latitude and longitude."""
 
 CRS_UNUSED = Rule(
     "flows-crs-unused",
@@ -136,26 +141,20 @@ def list_nowhere(grid: Grid) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowReader:
+class RowReader(RowOptions):
     """Reader of rows of persons; fields as those of :func:`geodp.flows.read_trips`."""
 
-    grid: Grid
     person: str | None = None
     trips: int | None = None
     per_pair: int | None = None
     unit: str | None = None
     time: str | None = None
     time_zone: str | None = None
-    crs: str | None = None
-    where: Mapping[str, Value] = field(default_factory=dict)
     outside: Outside | None = None
     other: str | Sequence[str] | None = None
     by: By | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     key: NoiseKey | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    memory: int | str | None = None
-    scratch: FilePath | None = None
 
     @cached_property
     def land(self) -> Lattice:
@@ -212,6 +211,34 @@ class RowReader:
     def pairs(self) -> Grid:
         """The grid of pairs of zones, and labels."""
         return pairs_of(self.grid, self.labelled.attributes)
+
+    @cached_property
+    def move(self) -> Transform | None:
+        """The transformation of coordinates to the CRS of the grid; None: they have it already."""
+        return transformation(self.land, self.crs, self.allow_ballpark)
+
+    def find_points(self, table: InputTable, place: Place, named: Sequence[str]) -> Geometry | None:
+        """Return the column of geometries that a place is; None for codes and pairs of columns.
+
+        ``named``: all columns of places, for the error where there is none of a name.
+        """
+        if not isinstance(place, str):
+            return None
+        return geometry_of(table, table.columns[find_column(table, place, named)])
+
+    def locate_points(
+        self, table: InputTable, place: Place, named: Sequence[str]
+    ) -> Locator | None:
+        """Return the locator of points of a place, by y and x; None for codes, rows and columns.
+
+        ``named``: as of :meth:`find_points`.
+        """
+        geometry = self.find_points(table, place, named)
+        if geometry is not None:
+            return geometry_points(self.land, geometry, self.crs, self.allow_ballpark)
+        if isinstance(place, str) or not self.lies_on_earth:
+            return None
+        return point_locator(self.land, *place, self.move, self.decimal)
 
     def require_other(self) -> None:
         """Raise UsageError where a zone of all other places is named that the grid lacks."""

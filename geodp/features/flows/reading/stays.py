@@ -15,7 +15,6 @@ from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import CRS_UNUSED, Place
 from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
@@ -27,13 +26,13 @@ from geodp.features.flows.reading.traces import (
     sort_rows,
 )
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
-from geodp.io.read.rows.projection import transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
+from geodp.io.read.table import Decimal
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
@@ -105,33 +104,37 @@ class Stays(Traces):
         """Return the columns of the place, those of its begin and, if there is one, of its end."""
         assert self.place is not None
         assert self.time is not None
-        places = [self.place] if isinstance(self.place, str) else [*self.place]
-        columns = [*places, self.time, *([] if self.end is None else [self.end])]
-        if self.crs is not None and (len(places) < 2 or not self.lies_on_earth):
+        if self.crs is not None and not self.lies_on_earth:
             raise UsageError(CRS_UNUSED)
-        return columns
+        return [*self.columns_of_place, self.time, *([] if self.end is None else [self.end])]
 
-    @cached_property
-    def _locators(self) -> list[Locator]:
-        """The locators of places."""
-        if isinstance(self.place, str):
-            code = self.place
-            outside = self.codes_outside
-            return cell_locators(self.grid, code, (None, None), "centre", {}, **outside)
+    def prepare_places(self, table: InputTable) -> list[Locator]:
+        """Return the locators of places of a table."""
         assert self.place is not None
-        lattice, (y, x) = self.land, self.place
-        if not self.lies_on_earth:
-            columns = dict(zip(self.grid.axis_names, (y, x), strict=True))
-            return cell_locators(self.grid, None, (None, None), "centre", columns)
-        return [point_locator(lattice, y, x, transformation(lattice, self.crs, False))]
+        points = self.locate_points(table, self.place, self.columns_of_place)
+        if points is not None:
+            return advise([points])
+        if self.crs is not None:
+            raise UsageError(CRS_UNUSED)
+        if isinstance(self.place, str):
+            code, columns = self.place, dict[str, str]()
+        else:
+            code, columns = None, dict(zip(self.grid.axis_names, self.place, strict=True))
+        outside = self.codes_outside
+        return advise(cell_locators(self.grid, code, (None, None), "centre", columns, **outside))
 
     def read_batch(
-        self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
+        self,
+        rows: Rows,
+        arrays: Sequence[pa.Array],
+        places: list[Locator],
+        labels: Columns,
+        zone: str | None,
     ) -> Iterator[Batch]:
         """Yield rows, one for each period of a stay, their cells, persons and times."""
-        size = 1 if isinstance(self.place, str) else 2
+        size = len(self.columns_of_place)
         time, *end, names = arrays[size:]
-        index = locate(self.grid, rows, advise(self._locators), arrays[:size])
+        index = locate(self.grid, rows, places, arrays[:size])
         begins = ends = self.read_times(rows, self.time, time, zone)
         if self.end is not None:
             ends = self.read_times(rows, self.end, end[0], zone)
@@ -223,9 +226,17 @@ def read_stays(
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
+    allow_ballpark: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
+    header_row: int | None = None,
+    first_row: int | None = None,
+    last_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
-    **options: Any,
 ) -> CountTable:
     """Make trips from stay to stay, and count them by pair of zones.
 
@@ -258,7 +269,8 @@ def read_stays(
         other labels from the stay at its destination, as a travel diary says at each stop how and
         why somebody came there: from the row with which it begins. Stays to which no trip leads
         need none.
-    crs, where, outside, other, key, memory, scratch, **options
+    crs, where, outside, other, key, allow_ballpark, encoding, delimiter, decimal, layer
+    header_row, first_row, last_row, member, memory, scratch
         See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
         outside. All places outside are one zone where they are counted (``other``), but those with
         a zone of their name: stays there that meet are one, also in different places.
@@ -304,7 +316,15 @@ def read_stays(
         by=by,
         labels=labels or {},
         key=key,
-        options=options,
+        allow_ballpark=allow_ballpark,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        layer=layer,
+        header_row=header_row,
+        first_row=first_row,
+        last_row=last_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

@@ -152,6 +152,7 @@ class Traces(RowReader):
         """Return the unit; UsageError where a column is missing, or a zone would not be used."""
         require_zones(self.grid)
         self.require_other()
+        self.require_uncounted()
         return self._require_complete()
 
     def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
@@ -179,16 +180,31 @@ class Traces(RowReader):
         """Return the columns that are read besides that of persons, those of the place first."""
         raise NotImplementedError
 
+    def prepare_places(self, table: InputTable) -> Any:
+        """Return how places of a table are read; UsageError where it has none in such columns."""
+        raise NotImplementedError
+
     def read_batch(
-        self, rows: Rows, arrays: Sequence[pa.Array], labels: Columns, zone: str | None
+        self,
+        rows: Rows,
+        arrays: Sequence[pa.Array],
+        places: Any,
+        labels: Columns,
+        zone: str | None,
     ) -> Iterator[Batch]:
         """Yield rows, their indices int64[2, n], names and further columns, of a batch.
 
-        ``arrays``: those of :meth:`list_columns`, and the persons; ``labels``: what
-        :meth:`RecordLabels.read` returns, the last ones of the further columns; ``zone``: of the
-        times.
+        ``arrays``: those of :meth:`list_columns`, and the persons; ``places``: what
+        :meth:`prepare_places` returns; ``labels``: what :meth:`RecordLabels.read` returns, the
+        last ones of the further columns; ``zone``: of the times.
         """
         raise NotImplementedError
+
+    @property
+    def columns_of_place(self) -> tuple[str, ...]:
+        """Columns of the place, one or two."""
+        assert self.place is not None
+        return (self.place,) if isinstance(self.place, str) else self.place
 
     def find_trips(self, person: IntArray, columns: Columns, labels: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one.
@@ -305,11 +321,12 @@ class Traces(RowReader):
         wanted, zones = [*places, *labels.columns, self.person], list[str | None]()
         if len({*wanted}) < len(wanted):
             raise UsageError(COLUMNS_SAME)
-        for table in open_tables(paths, scratch=self.scratch, **self.options):
+        for table in open_tables(paths, **self.opening):
             survey.note(table.name, ())
             chosen = [find_column(table, name, wanted) for name in wanted]
             where = {find_column(table, name, wanted): self.where[name] for name in self.where}
             survey.state(self._describe(table))
+            located = self.prepare_places(table)
             for read, arrays in batches(table, chosen, where, survey):
                 if not zones and len(arrays[0]):
                     # Of all files together, as moments and local times are not compared.
@@ -317,7 +334,8 @@ class Traces(RowReader):
                 own = [*arrays[: len(places)], arrays[-1]]
                 numbers = labels.read(read, arrays[len(places) : -1])
                 zone_of_times = zones[0] if zones else None
-                for rows, index, names, more in self.read_batch(read, own, numbers, zone_of_times):
+                found = self.read_batch(read, own, located, numbers, zone_of_times)
+                for rows, index, names, more in found:
                     index = self.take_other(index)
                     _, key, inside = place(self.grid, rows, index, self.outside or "error")
                     survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
@@ -362,7 +380,8 @@ class Traces(RowReader):
         """Describe for the card how a table is read."""
         assert self.place is not None
         if isinstance(self.place, str):
-            places = {"code": self.place}
+            points = self.find_points(table, self.place, self.columns_of_place)
+            places = {"code" if points is None else "geometry": self.place}
         else:
             axes = ("y", "x") if self.lies_on_earth else ("row", "col")
             places = dict(zip(axes, self.place, strict=True))

@@ -16,7 +16,6 @@ from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import PER_PAIR_LABELS, By, TimeLabels
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
-from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.reader import (
     CRS_UNUSED,
     KEPT_FACT,
@@ -28,18 +27,19 @@ from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
+from geodp.io.read.reader import convert_flags
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
-from geodp.io.read.rows.projection import transformation
+from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
 from geodp.io.read.rows.weights import GIVEN, Weights
-from geodp.io.read.table import read_table
+from geodp.io.read.table import Decimal, read_table
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -77,6 +77,12 @@ WEIGHTS_UNBOUNDED = Rule(
     "Weights (--weight, weight=) need one row for each trip and the column of persons (--person, "
     "person=), whose trips geodp bounds; or round weights yourself, give them as counts (--value, "
     "value=), and state the contribution.",
+)
+
+COUNTED_POINTS = Rule(
+    "flows-counted-coordinates",
+    "Counted rows have codes of zones, or rows and columns on a grid that lies nowhere; give one "
+    "row for each trip to locate trips by coordinates or points.",
 )
 
 TIME_UNUSED = Rule(
@@ -193,6 +199,8 @@ class Trips(RowReader):
         self.require_other()
         self._require_used()
         self.labelled.require_timed_labels()
+        if self.value is None:
+            self.require_uncounted()
         if self._weights is not None and (self.person is None or self.value is not None):
             raise UsageError(WEIGHTS_UNBOUNDED)
 
@@ -238,8 +246,7 @@ class Trips(RowReader):
             names += [one for one in (self.weight, self.person, self.time) if one is not None]
         if len({*names}) < len(names):
             raise UsageError(SAME_PLACES)
-        located = self.lies_on_earth and not all(isinstance(one, str) for one in places)
-        if self.crs is not None and not located:
+        if self.crs is not None and not self.lies_on_earth:
             raise UsageError(CRS_UNUSED)
 
     def _state(self, unit: str, most: int, per_pair: int) -> tuple[str, ...]:
@@ -268,31 +275,35 @@ class Trips(RowReader):
             paths,
             grid=self.pairs,
             value=self.value,
-            columns=self._columns(),
+            columns=self._columns_of_counted(),
             where=self.where,
             outside=self.outside,
             other=self.rest,
             duplicates="sum",
+            missing=self.missing,
+            flags=self.flags,
+            decimal=self.decimal,
+            rounding=self.rounding,
+            secret=self.key,
             memory=self.memory,
-            scratch=self.scratch,
-            **self.options,
+            **self.opening,
         )
 
-    def _columns(self) -> dict[str, str]:
+    def _columns_of_counted(self) -> dict[str, str]:
         """Return the columns of both places, and of labels, by the axes of pairs."""
         columns: dict[str, str] = dict(self.labelled.columns)
         for end, column in self._places():
-            if isinstance(column, str):
-                columns[end] = column
-            elif self.lies_on_earth:
-                raise UsageError(
-                    "Counted rows have codes of zones, or rows and columns on a grid that lies "
-                    "nowhere; give one row for each trip to locate trips by coordinates.",
-                    code="flows-counted-coordinates",
-                )
-            else:
-                columns |= {f"{end}_row": column[0], f"{end}_col": column[1]}
+            if self.lies_on_earth and not isinstance(column, str):
+                raise UsageError(COUNTED_POINTS)
+            columns |= self._columns_of_codes(end, column)
         return columns
+
+    @staticmethod
+    def _columns_of_codes(end: str, column: Place) -> dict[str, str]:
+        """Return the columns of codes, or of rows and columns, of an end by the axes of pairs."""
+        if isinstance(column, str):
+            return {end: column}
+        return {f"{end}_row": column[0], f"{end}_col": column[1]}
 
     def _places(self) -> list[tuple[str, Place]]:
         """Return both ends and their columns; UsageError where one is missing."""
@@ -300,25 +311,30 @@ class Trips(RowReader):
             raise UsageError(PLACES)
         return [*zip(ENDS, (self.origin, self.destination), strict=True)]
 
-    def _locators(self) -> list[Locator]:
-        """Return the locators of both ends."""
-        outside = self.codes_outside
-        if not self.lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
-            located = cell_locators(
-                self.pairs, None, (None, None), "centre", self._columns(), **outside
+    def _locators(self, table: InputTable) -> list[Locator]:
+        """Return the locators of both ends and of labels of a table.
+
+        A column holds codes, or points where the table says that it holds geometries. UsageError
+        for a CRS that no place has.
+        """
+        located, places = list[Locator](), self._places()
+        named = [name for _, one in places for name in ((one,) if isinstance(one, str) else one)]
+        points = [self.locate_points(table, column, named) for _, column in places]
+        if self.crs is not None and not any(points):
+            raise UsageError(CRS_UNUSED)
+        for number, ((end, column), point) in enumerate(zip(places, points, strict=True)):
+            if point is not None:
+                located.append(replace(point, axes=(2 * number, 2 * number + 1)))
+                continue
+            codes = self._columns_of_codes(end, column)
+            located += cell_locators(
+                self.pairs, None, (None, None), "centre", codes, **self.codes_outside
             )
-            return [*located, *self._time_locators()]
-        move = transformation(self.land, self.crs, False)
-        located = axis_locators(self.pairs, self.labelled.columns)
-        for number, (end, column) in enumerate(self._places()):
-            if isinstance(column, str):
-                named = {end: column}
-                located += cell_locators(self.pairs, None, (None, None), "centre", named, **outside)
-            else:
-                y, x = column
-                one = point_locator(self.land, y, x, move)
-                located.append(replace(one, axes=(2 * number, 2 * number + 1)))
-        return [*located, *self._time_locators()]
+        return [
+            *located,
+            *axis_locators(self.pairs, self.labelled.columns),
+            *self._time_locators(),
+        ]
 
     def _time_locators(self) -> list[Locator]:
         """Return the locator of labels that are made from times, if there are any."""
@@ -335,7 +351,7 @@ class Trips(RowReader):
         return TimeLabels(self.labelled.timed, self.time_zone)
 
     def _open(self, paths: TableSource) -> Iterator[InputTable]:
-        return open_tables(paths, scratch=self.scratch, **self.options)
+        return open_tables(paths, **self.opening)
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey
@@ -344,14 +360,14 @@ class Trips(RowReader):
 
         Weights are a list of one array of the rows in the domain, if there are any.
         """
-        locators = advise(self._locators())
-        places = [name for locator in locators for name in locator.columns]
         units = [] if self.person is None else [self.person]
         # Times of labels alone are no part of a unit.
         units += [self.time] if self.time is not None and UNITS[self._unit] else []
         weighed = [] if self._weights is None else [self._weights.column]
         for table in tables:
             survey.note(table.name, ())
+            locators = advise(self._locators(table))
+            places = [name for locator in locators for name in locator.columns]
             names = [*places, *units, *weighed]
             chosen = [find_column(table, name, names) for name in names]
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
@@ -386,7 +402,7 @@ class Trips(RowReader):
         if self._weights is None:
             return []
         own = column if inside is None else column.filter(pa.array(inside))
-        return [self._weights.count(within, own)]
+        return [self._weights.count(within, own, self.decimal)]
 
     def _describe(self, table: InputTable) -> StatedReading:
         """Describe for the card how a table is read."""
@@ -426,9 +442,20 @@ def read_trips(
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
+    missing: Sequence[str | float] = (),
+    flags: Sequence[str] = (),
+    rounding: Rounding | None = None,
+    allow_ballpark: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: Decimal | None = None,
+    layer: str | None = None,
+    header_row: int | None = None,
+    first_row: int | None = None,
+    last_row: int | None = None,
+    member: str | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
-    **options: Any,
 ) -> CountTable:
     """Count trips by pair of zones, with the trips of every person bounded.
 
@@ -438,9 +465,10 @@ def read_trips(
     grid : str or Grid
         The public grid of zones: one map of cells, units with outlines, or cells of H3 or S2.
     origin, destination : str or pair of str
-        Columns of codes; or pairs of columns: row and column on a grid that lies nowhere,
-        otherwise y and x, such as latitude and longitude, which are looked up in the outlines of
-        units. A point on a border is in the unit that is the first of the grid.
+        Columns of codes, or of point geometries, each in a CRS of its own; or pairs of columns:
+        row and column on a grid that lies nowhere, otherwise y and x, such as latitude and
+        longitude. Points are looked up in the outlines of units; one on a border is in the unit
+        that is the first of the grid.
     person : str, optional
         Column that identifies persons; rows without an id are refused. Without it
         :func:`geodp.flows.publish` asks for the contribution.
@@ -468,7 +496,8 @@ def read_trips(
         To which totals of the same data the weights were raked: these are invariants outside the
         guarantee, and stand on the card.
     crs : str, optional
-        CRS of coordinates, if it is not the grid's.
+        CRS of coordinates, if it is not the grid's, and of points, if it is not that of their
+        column.
     where, outside, memory, scratch
         See :func:`geodp.read_points`. A trip is outside if one of its ends is.
     other : str or sequence of str, optional
@@ -488,9 +517,10 @@ def read_trips(
         ``weekday``, ``month``, ``quarter`` and ``daytype`` have standard ones.
     key : NoiseKey, optional
         Key of the choice of trips; default: a fresh one.
-    **options
-        ``delimiter``, ``encoding``, ``layer``, ``header_row``, ``first_row``, ``last_row`` and
-        ``member``, as for :func:`geodp.read_table`.
+    missing, flags, rounding
+        Of counted rows (``value``): see :func:`geodp.read_table`.
+    allow_ballpark, encoding, delimiter, decimal, layer, header_row, first_row, last_row, member
+        See :func:`geodp.read_points`.
 
     Returns
     -------
@@ -536,7 +566,18 @@ def read_trips(
         by=by,
         labels=labels or {},
         key=key,
-        options=options,
+        missing=missing,
+        flags=convert_flags(flags),
+        rounding=rounding,
+        allow_ballpark=allow_ballpark,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        layer=layer,
+        header_row=header_row,
+        first_row=first_row,
+        last_row=last_row,
+        member=member,
         memory=memory,
         scratch=scratch,
     ).read(paths)

@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.options import GridCommand, folder_options, grid_options, inputs
+from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
-from geodp.features.flows.running.inputs import RULES, list_paths, make_trips_reader, split_grid
-from geodp.features.flows.running.options import choosing_options
+from geodp.features.flows.running.inputs import (
+    NOT_COUNTED,
+    RULES,
+    list_paths,
+    make_trips_reader,
+    split_grid,
+)
+from geodp.features.flows.running.options import PersonsCommand, choosing_options
 from geodp.features.select.running import FIELDS, Shown, run_selection
 
 if TYPE_CHECKING:
     from geodp.features.select.running import Card, Ready
 
 
-@click.command("choose-trips", cls=GridCommand, no_args_is_help=True)
+@click.command("choose-trips", cls=PersonsCommand, no_args_is_help=True)
 @inputs
 @grid_options
 @choosing_options
@@ -59,7 +65,7 @@ def _prepare(options: dict[str, Any]) -> Ready:
     request = read_request(options, grid)
     # Of the bound it is only required that there is one.
     given = {**options, "trips": largest, "value": None, "attributes": None}
-    given |= dict.fromkeys(RULES["trips"])
+    given |= dict.fromkeys(RULES["trips"]) | NOT_COUNTED
     reader = make_trips_reader(given, grid, request, {})
     progress.begin("Reading")
     table = count_units(reader, list_paths(options), largest)

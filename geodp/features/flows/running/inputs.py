@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.inputs import grid_of, is_input, open_labels, opening_of_public, read_attributes
+from geodp.cli.inputs import (
+    OPENING,
+    grid_of,
+    is_input,
+    open_labels,
+    opening_of_public,
+    read_attributes,
+)
+from geodp.cli.readers import read_fields
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -14,6 +22,10 @@ if TYPE_CHECKING:
     from geodp.features.flows.prior import FlowsPrior
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
+
+
+NOT_COUNTED: dict[str, Any] = {"missing": (), "flags": (), "round": None}
+"""Values of shared options on counts, where rows are not counted."""
 
 
 def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
@@ -58,6 +70,7 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
 def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     """Read and declare the prior of the options, if any, of a release on a grid of zones."""
     from geodp.features.flows.declaring import declare_prior
+    from geodp.features.flows.reading.options import RowOptions
     from geodp.features.flows.reading.trips import Trips
     from geodp.features.flows.zones import Zones
 
@@ -84,17 +97,20 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
             "(--from, --to), or give the folder of a release of flows.",
             code="flows-prior-places",
         )
+    value = options["prior_value"] or options["value"]
+    # Written as the inputs are, but opened, and selected, as a file of its own.
+    shared = {**options, "where": (), **dict.fromkeys(OPENING)}
+    shared |= opening_of_public(options, "prior")
+    if value is None:
+        shared |= NOT_COUNTED
     trips = Trips(
         grid=grid,
         origin=ends[0],
         destination=ends[1],
-        value=options["prior_value"] or options["value"],
-        crs=options["points_crs"],
+        value=value,
         outside=options["outside"],
         other=options["other"],
-        memory=options["memory"],
-        scratch=options["scratch"],
-        options=opening_of_public(options, "prior"),
+        **read_fields(RowOptions.option_fields(), shared),
     )
     return declare_prior(zones, trips.read([path]), source)
 
@@ -108,17 +124,15 @@ def make_trips_reader(
     options: dict[str, Any], grid: Grid, request: Request, labels: Mapping[str, Sequence[str]]
 ) -> Any:
     """Make the reader of trips, stays or pings from the options."""
-    where = dict(_split_where(text) for text in options["where"])
-    opening = {name: options[name] for name in ("encoding", "delimiter")}
+    from geodp.features.flows.reading.options import RowOptions
+
     form = _find_form(options)
     common = {name: options[name] for name in COMMON} | {
+        **read_fields(RowOptions.option_fields(), options),
         "grid": grid,
-        "crs": options["points_crs"],
-        "where": where,
         "by": read_by(options),
         "labels": labels,
         "key": request.key,
-        "options": {name: one for name, one in opening.items() if one is not None},
     }
     rules = {name: options[name] for name in RULES[form]}
     # Imported when a command reads rows of this form.
@@ -151,7 +165,7 @@ def make_trips_reader(
 
 COMMON = (
     *("person", "trips", "per_pair", "unit", "time", "time_zone"),
-    *("outside", "other", "memory", "scratch"),
+    *("outside", "other"),
 )
 """Options that readers of all forms have under the same name."""
 
@@ -186,14 +200,6 @@ def _find_form(options: Mapping[str, Any]) -> str:
             code="flows-rules-unused",
         )
     return form
-
-
-def _split_where(text: str) -> tuple[str, str]:
-    """Split COLUMN=VALUE; UsageError without the sign."""
-    column, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError("--where takes COLUMN=VALUE.", code="flows-where-form")
-    return column, value
 
 
 def _place(text: str | None) -> str | tuple[str, str] | None:

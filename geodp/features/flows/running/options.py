@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from geodp.cli.help import Command, add_options, option
 from geodp.cli.options import weight_options
+from geodp.cli.readers import InputCommand, make_option
 from geodp.cli.request_options import prior_source_option
 
-if TYPE_CHECKING:
-    pass
+COUNTED = ("missing", "flags", "round")
+"""Shared options on how counts are read, which rows of persons do not have."""
+
+
+class TripsCommand(InputCommand):
+    """A command that reads trips, with the options of rows and files that all readers share."""
+
+    counted = True
+    """Whether rows may be counted."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options, with the shared ones after ``--outside``."""
+        from geodp.features.flows.reading.options import RowOptions
+
+        params = super().get_params(ctx)
+        after = next(i for i, one in enumerate(params) if one.name == "outside") + 1
+        shared = [
+            make_option(one.option, one.default)
+            for one in RowOptions.option_fields()
+            if self.counted or one.option.name not in COUNTED
+        ]
+        return [*params[:after], *shared, *params[after:]]
+
+
+class PersonsCommand(TripsCommand):
+    """A command that reads trips of persons alone."""
+
+    counted = False
 
 
 UNITS = ("person", "person-day", "person-week", "person-month")
@@ -152,8 +178,9 @@ _PLACES = (
         group="Input",
         everyday=True,
         metavar="COLUMN",
-        help="Column of the codes of origins; or two columns with a comma: latitude and longitude "
-        "(y,x), or row and column on a grid that lies nowhere.",
+        help="Column of the codes of origins, or of point geometries (GeoPackage, GeoParquet); or "
+        "two columns with a comma: latitude and longitude (y,x), or row and column on a grid that "
+        "lies nowhere.",
     ),
     option(
         "--to",
@@ -161,14 +188,15 @@ _PLACES = (
         group="Input",
         everyday=True,
         metavar="COLUMN",
-        help="Column of the codes of destinations, or two columns, as for --from.",
+        help="Column of the codes of destinations, or of points, or two columns, as for --from.",
     ),
     option(
         "--pings",
         group="Input",
         metavar="LAT,LON",
         help="In place of --from and --to: the two columns of coordinates of records of places, "
-        "such as lat,lon, of which stays and trips are made; with --person and --time.",
+        "such as lat,lon, or one of point geometries, of which stays and trips are made; with "
+        "--person and --time.",
     ),
     option(
         "--stays",
@@ -213,14 +241,6 @@ _TIMES = (
 """Options of the protected unit, and of times."""
 
 _ROWS = (
-    option("--points-crs", group="Input", help="CRS of coordinates, if it is not the grid's."),
-    option(
-        "--where",
-        group="Input",
-        multiple=True,
-        metavar="COLUMN=VALUE",
-        help="Read only the rows with this value; repeatable.",
-    ),
     option(
         "--outside",
         group="Input",
@@ -228,23 +248,8 @@ _ROWS = (
         help="What to do with trips of which an end lies outside the domain.  [default: error]",
     ),
     other_option,
-    option("--encoding", group="Input", help="Encoding of text files.  [default: detected]"),
-    option("--delimiter", group="Input", help="Delimiter of text files.  [default: detected]"),
-    option(
-        "--memory",
-        group="Run",
-        help="Memory limit for trips that are sorted, such as 4GiB; beyond it they are sorted on "
-        "disk.  [default: half the machine's]",
-    ),
-    option(
-        "--scratch",
-        group="Run",
-        type=click.Path(path_type=Path),
-        help="Folder for temporary files, on a disk that may hold confidential data.  [default: "
-        "the system's]",
-    ),
 )
-"""Options on which rows are read, and how."""
+"""Options on places outside; those that other readers have, too, are of :class:`TripsCommand`."""
 
 _READING = (
     *_PLACES,

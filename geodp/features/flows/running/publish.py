@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
 from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import sha256
-from geodp.cli.options import GridCommand, folder_options, grid_options, inputs
+from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import format_result, report_progress, report_stored_draw
+from geodp.cli.running import (
+    format_result,
+    report_progress,
+    report_seconds,
+    report_stored_draw,
+    time_phase,
+)
 from geodp.features.flows.running.inputs import (
     list_paths,
     make_trips_reader,
@@ -22,6 +28,7 @@ from geodp.features.flows.running.inputs import (
     split_grid,
 )
 from geodp.features.flows.running.options import (
+    TripsCommand,
     label_share_option,
     level_option,
     method_option,
@@ -51,7 +58,7 @@ ELSEWHERE = (
 """Fields of a request that this release does not have, or has in another form."""
 
 
-@click.command(cls=GridCommand, no_args_is_help=True)
+@click.command(cls=TripsCommand, no_args_is_help=True)
 @inputs
 @grid_options
 @reading_options
@@ -69,6 +76,7 @@ ELSEWHERE = (
 )
 @request_options(without=ELSEWHERE)
 @folder_options
+@check_options
 def publish(**options: Any) -> None:
     """Release the trips of INPUTS between zones, and from and to every zone, under one budget.
 
@@ -83,22 +91,25 @@ def publish(**options: Any) -> None:
     Writes OUTPUT/public, with a folder for each table, and OUTPUT/restricted. Nothing that depends
     on the data is printed.
     """
+    seconds: dict[str, float] = {}
     with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options)
+        message = _publish(options, seconds)
+    report_seconds(options, seconds)
     click.echo(message)
 
 
-def _publish(options: dict[str, Any]) -> str:
-    """Publish, and return the message for the operator."""
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
+    """Publish, and return the message for the operator; ``seconds`` gets those of each phase."""
     from geodp.features.flows.kind import FlowsKind
 
     complete_with_commit()
     (grid, labels), levels = split_grid(options), read_levels(options["level"])
     # The prior of a request is one of counts, and is read from another kind of file.
-    request = read_request(options, grid, method=options["method"], kind=FlowsKind(), prior=None)
+    asked = begin_check(options)
+    request = read_request(asked, grid, method=options["method"], kind=FlowsKind(), prior=None)
     reader = make_trips_reader(options, grid, request, labels)
     if options["resume"]:
-        return _write(options, reader, request)
+        return _write(options, reader, request, seconds)
     from geodp.features.flows.publish import prepare_flows
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.release.preview import list_warnings
@@ -107,18 +118,34 @@ def _publish(options: dict[str, Any]) -> str:
     require_uninterrupted(options["output"])
     # A public file: what is wrong with it is told before trips are read.
     prior = read_prior(options, grid)
-    progress.begin("Reading")
-    table = reader.read(list_paths(options))
-    prepared = prepare_flows(table, request, levels, options["label_share"], prior)
+    with time_phase("Reading", "reading", seconds):
+        table = reader.read(list_paths(options))
+        prepared = prepare_flows(table, request, levels, options["label_share"], prior)
     for sentence in list_warnings(prepared.preview.origins):
         click.echo(f"Warning: {sentence}", err=True)
-    return _write(options, reader, request, prepared)
+    if options["check"]:
+        return _write_check(options, prepared)
+    return _write(options, reader, request, seconds, prepared)
+
+
+def _write_check(options: dict[str, Any], prepared: PreparedFlows) -> str:
+    """Write the summary of a check, and return the message for the operator."""
+    table, origins = prepared.table, prepared.preview.origins
+    prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
+    counted = {
+        **describe_domain(origins.grid),
+        "domain_pairs": table.grid.size,
+        "occupied_pairs": int(table.key.size),
+        "counted_trips": int(table.count.sum()),
+    }
+    return write_check_file(options, table.reading, prepared.preview.flows.card(), counted)
 
 
 def _write(
     options: dict[str, Any],
     reader: Trips,
     request: Request,
+    seconds: dict[str, float],
     prepared: PreparedFlows | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
@@ -132,7 +159,7 @@ def _write(
             return _resume(place, reader, request, options)
         return _release(place, prepared, options)
 
-    release, written = write_release(options, StagedFlows.stage, make)
+    release, written = write_release(options, StagedFlows.stage, make, seconds)
     return _format_result(release, written, options)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
 from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed
@@ -40,7 +40,13 @@ from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import format_result, report_progress, report_stored_draw
+from geodp.cli.running import (
+    format_result,
+    report_progress,
+    report_seconds,
+    report_stored_draw,
+    time_phase,
+)
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -176,6 +182,7 @@ def households() -> None:
 )
 @request_options(without=ELSEWHERE)
 @folder_options
+@check_options
 def publish(**options: Any) -> None:
     """Release persons and households of INPUTS under one budget, so that every area is possible.
 
@@ -190,8 +197,10 @@ def publish(**options: Any) -> None:
     --max-size for each household. Leave persons outside households out. Writes OUTPUT/public, with
     a folder for each table, and OUTPUT/restricted. Nothing that depends on the data is printed.
     """
+    seconds: dict[str, float] = {}
     with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options)
+        message = _publish(options, seconds)
+    report_seconds(options, seconds)
     click.echo(message)
 
 
@@ -484,8 +493,8 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
 COMMAND = households
 
 
-def _publish(options: dict[str, Any]) -> str:
-    """Publish, and return the message for the operator."""
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
+    """Publish, and return the message for the operator; ``seconds`` gets those of each phase."""
     from geodp.features.households.kind import HouseholdsKind
 
     context = click.get_current_context()
@@ -495,23 +504,49 @@ def _publish(options: dict[str, Any]) -> str:
     options["unit"] = options["protect"]
     grid = grid_of(options)
     _require_columns(options, grid)
-    request = read_request(options, grid, method=options["method"], kind=HouseholdsKind())
+    asked = begin_check(options)
+    request = read_request(asked, grid, method=options["method"], kind=HouseholdsKind())
     if options["resume"]:
-        return _write(options, grid, request, inferred=inferred)
+        return _write(options, grid, request, seconds, inferred=inferred)
     from geodp.features.households.publish import prepare_households
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.release.preview import list_warnings
 
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
-    progress.begin("Reading")
-    tables = (*_read(options, grid, request), _read_others(options, grid, request))
-    prepared = prepare_households(
-        *tables, options["max_size"], request, size_attribute=options["size_attribute"]
-    )
+    with time_phase("Reading", "reading", seconds):
+        tables = (*_read(options, grid, request), _read_others(options, grid, request))
+        prepared = prepare_households(
+            *tables, options["max_size"], request, size_attribute=options["size_attribute"]
+        )
     for sentence in list_warnings(prepared.preview.households):
         click.echo(f"Warning: {sentence}", err=True)
-    return _write(options, grid, request, prepared, inferred=inferred)
+    if options["check"]:
+        return _write_check(options, tables, prepared)
+    return _write(options, grid, request, seconds, prepared, inferred=inferred)
+
+
+TABLES = ("persons", "households", "households_by_size", "others")
+"""What the tables that are read count, in their order."""
+
+
+def _write_check(
+    options: dict[str, Any], tables: Sequence[CountTable | None], prepared: Prepared
+) -> str:
+    """Write the summary of a check, and return the message for the operator."""
+    from geodp.table.reading import join_readings
+
+    named = {name: one for name, one in zip(TABLES, tables, strict=True) if one is not None}
+    prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
+    counted = {
+        **describe_domain(prepared.preview.households.grid),
+        "occupied_cells": {name: int(one.key.size) for name, one in named.items()},
+        "counted": {name: int(one.count.sum()) for name, one in named.items()},
+    }
+    readings = [one.reading for one in named.values() if one.reading is not None]
+    card = prepared.preview.households.card()
+    files = (*options["households_file"], *options["others_file"])
+    return write_check_file(options, join_readings(readings), card, counted, files)
 
 
 def _require_columns(options: dict[str, Any], grid: Grid) -> None:
@@ -613,6 +648,7 @@ def _write(
     options: dict[str, Any],
     grid: Grid,
     request: Request,
+    seconds: dict[str, float],
     prepared: Prepared | None = None,
     *,
     inferred: bool,
@@ -628,7 +664,9 @@ def _write(
             return _resume(place, grid, request, options)
         return _release(place, prepared, options)
 
-    release, written = write_release(options, StagedHouseholds.stage, make, inferred=inferred)
+    release, written = write_release(
+        options, StagedHouseholds.stage, make, seconds, inferred=inferred
+    )
     return _format_result(release, written, options)
 
 

@@ -146,9 +146,16 @@ class ArrowTable:
         }
         if self.active in candidates:
             candidates = {self.active: candidates[self.active]}
-        if len(candidates) != 1:
+        return self.geometry_of(next(iter(candidates))) if len(candidates) == 1 else None
+
+    def geometry_of(self, name: str) -> tuple[str, str | None] | None:
+        """Name of a column of geometries and its CRS; None for a column of something else.
+
+        Raises InputError for geometries in another encoding of GeoArrow.
+        """
+        encoding, metadata = _extension(self.stream.schema.field(name))
+        if not encoding.startswith(b"geoarrow."):
             return None
-        ((name, (encoding, metadata)),) = candidates.items()
         if (
             encoding != WKB
             and encoding.decode(errors="replace").removeprefix("geoarrow.") not in NATIVE

@@ -589,7 +589,12 @@ def _text_of_bytes(column: pa.Array) -> pa.Array:
         pass  # it quotes the bytes
     # Arrow does not say which row failed; each is tried until the bad one is found.
     bad = next(i for i in range(len(column)) if not _is_text(column[i].as_py()))
-    raise CodeError(bad, "the text is not UTF-8; write the column as text.", code="column-not-utf8")
+    raise CodeError(
+        bad,
+        "the text is not UTF-8; write the column as text. Geometries are no codes: name the column "
+        "of these.",
+        code="column-not-utf8",
+    )
 
 
 def _is_text(value: bytes | None) -> bool:

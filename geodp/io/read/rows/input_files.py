@@ -7,12 +7,13 @@ streams, and other members are unpacked first (:mod:`geodp.io.read.rows.forms.pa
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import io
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -245,7 +246,7 @@ def list_paths(paths: TableSource) -> list[FilePath]:
             "read_raster.",
             code="files-expected",
         )
-    requested = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    requested = [paths] if isinstance(paths, str | os.PathLike) else _list_each(paths)
     if not requested:
         raise UsageError("Give at least one file to read.", code="files-missing")
     files = [file for path in requested for file in find_files(path)]
@@ -266,6 +267,19 @@ def list_paths(paths: TableSource) -> list[FilePath]:
             raise InputError(rule, file=str(file))
         seen.add(identity)
     return files
+
+
+def _list_each(paths: Iterable[FilePath]) -> list[FilePath]:
+    """Return several paths; UsageError for an object that is neither paths nor a table."""
+    with contextlib.suppress(TypeError):
+        listed = list(paths)
+        if all(isinstance(one, str | bytes | os.PathLike) for one in listed):
+            return listed
+    raise UsageError(
+        "This is neither a file nor a table in memory: give paths, or a frame of pandas, "
+        "geopandas, Polars or Arrow; of a lazy frame or a query, its result (frame.collect()).",
+        code="source-unreadable",
+    )
 
 
 def kind_of(path: FilePath) -> str:

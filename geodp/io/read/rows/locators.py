@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -52,6 +53,16 @@ ENDS = ("origin", "destination")
 NO_CELL = (
     "A row of totals, units or notes is no cell: delete it, or name the first and the last row of "
     "the table (--first-row, first_row=; --last-row, last_row=)."
+)
+
+
+WKT = re.compile(r"\s*(SRID=[0-9]+;)?\s*(MULTI)?(POINT|LINESTRING|POLYGON)\b", re.IGNORECASE)
+"""Beginning of a geometry in text."""
+
+NOT_WKT = Rule(
+    "code-is-wkt",
+    "this is a geometry in text (WKT), and no code: give x and y as two columns, or geometries as "
+    "such, in GeoParquet, GeoPackage, GeoJSON or a frame of geopandas.",
 )
 
 
@@ -227,11 +238,20 @@ def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
         return lattice.parse(fields.codes(codes, as_text=as_text))
     except CodeError as error:
         position, rule = error.position, error.rule
-    text = str(codes[position].as_py() or "") if pa.types.is_string(codes.type) else "0"
+    text = _text_at(codes, position)
+    if WKT.match(text):
+        raise CodeError(position, NOT_WKT)
     if text.strip() and not any(map(str.isdigit, text)):
         rule += f". {NO_CELL}"
     # A line break inside a code points to an unclosed quote, which is the better explanation.
     raise CodeError(position, fields.BROKEN if "\n" in text else rule)
+
+
+def _text_at(codes: pa.Array, position: int) -> str:
+    """Return the text of a row, which no message may quote; "0" in a column of something else."""
+    kind = codes.type.value_type if pa.types.is_dictionary(codes.type) else codes.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return str(codes[position].as_py() or "") if is_text else "0"
 
 
 def _read_units(
@@ -252,7 +272,8 @@ def _read_units(
         first = error.position
         if at is not None:  # entries are in the order of the rows that have them first
             first = pc.index(at, first).as_py()
-        raise CodeError(first, error.rule) from None
+        rule = NOT_WKT if WKT.match(_text_at(codes, first)) else error.rule
+        raise CodeError(first, rule) from None
     return [*(indices if at is None else indices[:, at.to_numpy()])]
 
 

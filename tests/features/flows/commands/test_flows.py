@@ -122,7 +122,7 @@ def test_an_index_with_other_weights_is_refused(call, tmp_path):
         (("--unit", "person-day"), "--time"),
         (("--level", "4"), "Levels"),
         (("--level", "4=2"), "Levels"),
-        (("--where", "day"), "COLUMN=VALUE"),
+        (("--where", "day"), "--where is written NAME=VALUE"),
         (("--method", "topdown"), "pyramid"),
         (("--pairs",), "one map"),
         (("--by", "mode"), "--labels"),

@@ -35,6 +35,9 @@ NO_GEOMETRY = Rule(
 )
 
 
+NOT_POINT = Rule("geometry-not-a-point", "the geometry must be one point.")
+
+
 @dataclass(frozen=True)
 class Geometry:
     """A column of geometries, as WKB or coordinates, and its CRS in any form that pyproj reads."""
@@ -55,6 +58,21 @@ def find_geometry(table: InputTable) -> Geometry:
     return Geometry(*geometry)
 
 
+def geometry_of(table: InputTable, name: str) -> Geometry | None:
+    """Return a column of geometries by the name that the table gives it; None for another column.
+
+    A frame or a GeoParquet file may have several, each with a CRS of its own.
+    """
+    geometry: tuple[str, str | None] | None = None
+    if isinstance(table, ArrowTable):
+        geometry = table.geometry_of(name)
+    elif isinstance(table, ParquetTable):
+        geometry = _of_parquet(table, name)
+    elif isinstance(table, VectorTable | JsonTable) and table.geometry is not None:
+        geometry = table.geometry if table.geometry[0] == name else None
+    return None if geometry is None else Geometry(*geometry)
+
+
 def plain_columns(table: InputTable) -> dict[int, str]:
     """Return positions and names of the columns in a table's file, except geometries.
 
@@ -68,11 +86,14 @@ def plain_columns(table: InputTable) -> dict[int, str]:
     return {i: name.strip() for i, name in columns if name != geometry}
 
 
-def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:
-    """Return the primary column of GeoParquet 1.x, as WKB or in a native encoding, or None."""
+def _of_parquet(table: ParquetTable, wanted: str | None = None) -> tuple[str, str | None] | None:
+    """Return a column of GeoParquet 1.x, as WKB or in a native encoding, or None.
+
+    ``wanted``: its name; default: the primary column.
+    """
     try:
         metadata: Any = parse_json((table.parquet.schema_arrow.metadata or {})[b"geo"])
-        name = str(metadata["primary_column"])
+        name = str(metadata["primary_column"]) if wanted is None else wanted
         column = metadata["columns"][name]
         # GeoParquet without a crs key means OGC:CRS84; an explicit null means unknown.
         crs = column.get("crs", CRS84)
@@ -83,27 +104,36 @@ def _of_parquet(table: ParquetTable) -> tuple[str, str | None] | None:
         return None
 
 
-def geometry_points(
-    lattice: Lattice, geometry: Geometry, crs: str | None, allow_ballpark: bool
-) -> Locator:
-    """Return the locator of points, moved into the lattice's CRS; ``crs`` overrides the file's."""
-    if crs is None and geometry.crs is None:
+def crs_of_points(geometry: Geometry, crs: str | None) -> str:
+    """Return the CRS of points: ``crs``, or that of the file; UsageError without any."""
+    known = crs or geometry.crs
+    if known is None:
         raise UsageError(
             "The geometries have no CRS; name it (--points-crs, crs=).",
             code="geometries-without-crs",
         )
-    move = transformation(lattice, crs or geometry.crs, allow_ballpark)
+    return known
+
+
+def read_points(column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return x and y of points: float64[n] each; CodeError at the first geometry that is none."""
+    import shapely
+
+    shapes = read_shapes(column)
+    bad = np.flatnonzero((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes))
+    if bad.size:
+        raise CodeError(int(bad[0]), NOT_POINT)
+    return shapely.get_x(shapes), shapely.get_y(shapes)
+
+
+def geometry_points(
+    lattice: Lattice, geometry: Geometry, crs: str | None, allow_ballpark: bool
+) -> Locator:
+    """Return the locator of points, moved into the lattice's CRS; ``crs`` overrides the file's."""
+    move = transformation(lattice, crs_of_points(geometry, crs), allow_ballpark)
 
     def read(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        import shapely
-
-        shapes = read_shapes(column)
-        bad = np.flatnonzero((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes))
-        if bad.size:
-            raise CodeError(
-                int(bad[0]), "the geometry must be one point.", code="geometry-not-a-point"
-            )
-        return locate_points(lattice, shapely.get_x(shapes), shapely.get_y(shapes), move)
+        return locate_points(lattice, *read_points(column), move)
 
     return Locator((geometry.name,), (0, 1), read)
 

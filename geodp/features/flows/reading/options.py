@@ -1,0 +1,71 @@
+"""Options on rows and files that readers of flows share with all other readers.
+
+Nothing heavy is imported here: the commands make their options from the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from geodp.errors import Rule, UsageError
+from geodp.io.read import reader
+from geodp.io.read.points import BALLPARK, CRS
+from geodp.io.read.reader import Reader, cli_option
+
+if TYPE_CHECKING:
+    from geodp.io.read.rows.rounding import Rounding
+    from geodp.io.read.rows.selecting import Value
+    from geodp.io.read.table import Decimal
+
+COUNTS_ONLY = Rule(
+    "flows-counts-only",
+    "Values that mean no people, markers and rounding (--missing, --flags, --round; missing=, "
+    "flags=, rounding=) are of counted rows: name the column of counts (--value, value=), or leave "
+    "them out.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions(Reader):
+    """Options on rows and files; fields as those of :func:`geodp.flows.read_trips`."""
+
+    name: ClassVar[str] = "flows"
+    kind: ClassVar[str] = "trips"
+
+    crs: str | None = field(default=None, metadata=cli_option(CRS))
+    allow_ballpark: bool = field(default=False, metadata=cli_option(BALLPARK))
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=cli_option(reader.WHERE))
+    missing: Sequence[str | float] = field(default=(), metadata=cli_option(reader.MISSING))
+    flags: Sequence[str] = field(
+        default=(), metadata=cli_option(reader.FLAGS, convert=reader.convert_flags)
+    )
+    encoding: str | None = field(default=None, metadata=cli_option(reader.ENCODING))
+    delimiter: str | None = field(default=None, metadata=cli_option(reader.DELIMITER))
+    decimal: Decimal | None = field(default=None, metadata=cli_option(reader.DECIMAL))
+    layer: str | None = field(default=None, metadata=cli_option(reader.LAYER))
+    header_row: int | None = field(default=None, metadata=cli_option(reader.HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=cli_option(reader.FIRST_ROW))
+    last_row: int | None = field(default=None, metadata=cli_option(reader.LAST_ROW))
+    member: str | None = field(default=None, metadata=cli_option(reader.MEMBER))
+    rounding: Rounding | None = field(default=None, metadata=cli_option(reader.ROUND))
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """Options on how files are opened, by their names for all readers of tables."""
+        return {
+            "encoding": self.encoding,
+            "delimiter": self.delimiter,
+            "layer": self.layer,
+            "header_row": self.header_row,
+            "first_row": self.first_row,
+            "last_row": self.last_row,
+            "member": self.member,
+            "scratch": self.scratch,
+        }
+
+    def require_uncounted(self) -> None:
+        """Raise UsageError for options that say how counts are read, of rows without any."""
+        if self.missing or self.flags or self.rounding is not None:
+            raise UsageError(COUNTS_ONLY)
