@@ -54,6 +54,11 @@ def public_folder(path: str | Path) -> Path:
     raise _lacks_card(path)
 
 
+def not_json(name: str, error: Exception) -> VerificationError:
+    """Make the error of a card or an index that is no JSON."""
+    return VerificationError(f"{name} is not readable as JSON: {error}.", code="card-not-json")
+
+
 def _lacks_card(path: str | Path) -> VerificationError:
     """Make the error of a path without a release."""
     return VerificationError(
@@ -90,9 +95,7 @@ def open_card(folder: Path) -> Card | Kind:
         if isinstance(wrong, FileNotFoundError | NotADirectoryError):
             raise _lacks_card(folder)
         if wrong is not None:
-            raise VerificationError(
-                f"{name} is not readable as JSON: {wrong}.", code="card-not-json"
-            )
+            raise not_json(name, wrong)
         raise VerificationError(
             f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}.",
             code="card-schema-unknown",

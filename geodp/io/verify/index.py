@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from geodp.errors import Rule, VerificationError
+from geodp.errors import Rule
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
-from geodp.io.verify.card import describe_error, read_table_card, require
+from geodp.io.verify.card import describe_error, not_json, read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import run_checks, verify
@@ -112,9 +112,7 @@ def read_index(folder: Path, name: str, read: Callable[[Any], Index]) -> Index:
     try:
         plain = read_json(folder / name)
     except ValueError as error:
-        raise VerificationError(
-            f"{name} is not readable as JSON: {error}.", code="card-not-json"
-        ) from None
+        raise not_json(name, error) from None
     return read(plain)
 
 
