@@ -144,8 +144,8 @@ class Blocks:
             found = release.estimate_all(regions)
             for name, levels in made.items():
                 levels.append(_fill(release, occupied.shape, at, found, name))
-        levels = {name: tuple(every) for name, every in made.items()}
-        return cls(frame, records, levels, release.scale.value(release.scale.span))
+        complete = {name: tuple(every) for name, every in made.items()}
+        return cls(frame, records, complete, release.scale.value(release.scale.span))
 
     def resolve(self, name: Quantity, most: float) -> tuple[FloatArray, NDArray[np.int64]]:
         """Choose the number of every block: of itself, or of the smallest known block around it.

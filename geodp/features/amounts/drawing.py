@@ -155,12 +155,12 @@ def _draw_legend(
             page.write(text, SMALL, theme.soft, middle - measure(text, SMALL) / 2)
     draw_scale_bar(page, coloured.frame, top, page.inner_width - BOX * len(colours[FIRST:]) - 24)
     page.y = top + 91
-    number, x = number_blocks(coloured), float(EDGE)
+    drawn, x = number_blocks(coloured), float(EDGE)
     captions = page.look.captions
     for at, text in ((UNTOLD, texts["untold"]), (EMPTY, texts["without"]),
                      (OUTSIDE, captions.outside)):  # fmt: skip
         # Only colours that occur are explained; around units there is always some outside.
-        if (number == at).any() or (at == OUTSIDE and coloured.frame.units is not None):
+        if (drawn == at).any() or (at == OUTSIDE and coloured.frame.units is not None):
             page.items.append(Box(x, page.y - 10, 20, 12, colours[at], theme.line))
             page.write(text, SMALL, theme.ink, x + 28)
             x += 50 + measure(text, SMALL)
