@@ -7,7 +7,6 @@ A front door (:func:`geodp.publish`, :func:`geodp.plan`, ...) takes the keyword 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -17,6 +16,9 @@ from geodp.privacy.budget import Budget, amounts_of, budget
 from geodp.privacy.loss import ApproximateDP, Loss
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
 from geodp.reprs import one_line
+
+MAX_PEOPLE = 1 << 60
+"""End of guesses of the sum of all counts: no larger counts are read."""
 
 NAMES = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
 """Keyword arguments of :meth:`Terms.of`, of every front door and of plan files."""
@@ -165,9 +167,9 @@ def _guess(people: Any) -> float | None:
     if people is None:
         return None
     number = isinstance(people, Real) and not isinstance(people, bool)
-    if not (number and isfinite(people) and people > 0):
+    if not (number and 0 < people < MAX_PEOPLE):
         raise UsageError(
-            "people is a public guess of the sum of all counts: a number above 0.",
+            "people is a public guess of the sum of all counts: a number above 0 and below 2**60.",
             code="people-not-positive",
         )
     return float(people)

@@ -421,6 +421,11 @@ CASES = {
         "amounts publish", earners, (*EARNERS, "--weight", "w", "--max-weight", "5"),
         variants=SMALL,
     ),
+    "amounts of persons with weights": Case(
+        "amounts publish", earners,
+        (*EARNERS, "--person", "who", "--weight", "w", "--max-weight", "5"),
+        variants=SMALL,
+    ),
     "amounts by year": Case("amounts publish-series", years, (*INCOMES_BY_YEAR, "all"),
                             quick=True),
     "charged amounts by year": Case(

@@ -145,8 +145,8 @@ class Amounts(AmountNumbers):
         Raises
         ------
         UsageError
-            A prior that is not that of the release, or a release without sums; and as without
-            ``prior``.
+            A prior that is not that of the release, a release that made no use of its prior, or
+            one without sums; and as without ``prior``.
         """
         return self.estimate_all([region], labels, quantiles=quantiles, below=below, prior=prior)[0]
 
@@ -165,10 +165,7 @@ class Amounts(AmountNumbers):
         self._check(quantiles, below)
         known = recognize_prior(self, prior)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        # Without any use of it the release is the one without a prior.
-        stated = self.index.prior
-        priors = known.streams[:2] if stated is not None and stated.is_used else ()
-        return self._estimate_listed(listed, quantiles, below, priors)
+        return self._estimate_listed(listed, quantiles, below, known.streams[:2])
 
     def compare(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
 from geodp.privacy.assumption import Assumption
@@ -138,6 +138,8 @@ class StatedAmountsPrior:
     version : int
         Version of what is computed from a prior.
     meaning : str
+    cells_sha256 : str
+        Digest of what it has of every stream, by which it is known again.
     streams : tuple of StatedStreamPrior
         The sums above the lower and below the upper end, where there are sums, and all classes.
     identity : str or None
@@ -147,8 +149,15 @@ class StatedAmountsPrior:
     source: str
     version: Size
     meaning: str
+    cells_sha256: Digest
     streams: tuple[StatedStreamPrior, ...]
     identity: Digest | None = None
+
+    @property
+    def unlearned(self) -> Self:
+        """The same prior before anything is drawn, of which nothing is learned yet."""
+        streams = (replace(one, levels=(), attenuation=()) for one in self.streams)
+        return replace(self, streams=tuple(streams))
 
     @property
     def is_used(self) -> bool:

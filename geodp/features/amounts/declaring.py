@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias, cast
 
@@ -72,8 +73,8 @@ def declare_prior(
 def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
     """Make the prior of a release again, from the map or release that it was made of.
 
-    Raises UsageError for a release without a prior or without sums, and for another prior. A map
-    is told by its cells' size alone: the public index has no digest of it.
+    Raises UsageError for a release without a prior or without sums, for one that made no use of its
+    prior, and for another prior, which the digest in the index tells.
     """
     stated, amount = release.index.prior, release.index.amount
     if stated is None or amount.notches is None:
@@ -81,6 +82,13 @@ def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
             "Intervals are narrowed by the prior of counts, sums and means, and this release was "
             "made without a prior, or of classes alone: leave out prior= (--prior).",
             code="amounts-prior-not-used",
+        )
+    if not any(level.reliability for one in stated.streams[:2] for level in one.levels):
+        raise UsageError(
+            "The noisy values of this release did not fit its prior, so that its counts, sums and "
+            "means were made without it, and no interval gets narrower by it: leave out prior= "
+            "(--prior).",
+            code="amounts-prior-not-trusted",
         )
     event = cast(Measurement, release.count.event)
     scale, share = release.scale, Fraction(amount.share or 1)
@@ -93,13 +101,18 @@ def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
     table = CountTable.from_keys(release.count.grid, [], [])
     known = declare_prior(table, design, prior, source)
     assert known is not None  # as a prior is named
-    fields = [(one.shape, one.finest) for one in stated.streams]
-    made = [(one.shape, one.finest) for one in known.state().streams]
-    if (made, known.identity, RULES) != (fields, stated.identity, stated.version):
+    if stated.version != RULES:
         raise UsageError(
-            "This is not the prior of the release: it is another release or a map with cells of "
-            "another size, or this version of geodp makes other use of a prior (prior=, --prior): "
-            f"{stated.source}.",
+            "The release was made by a version of geodp that makes other use of a prior, so that "
+            "this one cannot simulate it: leave out prior= (--prior), or take that version.",
+            code="amounts-prior-version",
+        )
+    # Nothing was learned of either; a Prior may have other words for its source.
+    if replace(known.state(), source=stated.source) != stated.unlearned:
+        raise UsageError(
+            "This is not the prior of the release: it is another map or another release than the "
+            "one whose digest the index has (cells_sha256). Give the one that it was made with "
+            f"(prior=, --prior): {stated.source}.",
             code="amounts-prior-differs",
         )
     return known

@@ -49,6 +49,9 @@ def explain_series(card: AmountsSeriesCard, language: str) -> Explanation:
         last=card.periods[-1].time if card.periods else "-",
     )
     together = [told, *_describe_amounts(page, card.amount)]
+    if card.prior is not None:
+        # Whether it was used is known of each period.
+        together.append(page.write("amounts_series_prior", source=printable(card.prior.source)))
     return _write(page, title, card, together, "amounts_series")
 
 

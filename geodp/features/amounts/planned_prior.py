@@ -18,7 +18,13 @@ from geodp.features.amounts.numbers import SumRelease
 from geodp.features.amounts.plan import Guess, check_guess, take_part
 from geodp.features.amounts.publish import choose_pyramid, make_design
 from geodp.features.amounts.scale import Scale, exact
-from geodp.features.amounts.streams import AmountTable, Design, ReleasedAmounts, release_streams
+from geodp.features.amounts.streams import (
+    MOST,
+    AmountTable,
+    Design,
+    ReleasedAmounts,
+    release_streams,
+)
 from geodp.grid.grid import Grid
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget
@@ -235,8 +241,10 @@ def find_areas(truth: CountTable, records: float) -> Areas:
 def draw_amounts(people: CountTable, guess: Guess, scale: Scale) -> AmountTable:
     """Draw the sums of clipped amounts of people under a public seed.
 
-    Sums of many amounts are normal; of few, this is coarse, and within the clip.
+    Sums of many amounts are normal; of few, this is coarse, and within the clip. Raises UsageError
+    where sums may be too large to be exact.
     """
+    scale.require_room(int(people.count.sum()), MOST)
     lower, upper = map(float, scale.clip)
     even = (np.arange(GUESSED) + 0.5) / GUESSED
     normal = np.array([*map(NormalDist().inv_cdf, even)])

@@ -51,6 +51,7 @@ from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
+from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.reading import require_rows
 from geodp.table.stated.reading import StatedReading
@@ -151,8 +152,8 @@ def publish(
         To which totals of the same data the weights were raked, such as ``"residents by age and
         sex of this survey"``: these are invariants outside the guarantee, and stand on the card.
     person : str, optional
-        Column of person ids: of each person, the first ``contribution`` records count. Without it,
-        you vouch for the contribution.
+        Column of person ids: of each person, the first ``contribution`` records count, whatever
+        their weights. Without it, you vouch for the contribution.
     classes : sequence of numbers
         Public edges of classes, for medians and other quantiles; the ends of the clip are added.
         Of classes alone (``means=False``), every class has the whole budget.
@@ -400,13 +401,18 @@ def prepare_amounts(
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
-    # Records of a class are confidential as all records are.
-    own = next((one for one in table.classes if one is prior), table.records)
-    known = declare_prior(own, design, prior, prior_source)
+    known = declare_prior(find_own([table], prior), design, prior, prior_source)
     expected = None if known is None else known.state()
     preview = preview_amounts(design, grid, request, facts, stated, expected)
     require_columns(grid, preview.index.amount)
     return PreparedAmounts(table, design, request, facts, preview, known)
+
+
+def find_own(tables: Sequence[AmountTable], prior: AnyPrior | None) -> CountTable:
+    """Find the table of the records themselves that is given as a prior; otherwise the first."""
+    # Records of a class are confidential as all records are, and those of another period are.
+    own = [part for one in tables for part in (one.records, *one.classes)]
+    return next((one for one in own if one is prior), own[0])
 
 
 def require_exact(table: AmountTable, design: Design) -> None:

@@ -24,7 +24,7 @@ from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import counts, decimal_points
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
-from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.persons import Persons, number_names
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
@@ -44,9 +44,8 @@ NOT_NEGATIVE = ", none of them below 0"
 
 PERSON_AND_COUNTS = Rule(
     "amounts-person-and-counts",
-    "Rows that stand for several records (--value, value=), or have weights (--weight, weight=), "
-    "do not tell whose all of these are: leave --person (person=) out and state the contribution, "
-    "or give a row for each record.",
+    "Rows that stand for several records (--value, value=) do not tell whose all of these are: "
+    "leave --person (person=) out and state the contribution, or give a row for each record.",
 )
 
 TOO_FINE = Rule(
@@ -115,7 +114,7 @@ class AmountRecords(Points):
 
     def _add_up(self, tables: Iterator[InputTable]) -> AmountTable:
         """Add up the amounts of tables whose attributes the grid has."""
-        if self.person is not None and self._numbered is not None:
+        if self.person is not None and self.value is not None:
             raise UsageError(PERSON_AND_COUNTS)
         _ = self._weights
         survey, bound = Survey(), None
@@ -127,9 +126,8 @@ class AmountRecords(Points):
                 found.add(self._file(key, above), above, number, self._classify(above))
         else:
             bound = ContributionBound(self.records, "geodp")
-            for key, above in self._bounded(batches_of_rows, share):
-                one = np.ones(key.size, np.int64)
-                found.add(self._file(key, above), above, one, self._classify(above))
+            for key, above, number in self._bounded(batches_of_rows, share):
+                found.add(self._file(key, above), above, number, self._classify(above))
         facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
         if self._weights is not None:
             facts += self._weights.facts
@@ -256,19 +254,27 @@ class AmountRecords(Points):
 
     def _bounded(
         self, batches_of_rows: Iterator[Batch], share: int
-    ) -> Iterator[tuple[KeyArray, IntArray]]:
-        """Yield keys and amounts of the first records of every person."""
+    ) -> Iterator[tuple[KeyArray, IntArray, IntArray]]:
+        """Yield keys, amounts and weights of the first records of every person."""
         assert self.person is not None
         width = self.scale.span + 1
         if (width << self.grid.bits) > 1 << 64:
             raise UsageError(TOO_FINE)
         persons = Persons(self.person, share, self.scratch)
-        for within, key, above, _, names, inside in batches_of_rows:
+        for within, key, above, number, names, inside in batches_of_rows:
             # Cell and amount together are one number, which waits with the person.
-            persons.add(within, key * np.uint64(width) + above.astype(np.uint64), names, inside)
-        for person, both in persons.parts():
-            kept = both[keep_first(person, self.records)]
-            yield kept // np.uint64(width), (kept % np.uint64(width)).astype(np.int64)
+            both = key * np.uint64(width) + above.astype(np.uint64)
+            # Without weights, each record counts as one.
+            weights = () if self._weights is None else (number,)
+            persons.add(within, both, names, inside, *weights)
+        for names, columns in persons.parts_of_columns():
+            if not columns:
+                continue
+            # Which records are kept does not depend on their weights.
+            at = keep_first(number_names(names), self.records)
+            kept, *numbers = (column[at] for column in columns)
+            number = numbers[0] if numbers else np.ones(kept.size, np.int64)
+            yield kept // np.uint64(width), (kept % np.uint64(width)).astype(np.int64), number
 
 
 def keep_first(person: IntArray, records: int) -> IntArray:

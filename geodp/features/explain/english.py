@@ -183,6 +183,8 @@ SENTENCES: Mapping[str, str] = {
     "and amounts that were measured, and was not used: {source}.",
     "amounts_period": "This is the period {time}, one of {number:n} from {first} to {last}. What "
     "all of them show together is on a page of its own.",
+    "amounts_series_prior": "Counts and amounts of every period were also estimated with a public "
+    "prior, which the office vouches for, where it fits what was measured: {source}.",
     "amounts_series_title": "What counts and amounts of {name} of all periods together reveal",
     "amounts_series_all": "There are {number:n} periods, from {first} to {last}, and one {unit} "
     "may be in all of them.",

@@ -51,7 +51,17 @@ def public_folder(path: str | Path) -> Path:
             "first.",
             code="release-is-one-file",
         )
-    raise VerificationError(
+    raise _lacks_card(path)
+
+
+def not_json(name: str, error: Exception) -> VerificationError:
+    """Make the error of a card or an index that is no JSON."""
+    return VerificationError(f"{name} is not readable as JSON: {error}.", code="card-not-json")
+
+
+def _lacks_card(path: str | Path) -> VerificationError:
+    """Make the error of a path without a release."""
+    return VerificationError(
         f"{path} holds no release: there is no public/{CARD}.", code="folder-without-release"
     )
 
@@ -74,10 +84,18 @@ def open_card(folder: Path) -> Card | Kind:
     _require_files(folder)
     warn_if_withdrawn(folder)
     if schema not in (SCHEMA, PARTS_SCHEMA):
+        # The card of another kind that is damaged is found by its name.
+        name = CARD if (file := find_card(folder)) is None else file.name
+        if name != CARD:
+            wrong = None
+            try:
+                read_json(folder / name)
+            except (OSError, ValueError) as error:
+                wrong = error
+        if isinstance(wrong, FileNotFoundError | NotADirectoryError):
+            raise _lacks_card(folder)
         if wrong is not None:
-            raise VerificationError(
-                f"{CARD} is not readable as JSON: {wrong}.", code="card-not-json"
-            )
+            raise not_json(name, wrong)
         raise VerificationError(
             f"The card's schema is {schema!r}; this version reads {SCHEMA!r} and {PARTS_SCHEMA!r}.",
             code="card-schema-unknown",
@@ -130,6 +148,17 @@ def _inside(name: str, card: Card) -> bool:
     parts = (f"{card.name}.parquet", f"{card.name}.tiles")
     plain = file not in ("", ".", "..") and "\\" not in name and "\0" not in name
     return plain and (not slash or (card.in_parts and folder in parts))
+
+
+def describe_error(error: BaseException, folder: Path) -> str:
+    """Describe what is wrong with files of a folder: which one is missing, or what was said."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        return str(error) or type(error).__name__
+    # Words of the system name a place on this machine, and not what to do.
+    there = None if error.filename is None else Path(os.fsdecode(error.filename))
+    inside = there is not None and there.is_relative_to(folder)
+    name = there.relative_to(folder).as_posix() if there is not None and inside else "A file"
+    return f"{name} is missing; fetch all files of the release from where it was published."
 
 
 def require(ok: bool, message: Rule) -> None:

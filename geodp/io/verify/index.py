@@ -10,7 +10,7 @@ from geodp.errors import Rule
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
-from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.card import describe_error, not_json, read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import run_checks, verify
@@ -94,14 +94,26 @@ def verify_index(
             strange_entry(folder) is None,
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
-        card = read(read_json(path))
+        card = read_index(folder, path.name, read)
     except BROKEN as error:
-        return [Check("index", False, str(error) or type(error).__name__)]
+        return [Check("index", False, describe_error(error, folder))]
     checks = [Check("index", True, summary(card)), *run_checks(questions, folder, card)]
     # The index lists the tables, so they are verified only if it is right.
     if all(check.ok for check in checks):
         checks += [_verify_table(folder / name, errors) for name in list_tables(card)]
     return checks
+
+
+def read_index(folder: Path, name: str, read: Callable[[Any], Index]) -> Index:
+    """Read an index in a public folder, by its path in it.
+
+    Raises OSError if it is missing, and VerificationError if it is no JSON, or ``read`` refuses it.
+    """
+    try:
+        plain = read_json(folder / name)
+    except ValueError as error:
+        raise not_json(name, error) from None
+    return read(plain)
 
 
 def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:

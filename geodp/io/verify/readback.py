@@ -164,7 +164,7 @@ def explain_errors(folder: Path) -> Iterator[None]:
         yield
     except MemoryError:
         raise
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise VerificationError(
             f"{folder} lacks files that the card of the release lists; fetch all of them from "
             "where it was published.",

@@ -21,7 +21,7 @@ from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet
-from geodp.io.verify.card import open_card, public_folder, require
+from geodp.io.verify.card import describe_error, open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import (
     check_checksums,
@@ -118,7 +118,7 @@ def run_checks(
         except MemoryError:
             raise
         except BROKEN as error:
-            results.append(Check(name, False, str(error) or type(error).__name__))
+            results.append(Check(name, False, describe_error(error, folder)))
     return results
 
 

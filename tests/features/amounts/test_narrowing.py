@@ -88,11 +88,13 @@ def test_half_an_interval_is_the_root_of_the_product():
     assert between(stream(0, 90, 0), stream(0, 1, 0)).high == 90
 
 
-def test_a_prior_that_was_not_used_narrows_nothing(now):  # noqa: F811
+def test_a_prior_that_was_not_used_is_refused(now):  # noqa: F811
+    """Nothing would get narrower by it, without a word of that."""
     flat = geodp.CountTable.from_dense(np.ones((SIDE, SIDE), np.int64), now.records.grid)
     made = release(now, **told(flat))
-    boxes = boxes_of(16)
-    assert made.estimate_all(boxes, prior=flat) == made.estimate_all(boxes)
+    assert not made.index.prior.is_used
+    with refuses(UsageError, "amounts-prior-not-trusted"):
+        made.estimate_all(boxes_of(16), prior=flat)
 
 
 def test_streams_without_a_stated_prior_keep_their_closed_forms(now, before):  # noqa: F811
@@ -104,6 +106,14 @@ def test_streams_without_a_stated_prior_keep_their_closed_forms(now, before):  #
 
 def test_another_prior_is_refused(now, before, earlier):  # noqa: F811
     made, region = release(now, **told(earlier)), (0, 0, 4, 4)
+    by_map = release(now, **told(before.records))
+    # A map of the same size with one person more, and one with those of one cell elsewhere.
+    count = before.records.count.copy()
+    count[0] += 1
+    grid, key = before.records.grid, before.records.key
+    for counts in (count, np.roll(before.records.count, 1)):
+        with refuses(UsageError, "amounts-prior-differs"):
+            by_map.estimate(region, prior=geodp.CountTable.from_keys(grid, key, counts))
     other = geodp.amounts.publish(before, epsilon=1, contribution=1)
     for prior in (before.records, other):
         with refuses(UsageError, "amounts-prior-differs"):
@@ -114,3 +124,22 @@ def test_another_prior_is_refused(now, before, earlier):  # noqa: F811
         release(now, means=False, **told(earlier)).estimate(region, prior=earlier)
     with refuses(UsageError, "amounts-prior-kind"):
         made.estimate(region, prior={"count": 1})
+
+
+def test_a_prior_is_known_again_by_its_cells(now, before, earlier, tmp_path):  # noqa: F811
+    """Whatever it is given as, and after it was written."""
+    region = (0, 0, 16, 16)
+    made = release(now, key=None, **told(before.records))
+    digest = made.index.prior.cells_sha256
+    assert len(digest) == 64
+    assert digest != release(now, **told(earlier)).index.prior.cells_sha256
+    made.write(tmp_path / "made")
+    opened = geodp.open(tmp_path / "made")
+    assert opened.index.prior.cells_sha256 == digest
+    as_prior = geodp.Prior.of(now.records.grid, before.records, "in other words")
+    expected = made.estimate(region, prior=before.records)
+    assert opened.estimate(region, prior=as_prior) == expected
+    of_release = release(now, **told(earlier))
+    earlier.write(tmp_path / "earlier")
+    again = of_release.estimate(region, prior=geodp.open(tmp_path / "earlier"))
+    assert again == of_release.estimate(region, prior=earlier)

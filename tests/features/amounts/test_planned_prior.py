@@ -116,3 +116,21 @@ def test_priors_that_are_no_map_of_people_are_refused():
     assert geodp.amounts.plan_prior(SMALL, release.count, records=100, **TOLD).areas
     with refuses(UsageError, "prior-of-other-grid"):
         geodp.amounts.plan_prior(GRID, release.count, **TOLD)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("people", "code"),
+    [
+        (1e25, "people-not-positive"),
+        (float("inf"), "people-not-positive"),
+        (1e18, "amounts-sum-too-large"),
+        (1e15, "amounts-sum-too-large"),
+    ],
+)
+@pytest.mark.parametrize("shape", [(SIDE, SIDE), (1, 2)])
+def test_more_people_than_can_be_counted_are_refused(people, code, shape):
+    grid = geodp.Grid.regular(shape)
+    one = geodp.CountTable.from_dense(np.full(shape, 9), grid)
+    with refuses(UsageError, code):
+        geodp.amounts.plan_prior(grid, one, people=people, **TOLD)

@@ -212,6 +212,22 @@ def test_weights_count_in_noise_and_guarantee(tmp_path):
     assert geodp.open(tmp_path / "out").estimate((0, 0, 8, 8)) == release.estimate((0, 0, 8, 8))
 
 
+def test_persons_with_weights_are_bounded_by_geodp(tmp_path):
+    data = rows().append_column("w", [["3"] * 20_000])
+    given = {"person": "id", "contribution": 2, "weight": "w", "max_weight": 5}
+    release = publish(data, **given)
+    promise = release.index.guarantee
+    # Two records of a person, each with a weight of at most five.
+    assert promise.contribution == 10
+    assert promise.assumptions[0].stated_by == "geodp"
+    assert "weights of at most 10 together" in promise.assumptions[0].statement
+    release.write(tmp_path / "out")
+    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+    ends = {name: one for name, one in GIVEN.items() if name not in ("clip", "method")}
+    choice = geodp.amounts.choose_clip(data, **{**ends, **given}, lowest=100, highest=1000)
+    assert choice.selected.card().guarantee.contribution == 10
+
+
 def large(amount, number):
     """One row that stands for many records of one amount."""
     return pa.table({"x": [0.5], "y": [0.5], "income": [amount], "n": [number]})

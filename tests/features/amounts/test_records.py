@@ -170,14 +170,33 @@ def test_a_record_counts_as_many_as_its_weight():
         ({"weight": "w", "value": "x", "max_weight": 5}, "amounts-weights-and-counts"),
         ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
         (
-            {"weight": "w", "max_weight": 5, "person": "w", "contribution": 1},
+            {"value": "w", "person": "w", "contribution": 1},
             "amounts-person-and-counts",
         ),
+        ({"weight": "w", "max_weight": 5, "person": "w"}, "amounts-records-of-person"),
     ],
 )
 def test_weights_need_a_bound(more, code):
     with refuses(UsageError, code):
         read(WEIGHTED, **more)
+
+
+@pytest.mark.parametrize("memory", [None, "1MiB"])
+def test_the_first_records_of_a_person_count_with_their_weights(memory):
+    # Two persons of many, whose names fall into several parts on disk.
+    who = [f"{name}{i}" for i in range(2000) for name in "babba"]
+    weight = [7, 2, 3, 1, 5] * 2000
+    more = {"id": who, "x": [0.5, 1.5, 2.5, 3.5, 1.5] * 2000, "y": [0.5] * 10_000}
+    one = pa.table({**more, "income": [1, 10, 100, 500, 700] * 2000, "w": weight})
+    given = {"person": "id", "weight": "w", "max_weight": 5, "memory": memory}
+    kept = {1: ([5, 2], [5, 20]), 2: ([5, 7, 3], [5, 20 + 3500, 300])}
+    for records, (numbers, sums) in kept.items():
+        table = read(one, contribution=records, **given)
+        assert sorted(table.records.count.tolist()) == sorted(2000 * n for n in numbers)
+        assert sorted(table.above.tolist()) == sorted(2000 * n for n in sums)
+        # As many records of geodp's own bound, each of which counts as at most the weight.
+        assert (table.records.bound.value, table.records.bound.stated_by) == (records, "geodp")
+        assert table.max_weight == 5
 
 
 @pytest.mark.parametrize("weight", ["0", "-3", "0.0", "0.49"])

@@ -1,9 +1,11 @@
 """What one record changes, in all small worlds, and audits of what is released."""
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
@@ -99,6 +101,79 @@ def test_records_of_one_person_in_two_cells_cost_the_budget(budget):
             for two in one_record_more(other)
         }
     assert max(found) == claim
+
+
+PLACED = geodp.Grid.regular((2, 2), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+LARGEST = 2
+"""Weight to which larger ones are trimmed."""
+
+OTHERS = [(), (("b", 0.5, 1, 1), ("b", 1.5, 9, 9))]
+"""Rows of another person: name, x, amount, weight."""
+
+
+def read_persons(rows, records, edges):
+    """Read rows of persons with weights, which bounds each person's records."""
+    names, x, amount, weight = zip(*rows, strict=True) if rows else ((),) * 4
+    columns = {"id": pa.array(names, pa.string()), "x": pa.array(x, pa.float64())}
+    columns |= {"income": pa.array(amount, pa.int64()), "w": pa.array(weight, pa.int64())}
+    return geodp.amounts.read_records(
+        pa.table({**columns, "y": columns["x"]}), grid=PLACED, x="x", y="y", amount="income",
+        clip=(SCALE.lower, SCALE.upper), unit_of_amount="EUR", classes=edges[1:-1] or (),
+        person="id", contribution=records, weight="w", max_weight=LARGEST,
+    )  # fmt: skip
+
+
+def persons_with_weights(number):
+    """All persons of up to so many records, with weights below, at and beyond the largest."""
+    each = [("a", *one) for one in itertools.product((0.5, 1.5), (-5, 1, 9), (1, 9))]
+    for size in range(number + 1):
+        yield from itertools.product(each, repeat=size)
+
+
+def largest_of_persons(shape, neighbours, budget, records, times=1):
+    """The largest loss of a person with weights, read and bounded as records are."""
+    edges, more = SHAPES[shape]
+    edges = edges and tuple(edge + SCALE.lower for edge in edges)
+    ((name, amount),) = budget.items()
+    spent = {name: amount * times, "neighbours": neighbours}
+    empty = read_persons((), records, edges)
+    design = design_of(empty, contribution=records * LARGEST, **spent, **more)
+    found = set()
+    for others in OTHERS:
+        # Rows of a person come before and after those of others.
+        worlds = [(*one[:1], *others, *one[1:]) for one in persons_with_weights(2)]
+        all_of = [measure(read_persons(one, records, edges), design) for one in worlds]
+        without = all_of[:1]
+        pairs = itertools.combinations(all_of, 2) if neighbours == REPLACE else ()
+        found |= {loss(a, b) for a, b in pairs}
+        found |= {loss(a, b) for a in without for b in all_of}
+    return max(found)
+
+
+@pytest.mark.parametrize("records", [1, 2])
+@pytest.mark.parametrize("shape", ["sums", "classes", "sums and classes"])
+def test_a_person_with_weights_costs_the_budget_and_no_more(shape, records):
+    """Of persons of up to two records, whose first one or two count, each as at most two."""
+    for budget in BUDGETS:
+        (claim,) = budget.values()
+        assert largest_of_persons(shape, ADD, budget, records) == claim
+    assert largest_of_persons(shape, ADD, BUDGETS[0], records, Fraction(5, 4)) > 1
+
+
+def test_a_replaced_person_with_weights_costs_the_budget():
+    assert largest_of_persons("sums", REPLACE, BUDGETS[0], 1) == 1
+
+
+def test_weights_beyond_the_records_that_count_change_nothing():
+    """Which records of a person are kept does not depend on their weights, nor on others."""
+    first, later = ("a", 0.5, 1, 9), ("a", 1.5, 4, 1)
+    one = read_persons((first, *OTHERS[1], later), 1, ())
+    two = read_persons((first, *OTHERS[1], ("a", 1.5, 4, 9)), 1, ())
+    np.testing.assert_array_equal(one.records.key, two.records.key)
+    np.testing.assert_array_equal(one.records.count, two.records.count)
+    np.testing.assert_array_equal(one.above, two.above)
+    # Of each person one record: of "a" it counts as the largest weight, of "b" as 1.
+    assert one.records.count.tolist() == [1 + LARGEST]
 
 
 def rounded_apart(world):

@@ -16,6 +16,7 @@ from geodp.features.amounts.numbers import SumRelease
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import ReleasedAmounts
 from geodp.io.opening import open_parquet
+from geodp.io.verify.readback import explain_errors
 from geodp.privacy.event import Measurement
 from geodp.release.opening import open_release
 from geodp.release.release import Release
@@ -27,7 +28,8 @@ def open_amounts(folder: Path, card: AmountsCard) -> Amounts:
     """Open a release from its public folder."""
     count = open_release(folder / COUNT)
     empty = reopen(count, card)
-    drawn = read_drawn(folder, empty)
+    with explain_errors(folder):
+        drawn = read_drawn(folder, empty)
     opened = with_drawn(empty, drawn, None)
     # The records come with a card of their own; nothing of it is made again.
     return Amounts(count, opened.sum, opened.classes, card)

@@ -16,8 +16,8 @@ from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
-from geodp.features.amounts.running.inputs import open_all, open_amounts
-from geodp.features.amounts.running.options import time_option
+from geodp.features.amounts.running.inputs import open_all, open_amounts, read_known_prior
+from geodp.features.amounts.running.options import PriorCommand, time_option
 
 if TYPE_CHECKING:
     from geodp.cli.comparing import Place
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from geodp.features.amounts.estimates import Interval
 
 
-@click.command(cls=StrictCommand, no_args_is_help=True)
+@click.command(cls=PriorCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @time_option
 @polygons_option("--polygons")
@@ -57,8 +57,15 @@ if TYPE_CHECKING:
     "--prior",
     group="Options",
     type=click.Path(path_type=Path),
-    help="Folder of the release that was the prior: intervals of counts, sums and means are "
-    "narrowed by simulation with it.",
+    help="The prior of the release, as geodp amounts publish took it: a folder, or a file that is "
+    "read with the options below. Intervals of counts, sums and means are narrowed by simulation "
+    "with it.",
+)
+@option(
+    "--prior-value",
+    group="Options",
+    multiple=True,
+    help="Label or name of the column of counts in a file of the prior; repeatable.",
 )
 @option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
@@ -70,6 +77,7 @@ def estimate(**options: Any) -> None:
     geodp amounts estimate out --area 5339 --area 5340
     geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
     geodp amounts estimate series --time 2020 --area 5339
+    geodp amounts estimate out --area 5339 --prior census.csv --code mesh --prior-value people
 
     All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
     mean and no median.
@@ -80,7 +88,8 @@ def estimate(**options: Any) -> None:
     release = open_amounts(options["release"], options["time"])
     shapes = read_shapes(options, release.count)
     with report_progress():
-        rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
+        prior = read_known_prior(click.get_current_context(), release)
+        rows = dict(zip(shapes, _rows(release, shapes, options, prior), strict=True))
     if options["as_json"]:
         document = {
             "amount": asdict(release.index.amount),
@@ -92,17 +101,12 @@ def estimate(**options: Any) -> None:
 
 
 def _rows(
-    release: Amounts, shapes: dict[str, Any], options: dict[str, Any]
+    release: Amounts, shapes: dict[str, Any], options: dict[str, Any], prior: Any
 ) -> Iterator[dict[str, Interval | None]]:
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
 
     shares, lines = options["quantile"], options["below"]
-    prior: Any = None
-    if options["prior"] is not None:
-        from geodp.release.opening import open_written
-
-        prior = open_written(options["prior"])
     found = release.estimate_all(shapes.values(), quantiles=shares, below=lines, prior=prior)
     spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.readers import read_prior
+import click
+from click.core import ParameterSource
+
+from geodp.cli.readers import read, read_prior, reader_options
 from geodp.errors import UsageError
+from geodp.features.amounts.running.options import PRIOR_READING
 
 if TYPE_CHECKING:
     from geodp.features.amounts.amounts import Amounts
@@ -43,6 +47,43 @@ def read_amounts_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | 
         return open_written(path), source
     # A file has counts of people: no persons, and nothing of what selects records.
     return read_prior({**options, "person": None, "where": ()}, grid), None
+
+
+def read_known_prior(context: click.Context, release: Amounts) -> Any:
+    """Read the prior of a release again, a folder or a file; None without one.
+
+    Raises UsageError for options of a file where the prior is none.
+    """
+    options, path = context.params, context.params["prior"]
+    if path is not None and not path.is_dir():
+        # What selects records, and bounds those of persons, is none of a public file.
+        defaults = {
+            str(one.name): () if one.multiple else one.get_default(context)
+            for one in reader_options()
+            if isinstance(one, click.Option)
+        }
+        # Rows outside were left out or were none; the digest in the index tells other cells.
+        fixed = {"spec": "", "public_file": (), "outside": "drop"}
+        column = {"inputs": (path,), "value": options["prior_value"]}
+        return read({**defaults, **options, **fixed, **column}, release.count.grid, None)
+    names = {"prior_value", *PRIOR_READING}
+    used = [
+        one.opts[-1]
+        for one in context.command.get_params(context)
+        if one.name in names
+        and context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
+    ]
+    if used:
+        raise UsageError(
+            f"{', '.join(used)}: these say how the file of a prior is read, and --prior names no "
+            "file: leave them out, or name it.",
+            code="amounts-prior-reading-unused",
+        )
+    if path is None:
+        return None
+    from geodp.release.opening import open_written
+
+    return open_written(path)
 
 
 def open_amounts(path: Path, time: str | None = None) -> Amounts:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from geodp.cli.help import Command, add_options, option
-from geodp.cli.options import weight_options
+from geodp.cli.options import StrictCommand, weight_options
 from geodp.cli.readers import make_reader, reader_options
 from geodp.errors import UsageError
 
@@ -75,6 +75,25 @@ time_option = option(
     metavar="TIME",
     help="Period of a series whose folder is RELEASE, such as 2020.",
 )
+
+
+PRIOR_READING = (
+    *("points", "x", "y", "points_crs", "allow_ballpark", "column", "by", "labels"),
+    *("encoding", "delimiter", "decimal", "layer", "header_row", "first_row", "last_row"),
+    *("member", "code"),
+)
+"""Options of readers with which records are read, and a file of their prior with them."""
+
+
+class PriorCommand(StrictCommand):
+    """A command that reads the prior of a release again, with the options of its publication."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options, with those of readers after those of the prior."""
+        params = super().get_params(ctx)
+        at = next(i for i, one in enumerate(params) if one.name == "prior_value") + 1
+        reading = [one for one in reader_options() if one.name in PRIOR_READING]
+        return [*params[:at], *reading, *params[at:]]
 
 
 _RELEASE: tuple[Callable[[Any], Any], ...] = (

@@ -80,10 +80,11 @@ def _publish(options: dict[str, Any]) -> str:
 
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
+    # A public file: what is wrong with it is told before records are read.
+    prior, source = read_amounts_prior(options, grid)
     reader = make_records_reader(options, grid, request)
     progress.begin("Reading")
     table = reader.read_amounts(options["inputs"])
-    prior, source = read_amounts_prior(options, grid)
     prepared = prepare_amounts(
         table,
         request,

@@ -16,6 +16,7 @@ from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
 from geodp.cli.stated import read_metadata_options
+from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
     check_reading,
     make_records_reader,
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
     from geodp.features.series.periods import Periods
     from geodp.release.request import Request
 
-ELSEWHERE = (
-    *("method", "contribution", "measurements", "totals", "prior", "simulate", "supersedes"),
-)
+ELSEWHERE = (*("method", "contribution", "measurements", "totals", "simulate", "supersedes"),)
 """Fields of a request that a series of amounts does not have, or has in another form."""
 
 
@@ -105,13 +104,17 @@ def _publish(options: dict[str, Any]) -> str:
 
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
+    # A public file: what is wrong with it is told before records are read.
+    prior, source = read_amounts_prior(options, start.shared.grid)
     tables = []
     for time in start.periods.names:
         progress.begin(f"Reading {time}")
         # One reader a period, as each counts what lies beyond the clip.
         reader = make_records_reader(options, start.shared.grid, start.request)
         tables.append(reader.read_amounts(options["snapshots"][time]))
-    prepared = prepare_series(tables, start.periods, start.request, start.options)
+    prepared = prepare_series(
+        tables, start.periods, start.request, start.options, prior=prior, prior_source=source
+    )
     for sentence in list_warnings(prepared.parts[0].preview.count):
         click.echo(f"Warning: {sentence}", err=True)
     return _write(options, start, prepared)
@@ -126,7 +129,9 @@ def _start(options: dict[str, Any]) -> _Start:
     periods = Periods.of(sorted(options["snapshots"]))
     grid = grid_of(options)
     metadata = require_series_metadata(read_metadata_options(options))
-    request = read_request(options, grid, method=options["method"], metadata=metadata)
+    # Its prior may be a release of amounts, which has one for every stream.
+    fixed = {"method": options["method"], "metadata": metadata, "prior": None}
+    request = read_request(options, grid, **fixed)
     scale, edges = read_scale(options)
     shared = SharedScale(scale, edges, grid, options["max_weight"] or 1)
     chosen = AmountsSeriesOptions(
@@ -171,9 +176,12 @@ def _release(
             time: dict(part.table.beyond) for time, part in zip(times, prepared.parts, strict=True)
         },
     }
+    if first.prior is not None:
+        run["prior"] = {"file": str(options["prior"]), "cells_sha256": first.prior.sha256}
 
     def pack(drawn: list[ReleasedAmounts]) -> Packed:
-        return pack_drawn(drawn, prepared.plan, first.facts, first.preview.count.reading)
+        reading, stated = first.preview.count.reading, first.preview.index.prior
+        return pack_drawn(drawn, prepared.plan, first.facts, reading, stated)
 
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(first.preview, first.example, cells)
@@ -194,17 +202,18 @@ def _resume(
     from geodp.release.charging import find_charge
 
     stored = read_pending_draw(place.folder, describe_call(options))
-    drawn, bound, facts = unpack_drawn(stored, start.shared.grid, place.folder)
+    restored = unpack_drawn(stored, start.shared.grid, place.folder)
     series = restore_series(
-        drawn,
+        restored.drawn,
         start.shared,
         start.periods,
         start.request,
-        bound,
+        restored.bound,
         start.options,
-        facts,
+        restored.facts,
         unpack_reading(stored, place.folder),
         find_charge(start.request.ledger, stored.dataset, stored.fingerprint),
+        restored.priors,
     )
     return series, dict(stored.run)
 

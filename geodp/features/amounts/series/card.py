@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from geodp.features.amounts.card import AmountsGuarantee, StatedAmount
+from geodp.features.amounts.card import AmountsGuarantee, StatedAmount, StatedAmountsPrior
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
 from geodp.table.stated.release import Digest, Size, Software
@@ -106,6 +106,8 @@ class AmountsSeriesCard:
         Charge to a ledger, once for all periods.
     periods : tuple of PeriodInfo
         In chronological order; empty before they are written.
+    prior : StatedAmountsPrior or None
+        The prior of every period; what each learned of it is in its own index.
     """
 
     schema: Literal["geodp-amounts-series-1"]
@@ -116,6 +118,7 @@ class AmountsSeriesCard:
     guarantee: AmountsSeriesGuarantee
     budget: StatedCharge | None
     periods: tuple[PeriodInfo, ...] = ()
+    prior: StatedAmountsPrior | None = None
 
     def __repr__(self) -> str:
         size = f"{len(self.periods)} {self.step}s"

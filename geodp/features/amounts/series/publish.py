@@ -10,10 +10,13 @@ from geodp import progress
 from geodp.advice import by_names
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
+from geodp.features.amounts.card import StatedAmountsPrior
+from geodp.features.amounts.declaring import AnyPrior, declare_prior
 from geodp.features.amounts.formats.joint import require_columns
 from geodp.features.amounts.publish import (
     PreparedAmounts,
     choose_pyramid,
+    find_own,
     make_design,
     name_release,
     require_exact,
@@ -75,6 +78,8 @@ def publish_series(
     unit: str = "person",
     people: float | None = None,
     method: str | None = None,
+    prior: AnyPrior | None = None,
+    prior_source: str | None = None,
     metadata: Mapping[str, str | int] | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
@@ -109,6 +114,9 @@ def publish_series(
         As for :func:`geodp.amounts.publish`, of one period.
     neighbours, unit, method
         See :func:`geodp.amounts.publish`.
+    prior, prior_source : optional
+        See :func:`geodp.amounts.publish`; one prior for every period, of which each learns by
+        itself how far it can be trusted.
     metadata : mapping, optional
         See :func:`geodp.publish`; for the card of every period, without ``supersedes`` and
         ``reference_date``, which belong to one period.
@@ -168,7 +176,9 @@ def publish_series(
         records=records,
     )
     options = AmountsSeriesOptions(person=person, means=means, share=share)
-    prepared = prepare_series(tables, Periods.of(times), request, options)
+    prepared = prepare_series(
+        tables, Periods.of(times), request, options, prior=prior, prior_source=prior_source
+    )
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.parts[0].preview.count, between=1)
     return prepared.release()
@@ -243,20 +253,26 @@ class SeriesPlan:
         return replace(one, mechanism=text)
 
     def preview(
-        self, request: Request, facts: tuple[str, ...], reading: StatedReading | None
+        self,
+        request: Request,
+        facts: tuple[str, ...],
+        reading: StatedReading | None,
+        prior: StatedAmountsPrior | None,
     ) -> tuple[tuple[Amounts, ...], AmountsSeriesCard]:
         """Make all periods without records, and the index of their series.
 
-        ``facts``: public facts about the input of all periods; ``reading``: how they were read.
+        ``facts``: public facts about the input of all periods; ``reading``: how they were read;
+        ``prior``: that of every period, of which nothing is learned yet.
         """
         each = replace(request, terms=self.sharing.each)
-        empty = preview_amounts(self.design, self.shared.grid, each, facts, reading)
+        empty = preview_amounts(self.design, self.shared.grid, each, facts, reading, prior)
         require_columns(self.shared.grid, empty.index.amount)
         told = empty.index.guarantee.not_protected[len(self.design.whole.not_protected) :]
         promise = state_series_guarantee(
             self.total,
             empty.index.amount,
             told,
+            prior,
             person=self.sharing.person,
             periods=len(self.periods.names),
             changed=self.sharing.changed,
@@ -265,7 +281,7 @@ class SeriesPlan:
         times = self.periods.names
         named = [name_period(empty, describe_period(time, times, promise)) for time in times]
         private = self.total.is_private
-        card = state_series(self.periods, empty.index.amount, promise, private=private)
+        card = state_series(self.periods, empty.index.amount, promise, prior, private=private)
         return tuple(named), card
 
 
@@ -347,7 +363,13 @@ def label_period(number: int) -> bytes:
 
 
 def prepare_series(
-    tables: Sequence[AmountTable], periods: Periods, request: Request, options: AmountsSeriesOptions
+    tables: Sequence[AmountTable],
+    periods: Periods,
+    request: Request,
+    options: AmountsSeriesOptions,
+    *,
+    prior: AnyPrior | None = None,
+    prior_source: str | None = None,
 ) -> PreparedAmountsSeries:
     """Do everything of :func:`publish_series` that comes before the charge.
 
@@ -374,10 +396,12 @@ def prepare_series(
     public = join_descriptions(
         None if one.records.reading is None else one.records.reading.public for one in tables
     )
-    previews, index = plan.preview(request, facts, public)
+    known = declare_prior(find_own(tables, prior), plan.design, prior, prior_source)
+    expected = None if known is None else known.state()
+    previews, index = plan.preview(request, facts, public, expected)
     each = replace(request, terms=plan.sharing.each)
     parts = [
-        PreparedAmounts(one, plan.design, each, facts, preview)
+        PreparedAmounts(one, plan.design, each, facts, preview, known)
         for one, preview in zip(tables, previews, strict=True)
     ]
     return PreparedAmountsSeries(plan, request, tuple(parts), index)
@@ -460,10 +484,20 @@ def restore_series(
     facts: tuple[str, ...],
     reading: StatedReading | None,
     charge: Charge,
+    priors: Sequence[StatedAmountsPrior],
 ) -> AmountsSeries:
-    """Restore the series of what was drawn, charged and stored by the same call."""
+    """Restore the series of what was drawn, charged and stored by the same call.
+
+    ``priors``: of every period, with what was learned of it; empty without a prior.
+    """
     plan = plan_series(shared, periods, request, bound, options)
-    previews, index = plan.preview(request, facts, reading)
+    unlearned = priors[0].unlearned if priors else None
+    previews, index = plan.preview(request, facts, reading, unlearned)
+    if priors:
+        previews = tuple(
+            replace(one, index=replace(one.index, prior=prior))
+            for one, prior in zip(previews, priors, strict=True)
+        )
     return complete_series(plan, previews, index, drawn, charge)
 
 

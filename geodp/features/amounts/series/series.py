@@ -11,8 +11,9 @@ from typing import Any
 from geodp import __version__
 from geodp.errors import UsageError, printable
 from geodp.features.amounts.amounts import Amounts, state_guarantee
-from geodp.features.amounts.card import COUNT, INDEX, AmountsCard, StatedAmount
+from geodp.features.amounts.card import COUNT, INDEX, AmountsCard, StatedAmount, StatedAmountsPrior
 from geodp.features.amounts.comparison import AmountDifference
+from geodp.features.amounts.declaring import AnyPrior
 from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.formats.reading import open_amounts
 from geodp.features.amounts.series.card import (
@@ -26,7 +27,8 @@ from geodp.features.series.periods import Periods
 from geodp.features.series.sharing import Person
 from geodp.grid.region import Labels
 from geodp.io.folder.staged_release import check_publication
-from geodp.io.opening import read_json
+from geodp.io.verify.index import read_index
+from geodp.io.verify.readback import explain_errors
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.reprs import one_line
@@ -97,12 +99,13 @@ class AmountsSeries:
         *,
         quantiles: Sequence[float] = (),
         below: Sequence[float] = (),
+        prior: AnyPrior | None = None,
     ) -> dict[str, AmountEstimate]:
         """Estimate records, sum, mean and median of a region in every period.
 
         Parameters
         ----------
-        region, labels, quantiles, below
+        region, labels, quantiles, below, prior
             As for :meth:`geodp.amounts.Amounts.estimate`.
 
         Returns
@@ -115,7 +118,7 @@ class AmountsSeries:
         UsageError
             As for :meth:`geodp.amounts.Amounts.estimate`.
         """
-        options: dict[str, Any] = {"quantiles": quantiles, "below": below}
+        options: dict[str, Any] = {"quantiles": quantiles, "below": below, "prior": prior}
         found = [one.estimate(region, labels, **options) for one in self.releases]
         return dict(zip(self.periods.names, found, strict=True))
 
@@ -197,15 +200,21 @@ class AmountsSeries:
 def open_series(folder: Path, card: AmountsSeriesCard) -> AmountsSeries:
     """Open a series from its public folder."""
     times = [one.time for one in card.periods]
-    releases = [
-        open_amounts(folder / time, AmountsCard.from_json(read_json(folder / time / INDEX)))
-        for time in times
-    ]
+    releases = []
+    for time in times:
+        with explain_errors(folder / time):
+            index = read_index(folder, f"{time}/{INDEX}", AmountsCard.from_json)
+        releases.append(open_amounts(folder / time, index))
     return AmountsSeries(Periods.of(times), tuple(releases), card)
 
 
 def state_series(
-    periods: Periods, amount: StatedAmount, promise: AmountsSeriesGuarantee, *, private: bool
+    periods: Periods,
+    amount: StatedAmount,
+    promise: AmountsSeriesGuarantee,
+    prior: StatedAmountsPrior | None,
+    *,
+    private: bool,
 ) -> AmountsSeriesCard:
     """State what all periods share, of a series that is not drawn yet."""
     return AmountsSeriesCard(
@@ -216,6 +225,7 @@ def state_series(
         amount=amount,
         guarantee=promise,
         budget=None,
+        prior=prior,
     )
 
 
@@ -223,6 +233,7 @@ def state_series_guarantee(
     total: Measurement,
     amount: StatedAmount,
     facts: tuple[str, ...],
+    prior: StatedAmountsPrior | None,
     *,
     person: Person,
     periods: int,
@@ -238,13 +249,15 @@ def state_series_guarantee(
     amount : StatedAmount
     facts : tuple of str
         Public facts about the input of all periods.
+    prior : StatedAmountsPrior or None
+        Of every period.
     person : {"all", "one"}
     periods, changed : int
         Number of periods, and of those that differ between neighbours.
     each_spends : str
         Budget of one period.
     """
-    promise = state_guarantee(total, amount, facts, None)
+    promise = state_guarantee(total, amount, facts, prior)
     bound, *others = promise.assumptions
     counted = COUNTED_EACH if amount.max_weight is None else WEIGHED_EACH
     assumed = [replace(bound, statement=counted.format(total.unit, total.contribution)), *others]

@@ -19,10 +19,9 @@ from geodp.features.amounts.series.series import (
 from geodp.features.series.periods import Periods
 from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import sha256
-from geodp.io.opening import read_json
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
-from geodp.io.verify.index import check_checksums, verify_index
+from geodp.io.verify.index import check_checksums, read_index, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
 from geodp.mechanisms import find_method
@@ -73,11 +72,15 @@ def _check_periods(folder: Path, card: AmountsSeriesCard) -> str:
         )
         period = _read(folder, one.time)
         require(
-            period.amount == card.amount and period.prior is None,
+            period.amount == card.amount,
             Rule(
                 "amounts-period-scale",
                 "A period has another amount, clip, step or other edges than the index.",
             ),
+        )
+        require(
+            (None if period.prior is None else period.prior.unlearned) == card.prior,
+            Rule("amounts-period-prior", "A period has another prior than the index."),
         )
         require(
             (period.private, period.budget, period.software)
@@ -102,7 +105,7 @@ def _check_periods(folder: Path, card: AmountsSeriesCard) -> str:
 
 def _read(folder: Path, time: str) -> AmountsCard:
     """Read the index of a period."""
-    return AmountsCard.from_json(read_json(folder / time / INDEX))
+    return read_index(folder, f"{time}/{INDEX}", AmountsCard.from_json)
 
 
 def _check_budget(folder: Path, card: AmountsSeriesCard) -> str:
@@ -133,6 +136,7 @@ def _check_budget(folder: Path, card: AmountsSeriesCard) -> str:
 def _check_guarantee(folder: Path, card: AmountsSeriesCard) -> str:
     """Check that what the index promises is what the events of its periods promise together."""
     promise, times = card.guarantee, _list_times(card)
+    require(bool(times), Rule("amounts-series-empty", "The index lists no periods."))
     guarantees = [_read(folder, time).guarantee for time in times]
     event = cast(Measurement, event_of(read_table_card(folder / times[0] / COUNT)))
     method = cast(CountOfAmounts, find_method(event.mechanism))
@@ -161,6 +165,7 @@ def _check_guarantee(folder: Path, card: AmountsSeriesCard) -> str:
         total,
         card.amount,
         public,
+        card.prior,
         person=promise.person,
         periods=len(times),
         changed=promise.changed,

@@ -134,10 +134,7 @@ class Persons:
         are uint64[n]. Raises InputError if the records of one person exceed the limit.
         """
         for text, keys in self.named_parts():
-            numbers = None if self._single_part else numbers_of_digits(text, as_names=True)
-            if numbers is None:
-                numbers = text.dictionary_encode().indices.to_numpy().astype(np.int64)
-            yield numbers, keys
+            yield number_names(text, in_order=self._single_part), keys
 
     def named_parts(self) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
         """Yield the names of persons instead of numbers, otherwise as :meth:`parts`."""
@@ -158,6 +155,17 @@ class Persons:
                 yield text, tuple(columns)
         except _TooManyError:
             raise InputError(self._rule) from None
+
+
+def number_names(text: pa.Array, *, in_order: bool = False) -> NDArray[np.int64]:
+    """Return a number for each name, the same for equal ones: int64[n].
+
+    ``in_order``: numbers are those of the order in which names come first.
+    """
+    numbers = None if in_order else numbers_of_digits(text, as_names=True)
+    if numbers is None:
+        numbers = text.dictionary_encode().indices.to_numpy().astype(np.int64)
+    return numbers
 
 
 def name_persons(

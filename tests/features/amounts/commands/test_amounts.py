@@ -13,6 +13,7 @@ from geodp.privacy.loss import PureDP
 from geodp.release import simulation
 from tests.command import Runner, geodp, override
 from tests.features.amounts.made import incomes
+from tests.features.amounts.test_prior import town
 
 RUNNER = Runner(publish)
 GRID = ("--grid", "inspire:1km", "--bounds", "4000000 3000000 4016000 3016000")
@@ -128,9 +129,56 @@ def test_a_census_is_a_prior(call, census, tmp_path):
     assert [one["shape"] for one in card["prior"]["streams"]] == ["records"] * 2
     run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
     assert run["prior"]["file"] == str(census)
-    assert len(run["prior"]["cells_sha256"]) == 64
-    assert run["prior"]["cells_sha256"] not in json.dumps(card)
+    # The index has it, too, by which the prior is known when it is given again.
+    digest = card["prior"]["cells_sha256"]
+    assert len(digest) == 64
+    assert digest == run["prior"]["cells_sha256"]
     assert geodp("verify", tmp_path / "out").returncode == 0
+
+
+@pytest.fixture
+def town_call(tmp_path):
+    """A call for records of a town whose census is known, as far as there is one."""
+    people = town().astype(int)
+    number = np.random.default_rng(5).poisson(people)
+    lines, cells = ["x,y,income,n"], ["x,y,people"]
+    for b, a in np.argwhere(people):
+        place = f"{4e6 + 1000 * a + 500:.0f},{3e6 + 1000 * b + 500:.0f}"
+        lines.append(f"{place},{100 + 10 * (a // 8)},{number[b, a]}")
+        cells.append(f"{place},{people[b, a]}")
+    for name, rows in (("persons", lines), ("census", cells)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
+    place = ("--grid", "inspire:1km", "--bounds", "4000000 3000000 4064000 3064000")
+    return [tmp_path / "persons.csv", *place, "--x", "x", "--y", "y", "--value", "n", *AMOUNT,
+            *TERMS, "--output", tmp_path / "out"]  # fmt: skip
+
+
+def test_the_file_of_a_prior_narrows_intervals(town_call, tmp_path, monkeypatch):
+    call, census = town_call, tmp_path / "census.csv"
+    monkeypatch.setattr(simulation, "RELEASES", 8)
+    told = ("--prior", census, "--prior-value", "people", "--prior-source", "Census of 2015")
+    out = tmp_path / "out"
+    assert RUNNER.run(*call, *told).exit_code == 0
+    asking = Runner(estimate)
+    asked = (out, "--area", "10kmN300E400", "--json")
+    reading = ("--prior", census, "--x", "x", "--y", "y", "--prior-value", "people")
+    rows = [
+        json.loads(done.stdout)["regions"][0]["count"]
+        for more in ((), reading)
+        if (done := asking.run(*asked, *more)).exit_code == 0
+    ]
+    assert rows[0]["value"] == rows[1]["value"]
+    width = [one["high"] - one["low"] for one in rows]
+    assert width[1] < width[0]
+    # Another map of the same size is told by its digest.
+    lines = census.read_text().splitlines()
+    x, y, number = lines[5].split(",")
+    lines[5] = f"{x},{y},{int(number) + 1}"
+    (tmp_path / "other.csv").write_text("\n".join(lines) + "\n")
+    other = asking.error_of(*asked, "--prior", tmp_path / "other.csv", *reading[2:])
+    assert "not the prior of the release" in other
+    assert "--x, --y: these say" in asking.error_of(*asked, *reading[2:-2])
+    assert "--prior-value: these say" in asking.error_of(*asked, "--prior", out, *reading[-2:])
 
 
 def test_an_earlier_release_is_a_prior_that_a_resumed_run_has_too(call, tmp_path, monkeypatch):

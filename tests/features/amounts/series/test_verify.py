@@ -5,8 +5,11 @@ import shutil
 
 import pytest
 
+from geodp.errors import GeodpError
 from geodp.features.amounts.series.verify import QUESTIONS, verify_series
 from geodp.io.folder.manifest import sha256
+from geodp.io.verify.verify import verify
+from geodp.release.opening import open_written
 from geodp.release.simulated_cells import errors_of
 from tests.command import geodp
 from tests.features.amounts.made import EDGES
@@ -188,3 +191,78 @@ def test_a_file_more_a_link_or_no_index_is_found(public):
     (public / "2015" / "link").unlink()
     (public / INDEX).write_text("{}")
     assert list(failed(public)) == ["index"]
+
+
+MISSING = "is missing; fetch all files of the release from where it was published."
+DAMAGES = {
+    "a period": (lambda public: shutil.rmtree(public / "2020"), f"2020/amounts.json {MISSING}"),
+    "a file in place of a period": (
+        lambda public: (shutil.rmtree(public / "2020"), (public / "2020").write_text("x")),
+        f"2020/amounts.json {MISSING}",
+    ),
+    "the index of a period": (
+        lambda public: (public / "2020" / "amounts.json").unlink(),
+        f"2020/amounts.json {MISSING}",
+    ),
+    "an empty index of a period": (
+        lambda public: (public / "2020" / "amounts.json").write_text(""),
+        "2020/amounts.json is not readable as JSON",
+    ),
+    "the records of a period": (
+        lambda public: shutil.rmtree(public / "2020" / "count"),
+        "2020/count holds no release: there is no public/release.json.",
+    ),
+    "the card of the records": (
+        lambda public: (public / "2020" / "count" / "release.json").unlink(),
+        "2020/count holds no release: there is no public/release.json.",
+    ),
+    "the table of a period": (
+        lambda public: (public / "2020" / "amounts.parquet").unlink(),
+        "does not list exactly the existing files",
+    ),
+    "an empty table of a period": (
+        lambda public: (public / "2020" / "amounts.parquet").write_bytes(b""),
+        "2020/amounts.parquet was changed",
+    ),
+    "the checksums": (lambda public: (public / "SHA256SUMS").unlink(), f"SHA256SUMS {MISSING}"),
+    "an empty index": (
+        lambda public: (public / INDEX).write_text(""),
+        f"{INDEX} is not readable as JSON",
+    ),
+    "no index but a list": (
+        lambda public: (public / INDEX).write_text("[]"),
+        "The card's schema is None",
+    ),
+    "an index without periods": (
+        lambda public: change_index(public, lambda card: card.update(periods=[])),
+        "The index lists no periods.",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damages_are_told_in_sentences(public, damage):
+    """Of what is damaged, and not in the words of the system."""
+    change, said = DAMAGES[damage]
+    change(public)
+    checks = [one for one in verify(public, errors_of) if not one.ok]
+    details = " ".join(one.detail for one in checks)
+    assert said in details
+    assert "Errno" not in details
+    if damage == "the checksums":
+        # A series is opened without them.
+        assert len(open_written(public)) == 2
+        return
+    with pytest.raises(GeodpError) as refused:
+        open_written(public)
+    assert "Errno" not in str(refused.value)
+
+
+def test_the_index_of_another_series_is_told(public, tmp_path):
+    publish(tables(n=500, classes=EDGES), ("2014", "2015")).write(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "public" / INDEX, public / INDEX)
+    found = failed(public)
+    assert found["checksums"] == f"{INDEX} was changed: its SHA-256 differs."
+    assert found["periods"] == f"2014/amounts.json {MISSING}"
+    list_sums(public)
+    assert "Errno" not in " ".join(failed(public).values())
