@@ -84,10 +84,12 @@ def map_(
     # Vector formats have no resolution, and ignoring the option silently would mislead.
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
+    from geodp.io.folder.kinds import find_kind
+    from geodp.io.verify.card import public_folder
     from geodp.io.verify.room import DRAWING, read_within
     from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.look import Look
-    from geodp.io.write.picture import draw_change, draw_map
+    from geodp.io.write.picture import draw_change, draw_map, render_sheet
 
     if output.suffix.lower() == ".pdf":
         require_fpdf()
@@ -98,8 +100,20 @@ def map_(
     drawn_of = [release] if compare is None else [compare, release]
     with report_progress(), read_within(drawn_of, memory, DRAWING):
         progress.begin("Reading the release", public=True)
-        view = _view(release)
         chosen = Look(**settings, fade=not no_fade, ground=ground, flows=flows)
+        folder = public_folder(release)
+        kind = find_kind(folder) if compare is None else None
+        if kind is not None:
+            if not (chosen.fade and chosen.flows):
+                raise UsageError(
+                    f"--no-fade and --no-flows are for maps of counts, and this is {kind.title}.",
+                    code="map-of-counts-option",
+                )
+            drawn = render_sheet(kind.draw(folder, chosen), form, **resolution)
+            write_file(output, drawn, True, overwrite)
+            click.echo(str(output))
+            return
+        view = _view(release)
         if compare is None:
             drawn = draw_map(view, chosen, form=form, **resolution)
         else:

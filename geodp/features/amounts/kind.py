@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from geodp.features.amounts.formats.joint import AmountsView
     from geodp.features.amounts.series.series import AmountsSeries
     from geodp.features.explain.page import Explanation
+    from geodp.io.write.drawing.sheet import Sheet
+    from geodp.io.write.map.look import Look
 
 
 class AmountsKind(Kind):
@@ -50,6 +52,12 @@ class AmountsKind(Kind):
 
         return view_of(self.open(folder))
 
+    def draw(self, folder: Path, look: Look) -> Sheet:
+        """Lay out the map of means, or of medians where there are no means."""
+        from geodp.features.amounts.drawing import draw_amounts
+
+        return draw_amounts(self.open(folder), look)
+
     def explain(self, card: Any, language: str) -> Explanation:
         """Explain what all numbers together reveal, in plain sentences."""
         from geodp.features.amounts.explanation import explain_amounts
@@ -59,8 +67,8 @@ class AmountsKind(Kind):
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError, as its records have a folder of their own."""
         raise VerificationError(
-            "This is a release of amounts; give the folder count, inside its public folder, for "
-            "the map of its records, or use geodp amounts.",
+            "This is a release of amounts; use geodp amounts, or give the folder count, inside its "
+            "public folder, for what concerns the map of its records.",
             code="amounts-are-tables",
         )
 

@@ -1,84 +1,51 @@
-"""A page of one file: a map of means, and counts, sums, means and medians of regions."""
+"""Write a page of a release: maps of means and medians, and regions with intervals, in HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from html import escape
-from itertools import pairwise
-from typing import Any, Literal
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-
-from geodp.features.amounts.estimates import Interval
+from geodp.errors import UsageError
+from geodp.features.amounts.blocks import Quantity
+from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM
+from geodp.features.amounts.drawing import draw_quantity, estimate_blocks
+from geodp.features.amounts.english import PAGE
+from geodp.features.amounts.estimates import AmountEstimate, Interval
+from geodp.features.amounts.explanation import explain_amounts
+from geodp.features.amounts.formats.joint import NAME
 from geodp.features.amounts.numbers import AmountNumbers
-from geodp.features.amounts.scale import show_amount
 from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
 from geodp.io.verify.withdrawn import Notice
-from geodp.release.report.html.notice import write_notice
-from geodp.release.report.html.parts import office_section
+from geodp.io.write.drawing.png import draw_png
+from geodp.io.write.map.captions import Language
+from geodp.io.write.map.look import Look
+from geodp.io.write.picture import why_no_picture
+from geodp.release.report.html.markup import Html, Page, bind, element, join, table
+from geodp.release.report.html.page import name_domain
+from geodp.release.report.html.parts import files_section, guarantee_section
+from geodp.release.report.html.places import NamedRegion, Rounded, list_regions
+from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.static import DPI, embed_picture, write_static
 from geodp.release.report.html.texts import texts_of
-from geodp.table.display import is_below, show_count, show_interval
-from geodp.typing import FloatArray
+from geodp.release.report.translation import translate_texts
+from geodp.table.display import is_below
 
-Language = Literal["en", "ja"]
+SIDE = 720
+"""Pixels of the longer side of a map."""
 
-BLOCKS = 64
-"""Most blocks of cells along a side of the map."""
+MAX_LISTED = 1000
+"""Most rows of the table of places."""
 
-SURE = 5
-"""Records of a block whose mean is coloured, in standard errors of the records."""
 
-COLOURS = ("#ffffcc", "#c7e9b4", "#7fcdbb", "#41b6c4", "#1d91c0", "#225ea8", "#0c2c84")
-UNKNOWN = "#d9d9d9"
-"""Colour of blocks with records, too few of them for a mean."""
+@dataclass(frozen=True)
+class _Row:
+    """A place with its estimates."""
 
-WIDTH = 640
-"""Longer side of the map, in pixels."""
-
-TEXTS: Mapping[Language, Mapping[str, str]] = {
-    "en": {
-        "title": "Mean {name} by area",
-        "unit": "{name} in {unit}; amounts below {lower} and above {upper} count as these.",
-        "map": "Mean of squares of {side} × {side} cells",
-        "few": "too few records",
-        "region": "Region",
-        "count": "Count",
-        "sum": "Sum",
-        "mean": "Mean",
-        "median": "Median",
-        "interval": "95 % interval",
-        "noise": "Random noise was added to protect every {one}: {words}.",
-        "untold": "not told by the noise",
-        "period": "{time}, one of {number} periods from {first} to {last}. All of them together: "
-        "{spends}.",
-    },
-    "ja": {
-        "title": "地域別の{name}の平均",
-        "unit": "{name}の単位: {unit}。{lower} 未満と {upper} を超える値は端の値として数えます。",
-        "map": "{side} × {side} セルごとの平均",
-        "few": "記録が少ない",
-        "region": "地域",
-        "count": "件数",
-        "sum": "合計",
-        "mean": "平均",
-        "median": "中央値",
-        "interval": "95 % 区間",
-        "noise": "{one}ごとに保護するため、乱数の雑音を加えています: {words}。",
-        "untold": "雑音のため不明",
-        "period": "{first} から {last} までの {number} 期間のうちの {time} です。"
-        "全期間を合わせた予算: {spends}。",
-    },
-}
-"""Texts of the page by language."""
-
-STYLE = (
-    "body{font-family:system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em;"
-    "color:#1d1c1a}table{border-collapse:collapse;margin:1em 0}td,th{padding:.3em .8em;"
-    "text-align:right;border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
-    ".alarm{color:#fff;background:#a40e26;font-weight:bold;padding:.6em .9em}"
-    "small{color:#5a5855}figure{margin:1em 0}"
-)
+    name: str
+    estimate: AmountEstimate
 
 
 def write_page(
@@ -87,164 +54,172 @@ def write_page(
     language: Language = "en",
     notice: Notice | None = None,
 ) -> str:
-    """Write the page of a release as HTML without any script.
+    """Write a release as one HTML page that loads nothing from the network and runs no script.
 
     Parameters
     ----------
     release : AmountNumbers
     regions : mapping of str to region
-        By the names under which they are shown.
+        By the names under which they are shown. Empty: the regions of the grid's table, or areas
+        of its code system, or squares of cells.
     language : {"en", "ja"}
     notice : Notice, optional
         The notice of a withdrawal that lies beside the release.
+
+    Raises
+    ------
+    UsageError
+        The language is not available.
     """
-    amount, texts = release.index.amount, TEXTS[language]
-    facts = {
-        "name": amount.name,
-        "unit": amount.unit,
-        "lower": amount.lower,
-        "upper": amount.upper,
-    }
-    promise = release.index.guarantee
-    # A period is looked at alone, and has a part of the budget.
-    period = find_period(promise.not_protected)
-    named = texts["title"].format(**facts)
-    title = escape(named if period is None else f"{named}, {period.time}")
-    of_series = [] if period is None else [texts["period"].format(**period._asdict())]
-    words = promise.spends if release.index.private else promise.in_words
-    noise = texts["noise"].format(one=Writer(language).unit(promise.unit), words=words)
-    parts = [
-        *write_notice(notice, language),
-        f"<h1>{title}</h1>",
-        *(f"<p>{escape(one)}</p>" for one in of_series),
-        f"<p>{escape(texts['unit'].format(**facts))}</p>",
-        _draw_map(release, texts),
-        _list_regions(release, regions, texts),
-        *_describe_office(release, language),
-        f"<p><small>{escape(noise)}</small></p>",
+    texts = texts_of(language)
+    page = {**texts.page, **translate_texts(PAGE, language, "amounts")}
+    page = {name: bind(text) for name, text in page.items()}
+    page = {**page, "title": _write_title(release, page)}
+    rows = _estimate(release, regions, page, texts.script)
+    sections: list[tuple[str, Html]] = [
+        *_maps(release, page, language),
+        ("places", _places_section(release, rows, page)),
+        ("always", _always_section(release, page)),
+        ("guarantee", guarantee_section(explain_amounts(release.index, language).sections)),
+        # Of a release in memory there are no files yet.
+        *([("files", files_section(page, release.index))] if release.index.files else []),
     ]
-    return (
-        f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width">\n<title>{title}</title>\n'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
-    )
+    header = element("header", *_list_head(release, page, language))
+    view = release.count.view(COUNT)
+    return write_static(view, header, sections, page, language, notice=notice)
 
 
-def _describe_office(release: AmountNumbers, language: Language) -> list[str]:
-    """Write the publisher's metadata, such as which release this one replaces."""
-    card = release.count.card()
-    page = texts_of(language).page
-    if card.metadata is None:
-        return []
-    return [f"<h2>{escape(page['heading_office'])}</h2>", office_section(page, card, language)]
+def _write_title(release: AmountNumbers, page: Page) -> str:
+    """Return the publisher's title, or the name of the amount, and the period of a series."""
+    metadata = release.count.card().metadata
+    if metadata is not None and metadata.title is not None:
+        return metadata.title
+    period = find_period(release.index.guarantee.not_protected)
+    named = {"name": release.index.amount.name}
+    if period is None:
+        return page["title"].format(**named)
+    return page["title_period"].format(time=period.time, **named)
 
 
-def _list_regions(
-    release: AmountNumbers, regions: Mapping[str, Any], texts: Mapping[str, str]
-) -> str:
-    """Write a table of the estimates of regions."""
-    columns = ["count"] + (["sum", "mean"] if release.sum is not None else [])
-    columns += ["median"] if release.classes else []
-    heads = "".join(
-        f"<th>{texts[one]}<br><small>{texts['interval']}</small></th>" for one in columns
-    )
-    lines = [f"<tr><th>{texts['region']}</th>{heads}</tr>"]
-    limit = release.count.card().display_below
-    for name, one in zip(regions, release.estimate_all(regions.values()), strict=True):
-        count = one.count
-        hidden = limit is not None and is_below(count.count, limit)
-        row = {"sum": one.sum, "mean": one.mean, "median": one.median}
-        number = show_count(count.count, limit)
-        ends = show_interval(count.count, count.low, count.high, limit)
-        shown = {"count": f"{escape(number)}<br><small>{escape(ends)}</small>"} | {
-            column: "\N{EN DASH}" if hidden else _show(row[column], texts) for column in row
-        }
-        cells = "".join(f"<td>{shown[column]}</td>" for column in columns)
-        lines.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
-    return "<table>\n" + "\n".join(lines) + "\n</table>"
+def _list_head(release: AmountNumbers, page: Page, language: Language) -> Iterator[Html]:
+    """Yield the title, what numbers are, and of which series a period is."""
+    amount, promise = release.index.amount, release.index.guarantee
+    yield element("h1", page["title"])
+    if not release.index.private:
+        yield element("p", page["not_private"], class_="alarm")
+    facts = {"name": amount.name, "unit": amount.unit, "lower": amount.lower}
+    one = Writer(language).unit(promise.unit)
+    intro = page["intro"].format(upper=amount.upper, one=one, **facts)
+    yield element("p", intro, class_="intro")
+    if (period := find_period(promise.not_protected)) is not None:
+        yield element("p", page["period"].format(**period._asdict()))
 
 
-def _show(one: Interval | None, texts: Mapping[str, str]) -> str:
-    """Write an amount and its interval."""
-    if one is None:
-        return f"<small>{texts['untold']}</small>"
-    low, value, high = map(show_amount, (one.low, one.value, one.high))
-    return f"{value}<br><small>{low} – {high}</small>"
-
-
-def _draw_map(release: AmountNumbers, texts: Mapping[str, str]) -> str:
-    """Draw the means of square blocks; nothing without means, or without one map."""
+def _estimate(
+    release: AmountNumbers, regions: Mapping[str, Any], page: Page, script: Mapping[str, str]
+) -> list[_Row]:
+    """Estimate the given regions in their order, or those of the grid, largest first."""
     grid = release.count.grid
-    if release.sum is None or grid.maps.one is None:
-        return ""
-    rows, columns = grid.shape[:2]
-    side = -(-max(rows, columns) // BLOCKS)
-    index = grid.decode(release.count.table.key)[:2] // side
-    shape = (-(-rows // side), -(-columns // side))
-    number, total = np.zeros((2, *shape))
-    np.add.at(number, tuple(index), release.count.table.count)
-    steps = release.sum.table.counts_at(release.count.table.key)
-    np.add.at(total, tuple(index), steps * float(release.scale.step))
-    limit = release.count.card().display_below
-    sure = (number >= SURE * _error(release, side * side)) & (number >= (limit or 0))
-    up = grid.places[0].northwards
-    mean = np.divide(total, number, out=np.zeros(shape), where=number > 0)
-    edges = _choose_edges(mean[sure])
-    size = WIDTH / max(shape)
-    squares = []
-    for row, column in np.argwhere(number > 0).tolist():
-        colour = UNKNOWN
-        if sure[row, column]:
-            colour = COLOURS[int(np.searchsorted(edges, mean[row, column], "right"))]
-        # Lines of a picture are counted from the top, and rows of some grids from the south.
-        line = shape[0] - 1 - row if up else row
-        x, y = column * size, line * size
-        squares.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{size:.1f}" height="{size:.1f}" '
-            f'fill="{colour}"/>'
-        )
-    caption = texts["map"].format(side=side)
-    picture = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{shape[1] * size:.0f}" '
-        f'height="{shape[0] * size:.0f}" role="img" aria-label="{escape(caption)}">'
-        f"{''.join(squares)}</svg>"
+    if regions:
+        found = release.estimate_all(regions.values())
+        return [_Row(*pair) for pair in zip(regions, found, strict=True)]
+    listed: Sequence[NamedRegion] = []
+    if grid.places and not grid.maps.missing:
+        listed = list_regions(grid)
+    estimates = release.estimate_all(one.region for one in listed)
+    named = [place.with_estimate(one.count) for place, one in zip(listed, estimates, strict=True)]
+    quotes = quote_places(named, {**script, **name_domain(release.count.view(COUNT), page)}, None)
+    rows = [_Row(one.place, found) for one, found in zip(quotes, estimates, strict=True)]
+    return sorted(rows, key=lambda row: -row.estimate.count.low)
+
+
+def _maps(release: AmountNumbers, page: Page, language: Language) -> Iterator[tuple[str, Html]]:
+    """Yield a section with a map of each quantity; none without places on one map."""
+    grid = release.count.grid
+    if why_no_picture(grid) is not None or grid.maps.one is None:
+        return
+    look = Look(language=language, size=SIDE)
+    try:
+        blocks = estimate_blocks(release, look)
+    except UsageError as error:
+        if error.code != "amounts-map-too-large":
+            raise
+        first: Quantity = "median" if release.sum is None else "mean"
+        yield first, element("p", page["map_too_large"])
+        return
+    amount = release.index.amount
+    for name in blocks.levels:
+        try:
+            sheet = draw_quantity(release, blocks, name, look)
+        except UsageError as error:
+            if error.code != "font-lacks-letters":
+                raise
+            sheet = draw_quantity(release, blocks, name, replace(look, language="en"))
+        label = page[f"map_{name}"].format(name=amount.name, unit=amount.unit)
+        yield name, embed_picture(draw_png(sheet, DPI), label)
+
+
+def _places_section(release: AmountNumbers, rows: Sequence[_Row], page: Page) -> Html:
+    """Write the table of places."""
+    if not rows:
+        return element("p", page["places_none"])
+    columns = ["place", COUNT] + ([SUM, MEAN] if release.sum is not None else [])
+    columns += [MEDIAN] if release.classes else []
+    unit = release.index.amount.unit
+    head = [page[f"column_{name}"].format(unit=unit) for name in columns]
+    shown, limit = rows[:MAX_LISTED], release.count.card().display_below
+    lines = [
+        (row.name, *(_write(row.estimate, name, page, limit) for name in columns[1:]))
+        for row in shown
+    ]
+    text = "places_help" if len(shown) == len(rows) else "places_more"
+    return join(
+        [
+            element("p", page[text].format(n=f"{len(shown):,}", file=f"{NAME}.csv")),
+            table(page["heading_places"], head, lines, repeats=True),
+        ]
     )
-    return (
-        f"<figure>{picture}<figcaption>{escape(caption)}: {_legend(edges, release, texts)}"
-        "</figcaption></figure>"
+
+
+def _write(one: AmountEstimate, name: str, page: Page, limit: int | None) -> str:
+    """Write a number of a place and its interval, to the digits that the interval supports."""
+    if is_below(one.count.count, limit):
+        return page["below"].format(limit=f"{limit:,}") if name == COUNT else "–"
+    if name == COUNT:
+        rounded = Rounded.of(one.count)
+        value, low, high = map(write_count, (rounded.count, rounded.low, rounded.high))
+        return page["figures"].format(value=value, low=low, high=high)
+    interval: Interval | None = getattr(one, name)
+    if interval is None:
+        return page["unknown"]
+    value, low, high = round_interval(interval)
+    return page["figures"].format(value=value, low=low, high=high)
+
+
+def round_interval(one: Interval) -> tuple[str, str, str]:
+    """Write a number and its interval to the first digit of half of it, the ends outwards.
+
+    Examples
+    --------
+    >>> round_interval(Interval(299.8716, 281.2, 318.9))
+    ('300', '280', '320')
+    >>> round_interval(Interval(0.2981, 0.2899, 0.3061))
+    ('0.298', '0.289', '0.307')
+    """
+    half = (one.high - one.low) / 2
+    places = -math.floor(math.log10(half)) if half > 0 else 6
+    scale = 10.0**places
+    ends = math.floor(one.low * scale) / scale, math.ceil(one.high * scale) / scale
+    value, low, high = (
+        f"{number:,.{max(places, 0)}f}" for number in (round(one.value, places), *ends)
     )
+    return value, low, high
 
 
-def _error(release: AmountNumbers, cells: int) -> float:
-    """Return the standard error of the records of the smallest block of at least so many cells."""
-    errors = release.count.block_errors
-    assert errors is not None  # as streams of a pyramid have closed forms
-    large = [one for one in errors if one.cells >= cells]
-    return min(large or [errors[0]], key=lambda one: one.cells).standard_error
-
-
-def _choose_edges(mean: FloatArray) -> FloatArray:
-    """Return the edges between the colours: round numbers from low to high means."""
-    if not mean.size:
-        return np.arange(1.0, len(COLOURS))
-    low, high = np.quantile(mean, [0.02, 0.98])
-    step = max((high - low) / (len(COLOURS) - 2), 1e-9)
-    unit = 10.0 ** np.floor(np.log10(step))
-    step = unit * min((k for k in (1, 2, 2.5, 5, 10) if k * unit >= step), default=10)
-    return np.asarray(np.floor(low / step) * step + step * np.arange(1, len(COLOURS)), np.float64)
-
-
-def _legend(edges: FloatArray, release: AmountNumbers, texts: Mapping[str, str]) -> str:
-    """Write the colours with their means."""
-    ends = [f"{edge:,.6g}" for edge in edges]
-    names = [f"< {ends[0]}", *(f"{a}–{b}" for a, b in pairwise(ends))]
-    names.append(f"≥ {ends[-1]}")
-    entries = [*zip(COLOURS, names, strict=True), (UNKNOWN, texts["few"])]
-    return (
-        " ".join(
-            f'<span style="white-space:nowrap"><svg width="12" height="12"><rect width="12" '
-            f'height="12" fill="{colour}"/></svg> {escape(name)}</span>'
-            for colour, name in entries
-        )
-        + f" ({escape(release.index.amount.unit)})"
-    )
+def _always_section(release: AmountNumbers, page: Page) -> Html:
+    """Write what holds in every area."""
+    amount = release.index.amount
+    names = ["always_means"] if release.sum is not None else []
+    names += ["always_classes"] if release.classes else []
+    facts = {"lower": amount.lower, "upper": amount.upper, "unit": amount.unit}
+    return join(element("p", page[name].format(**facts)) for name in names)

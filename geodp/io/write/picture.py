@@ -103,7 +103,7 @@ def draw_map(
     reason = why_no_picture(view.table.grid)
     if reason is not None:
         raise UsageError(f"There is no map of this release: {reason}.", code="map-unavailable")
-    return _render(_compose(view, look or Look()), form, dpi)
+    return render_sheet(_compose(view, look or Look()), form, dpi)
 
 
 def _compose(view: View, look: Look) -> Sheet:
@@ -129,11 +129,11 @@ def draw_change(
     """
     from geodp.io.write.map.change import compose_change
 
-    return _render(compose_change(earlier, later, look or Look()), form, dpi)
+    return render_sheet(compose_change(earlier, later, look or Look()), form, dpi)
 
 
-def _render(sheet: Sheet, form: Form, dpi: int) -> bytes:
-    """Render a page as a file."""
+def render_sheet(sheet: Sheet, form: Form, dpi: int = DPI) -> bytes:
+    """Render a page as a file; UsageError for a resolution out of range."""
     if not MIN_DPI <= dpi <= MAX_DPI:
         raise UsageError(
             f"A picture has {MIN_DPI} to {MAX_DPI} pixels to an inch.", code="picture-resolution"

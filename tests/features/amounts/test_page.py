@@ -1,52 +1,59 @@
-"""A page of one file: a map of means, and the numbers of regions, in units of the amount."""
+"""A page of one file: maps of means and medians, and the numbers of regions in their unit."""
 
 import re
 import xml.etree.ElementTree as ElementTree
+from html import unescape
 
 import pyarrow as pa
 import pytest
 
 from geodp import Grid
-from geodp.features.amounts.page import COLOURS, UNKNOWN, write_page
+from geodp.features.amounts.page import round_interval, write_page
 from tests.command import geodp
-from tests.features.amounts.made import KEY, publish
+from tests.features.amounts.made import EDGES, KEY, publish, rows
 
 REGIONS = {"west & south": (0, 0, 8, 8), "all": (0, 0, 16, 16)}
+
+
+def text_of(page):
+    """Return the words of a page, without styles."""
+    body = re.sub(r"<style.*?</style>", "", page, flags=re.DOTALL)
+    return unescape(re.sub(r"<[^>]*>", " ", body)).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def rows_of(page):
+    """Return the words of the rows of the table of places, by the place."""
+    table = page.split('id="part-places"')[1].split("</table>")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return {unescape(name): numbers for name, *numbers in cells[1:]}
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_page_shows_what_is_estimated(release, language):
     page = write_page(release, REGIONS, language)
-    root = ElementTree.fromstring(re.sub(r"<!doctype html>|<meta[^>]*>|<br>", "", page))
-    text = "".join(root.itertext())
+    ElementTree.fromstring(re.sub(r"<!DOCTYPE html>|<meta[^>]*>|<br>", "", page))
+    text = text_of(page)
     assert "10,000 yen" in text
     assert "west & south" in text
-    assert "people" not in text
+    assert len(rows_of(page)) == 2
     one = release.estimate(REGIONS["all"])
-    assert f"{one.count.count:,.6g}" in text
+    numbers = rows_of(page)["all"]
     for part in (one.mean, one.median):
-        assert part is None or f"{part.value:,.6g}" in text
-    figure = root.find(".//figure")
-    squares = [] if figure is None else [*figure[0]]
-    assert bool(squares) == (release.sum is not None)
-    assert {one.get("fill") for one in squares} <= {*COLOURS, UNKNOWN}
+        assert part is None or any(round_interval(part)[0] in cell for cell in numbers)
+    quantities = (release.sum is not None) + bool(release.classes)
+    assert page.count("<image ") == quantities
+    words = ("ε" if "e" in language else "イプシロン", "ledger" if language == "en" else "台帳")
+    assert words[1] in text
 
 
-def squares_of(page):
-    """Places and colours of the map's squares."""
-    return re.findall(
-        r'<rect x="([\d.]+)" y="([\d.]+)" width="\d[\d.]*" height="\d[\d.]*" fill', page
-    )
-
-
-@pytest.mark.parametrize("transform", [(1, 0, 0, 0, 1, 0), (1, 0, 0, 0, -1, 8)])
-def test_north_is_up(transform):
-    grid = Grid.regular((8, 8), crs="EPSG:3035", transform=transform)
-    data = pa.table({"x": [0.5] * 2000, "y": [7.5] * 2000, "income": [300] * 2000})
-    page = write_page(publish(data, grid=grid, epsilon=10), {})
-    corners = [(float(x), float(y)) for x, y in squares_of(page)]
-    assert (0, 0) in corners
-    assert (0, 560) not in corners
+def test_a_japanese_page_has_no_english_words_between_numbers(release):
+    page = write_page(release, REGIONS, "ja")
+    cells = [cell for row in rows_of(page).values() for cell in row]
+    assert cells
+    assert not any(re.search("[A-Za-z]", cell) for cell in cells)
+    counts = [row[0] for row in rows_of(page).values()]
+    assert not any("." in one for one in counts)
 
 
 def test_counts_below_the_limit_of_display_are_hidden():
@@ -54,27 +61,45 @@ def test_counts_below_the_limit_of_display_are_hidden():
     data = pa.table({"x": [0.5] * 4 + [9.5] * 500, "y": [0.5] * 504, "income": [300] * 504})
     release = publish(data, **shape)
     assert 0 < release.estimate((0, 0, 1, 1)).count.count < 10
-    page = write_page(release, {"few": (0, 0, 1, 1), "many": (9, 0, 10, 1)})
-    few, many = re.findall(r"<tr><td>(.*?)</tr>", page)
-    assert "&lt;10" in few
-    assert len(re.findall(r"\d", few.replace("&lt;10", ""))) == 0
-    assert "299.87" in many
-    coloured = re.findall(r'fill="(#\w+)"/>', page.split("</svg>")[0])
-    assert coloured.count(UNKNOWN) == len(coloured) - 1
+    shown = rows_of(write_page(release, {"few": (0, 0, 1, 1), "many": (9, 0, 10, 1)}))
+    assert shown["few"] == ["fewer than 10", "–", "–"]
+    assert re.match(r"[23]\d\d", shown["many"][2])
 
 
 def test_a_region_of_which_nothing_is_known_is_told():
     page = write_page(publish(epsilon="1/100"), {"far": (15, 15, 16, 16)})
-    assert "not told by the noise" in page
+    assert "cannot be told from this release" in rows_of(page)["far"]
 
 
-def test_the_command_writes_the_page(public, tmp_path):
+def test_areas_are_listed_without_regions():
+    grid = Grid.regular((16, 16), crs="EPSG:3035", transform=(1e5, 0, 4e6, 0, 1e5, 3e6))
+    data = rows()
+    for name, start in (("x", 4e6), ("y", 3e6)):
+        place = pa.array(start + 1e5 * data[name].to_numpy())
+        data = data.set_column(data.column_names.index(name), name, place)
+    found = rows_of(write_page(publish(data, grid=grid), {}))
+    assert len(found) > 4
+    counts = [float(row[0].split(" (")[0].replace(",", "")) for row in found.values()]
+    assert counts[0] == max(counts)
+
+
+def test_files_are_listed_once_they_are_written(public, release):
+    from geodp import open as geodp_open
+
+    assert 'id="part-files"' not in write_page(release, REGIONS)
+    page = text_of(write_page(geodp_open(public), REGIONS))
+    for name in ("amounts.csv", "amounts.gpkg", "amounts.tif"):
+        assert name in page
+
+
+def test_the_command_writes_the_page(tmp_path):
+    publish(classes=EDGES).write(tmp_path / "out")
     output = tmp_path / "page.html"
-    done = geodp("amounts", "report", public.parent, "--language", "ja", "--output", output)
+    done = geodp("amounts", "report", tmp_path / "out", "--language", "ja", "--output", output)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{output}\n"
     page = output.read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>")
+    assert page.startswith("<!DOCTYPE html>")
     assert "地域別の" in page
-    assert "一人ごとに保護する" in page
-    assert "person" not in page
+    assert "一人について" in page
+    assert "one person" not in text_of(page)

@@ -8,6 +8,7 @@ import pytest
 from babel.messages.pofile import read_po
 
 from geodp.errors import UsageError
+from geodp.features.amounts import english as of_amounts
 from geodp.features.explain import english as explanation
 from geodp.features.flows import english as of_flows
 from geodp.features.households import english as of_households
@@ -32,6 +33,7 @@ GROUPS = {
     "sentence": explanation.SENTENCES,
     "flows": of_flows.PAGE,
     "flows_files": of_flows.FILES,
+    "amounts": of_amounts.PAGE,
     "households": of_households.PAGE,
 }
 UNUSED_TERM = ("contribution", "the most that one person adds to the sum of all counts")

@@ -141,7 +141,7 @@ def write_joint(
 
 
 def _list_entries(
-    view: AmountsView, folder: Path, amount: StatedAmount, left_out: dict[str, str | None]
+    view: View, folder: Path, amount: StatedAmount, left_out: dict[str, str | None]
 ) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Yield name, media type, description and details of every file that was written."""
     unit = {"unit": amount.unit}

@@ -183,8 +183,8 @@ def draw_change(page: Page, change: MapChange, left: float) -> None:
     if panel.few is not None:
         colours = (*colours, page.look.theme.few)
     page.items.append(CellRaster(left, page.y, wide, high, number, colours, shown, cut_above=up))
-    draw_shores(page, panel, left)
-    draw_box(page, panel, left)
+    draw_shores(page, panel.frame, left)
+    draw_box(page, panel.frame, left)
 
 
 def _enlarge(values: NDArray[Any], times: tuple[int, int]) -> NDArray[Any]:

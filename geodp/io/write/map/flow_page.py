@@ -53,13 +53,13 @@ def compose_flows(view: View, look: Look, flows: Flows) -> Sheet:
     page.y += 24 + 18 * bool(label_space)
     left = (page.width - label_space - wide) / 2 + label_space
     _draw_land(page, panel, left)
-    draw_shores(page, panel, left)
+    draw_shores(page, panel.frame, left)
     edges = (left, page.y, wide, high)
     # The smallest first, so that the largest flows lie on top.
     for number in range(len(flows.count))[::-1]:
         page.items += _draw_flow(page, flows, number, edges)
-    draw_places(page, panel, left)
-    draw_box(page, panel, left)
+    draw_places(page, panel.frame, left)
+    draw_box(page, panel.frame, left)
     page.y += high
     _draw_legend(page, view, flows, panel)
     form = captions.flows_drawn if flows.believed > len(flows.count) else captions.flows_all

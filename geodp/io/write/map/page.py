@@ -158,50 +158,59 @@ def write_head(page: Page, view: View, panels: list[Panel]) -> None:
 
 
 def draw_panel(page: Page, panel: Panel, left: float) -> None:
-    """Draw one map and the line around it."""
-    frame, theme = panel.frame, page.look.theme
-    width, height = frame.size
+    """Draw one map of counts and the line around it."""
+    theme = page.look.theme
     number = number_colours(panel, fade=page.look.fade)
+    colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
+    draw_numbers(page, panel.frame, left, number, colours)
+
+
+def draw_numbers(
+    page: Page, frame: Frame, left: float, number: NDArray[np.uint8], colours: Sequence[Colour]
+) -> None:
+    """Draw a map of blocks or units by the numbers of their colours, and the line around it.
+
+    ``number``: uint8[rows, cols] in index order, or uint8[1, n] of units.
+    """
+    theme = page.look.theme
     if isinstance(frame, UnitFrame):
-        colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
         around, line = theme.outside, theme.line if frame.has_borders else None
-        drawn = (*frame.size, frame.shapes, number[0], colours)
+        drawn = (*frame.size, frame.shapes, number[0], tuple(colours))
         page.items.append(Patches(left, page.y, *drawn, around, line))
-        draw_box(page, panel, left)
+        draw_box(page, frame, left)
         return
     shown = frame.place.rows / frame.block, frame.place.cols / frame.block
     up = frame.place.northwards
     # Images have the first row on top, and such grids have it at the bottom.
     if up:
         number = number[::-1]
-    colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
-    cells = CellRaster(left, page.y, width, height, number, colours, shown, cut_above=up)
-    page.items.append(cells)
-    draw_shores(page, panel, left)
-    draw_places(page, panel, left)
-    draw_box(page, panel, left)
+    size = frame.size
+    page.items.append(CellRaster(left, page.y, *size, number, tuple(colours), shown, cut_above=up))
+    draw_shores(page, frame, left)
+    draw_places(page, frame, left)
+    draw_box(page, frame, left)
 
 
-def draw_shores(page: Page, panel: Panel, left: float) -> None:
+def draw_shores(page: Page, frame: Frame, left: float) -> None:
     """Draw the shore over a map that lies on the Earth."""
-    place, look = panel.frame.place, page.look
+    place, look = frame.place, page.look
     if look.ground and lies_somewhere(place):
-        edges = (left, page.y, *panel.frame.size)
+        edges = (left, page.y, *frame.size)
         page.items += draw_shore(place, edges, look.theme.shore)
 
 
-def draw_places(page: Page, panel: Panel, left: float) -> None:
+def draw_places(page: Page, frame: Frame, left: float) -> None:
     """Draw names of places over a map that lies on the Earth."""
-    place, look = panel.frame.place, page.look
+    place, look = frame.place, page.look
     if look.ground and lies_somewhere(place):
-        edges = (left, page.y, *panel.frame.size)
+        edges = (left, page.y, *frame.size)
         ink = Ink(look.theme.ink, look.theme.paper)
         page.items += draw_names(place, edges, SMALL, ink, look.language)
 
 
-def draw_box(page: Page, panel: Panel, left: float) -> None:
+def draw_box(page: Page, frame: Frame, left: float) -> None:
     """Draw the line around a map and, on request, latitudes and longitudes over it."""
-    (width, height), theme = panel.frame.size, page.look.theme
+    (width, height), theme = frame.size, page.look.theme
     page.items.append(Box(left - 1, page.y - 1, width + 2, height + 2, None, theme.line))
     if not page.look.graticule:
         return
@@ -209,7 +218,7 @@ def draw_box(page: Page, panel: Panel, left: float) -> None:
 
     reached = left - label_width(page.look)
     lowest = math.inf
-    for line, text, meridian in list_lines(panel.frame.place, (left, page.y, width, height)):
+    for line, text, meridian in list_lines(frame.place, (left, page.y, width, height)):
         page.items.append(line)
         at = touches(line, page.y if meridian else left, top=meridian)
         if at is None:

@@ -10,7 +10,6 @@ import pyogrio
 import pytest
 import rasterio
 
-import geodp
 from geodp.features.amounts.verify import verify_amounts
 from geodp.grid.region import Region
 from tests.command import geodp as command
