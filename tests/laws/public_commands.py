@@ -645,6 +645,7 @@ PARAMETERS = {
 CONFIDENTIAL = {
     "inspect": "inspect",
     "evaluate": "evaluate",
+    "flows evaluate": "flows evaluate",
     "publish": "publish --check",
     "new": "new",
     "audit": "audit TABLE",
