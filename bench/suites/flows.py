@@ -19,6 +19,7 @@ from bench.inputs.trips import MadeTrips, load_taxis, make_commuters, make_radia
 from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
 from geodp.features.flows.estimator import FLAT, estimate_flows
+from geodp.features.flows.evaluation import SIDES, PairSums, measure_flows
 from geodp.features.flows.rounding import round_table
 from geodp.features.flows.screenlines import divide_zones
 from geodp.features.flows.streams import TripStreams
@@ -37,9 +38,6 @@ Trips of taxis between zones of 1 km, at epsilon 1, by the most trips of a perso
 
 SAVED = Path(__file__).parents[1] / "results" / "flows.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "flows.md"
-
-SIDES = (1, 2, 4, 8)
-"""Zones on a side of squares between which trips are compared."""
 
 DELTA = 1e-6
 """Of the peers that show occupied pairs only."""
@@ -65,8 +63,13 @@ FAR = (30, 40, 50)
 LARGE = (316, 100_000_000)
 """Zones on a side, and trips, of the large made-up table."""
 
+FIGURES = (
+    *(f"{name} {side}" for side in SIDES for name in ("right", "error")),
+    *("empty", "missing", "length"),
+)
+"""Figures of a release, in the order of the tables."""
+
 Integers = NDArray[np.int64]
-Dense = NDArray[np.int32]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -227,9 +230,8 @@ def bound_tables(made: MadeTrips) -> list[tuple[str, CountTable, int]]:
 
 def measure_method(trips: CountTable, most: int, method: Method, trials: int) -> dict[str, Any]:
     """Return the mean figures of a method."""
-    true = spread_out(trips)
     keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
-    found = [compare(true, spread_out(method(trips, most, key))) for key in keys]
+    found = [compare(trips, method(trips, most, key)) for key in keys]
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
 
@@ -237,10 +239,9 @@ def measure_persons(
     made: MadeTrips, most: int, trials: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield figures of flows whose persons are bounded, and of the bound alone."""
-    true = spread_out(made.table)
     keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
     bounded = [bound(made, most, key) for key in keys]
-    yield "trips that are dropped, no noise", compare(true, spread_out(bounded[0]))
+    yield "trips that are dropped, no noise", compare(made.table, bounded[0])
     for peer in ("geodp.flows", "tree on pairs (geodp publish)"):
         found = []
         for trial, kept in enumerate(bounded):
@@ -248,7 +249,7 @@ def measure_persons(
             plain = CountTable.from_keys(kept.grid, kept.key, kept.count)
             released = PEERS[peer](plain, most, key)
             # Beside what the bound has left: what it drops is reported apart.
-            found.append(compare(spread_out(kept), spread_out(released)))
+            found.append(compare(kept, released))
         yield peer, {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
 
@@ -262,55 +263,24 @@ def bound(made: MadeTrips, most: int, key: NoiseKey) -> CountTable:
     return geodp.flows.read_trips(rows, grid=made.grid, **places, key=key)
 
 
-def spread_out(trips: CountTable) -> Dense:
-    """Return trips as an array of origins and destinations, padded to whole squares."""
-    shape = [-(-size // SIDES[-1]) * SIDES[-1] for size in trips.grid.shape]
-    dense = np.zeros(shape, np.int32)
-    dense[tuple(trips.grid.decode(trips.key))] = trips.count
-    return dense
-
-
-def sum_squares(dense: Dense, side: int) -> Dense:
-    """Sum trips between squares of zones."""
-    parts = [part for size in dense.shape for part in (size // side, side)]
-    return np.asarray(dense.reshape(parts).sum(axis=(1, 3, 5, 7)), np.int32)
-
-
-def compare(true: Dense, released: Dense) -> dict[str, float]:
-    """Compute all figures of one release."""
-    figures: dict[str, float] = {}
-    # Of whichever has more trips, as a release of all possible trips would have none wrong.
-    number = max(int(true.sum()), int(released.sum(dtype=np.int64)))
-    for side in SIDES:
-        one, other = sum_squares(true, side), sum_squares(released, side)
-        figures[f"right {side}"] = 100 * float(np.minimum(one, other).sum()) / number
-        figures[f"error {side}"] = float(np.abs(one - other)[one > 0].mean())
-    some = released > 0
-    figures["empty"] = 100 * float((some & (true == 0)).sum() / max(some.sum(), 1))
-    figures["missing"] = 100 * float((~some & (true > 0)).sum() / (true > 0).sum())
-    figures["length"] = 100 * mean_length(released) / mean_length(true)
-    return figures
-
-
-def mean_length(dense: Dense) -> float:
-    """Return the mean length of trips, in zones."""
-    row, column, to_row, to_column = np.nonzero(dense)
-    count = dense[row, column, to_row, to_column]
-    length = np.hypot(row - to_row, column - to_column)
-    return float((length * count).sum() / max(count.sum(), 1))
+def compare(true: CountTable, released: CountTable) -> dict[str, float]:
+    """Compute the figures of one release, as ``geodp flows evaluate`` does."""
+    on = zones.Zones.of(geodp.Grid(true.grid.places[:1]))
+    figures = measure_flows(on, PairSums.of(on, true), PairSums.of(on, released))
+    return {name: figures[name] for name in FIGURES}
 
 
 def measure_priors(trips: CountTable, mirrored: CountTable, trials: int) -> dict[str, Any]:
     """Measure releases of one half of the trips with priors that are made of the other one."""
     (before, now), (useless, _) = halve(trips), halve(mirrored)
-    true, rows = spread_out(now), []
+    rows = []
     for name, prior in make_priors(before, useless).items():
         more = {} if prior is None else {"prior": prior, "prior_source": "made"}
         keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
         made = [
             geodp.flows.publish(now, epsilon=1, contribution=10, key=key, **more) for key in keys
         ]
-        found = [compare(true, spread_out(counts_of(one))) for one in made]
+        found = [compare(now, counts_of(one)) for one in made]
         figures = {one: float(np.mean([f[one] for f in found])) for one in PLACED}
         figures |= compare_ends(now, made)
         stated = [one.index.prior for one in made]

@@ -94,7 +94,7 @@ FLOORS = {
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
-    "features/flows": f"features/flows features/explain features/select {CORE}",
+    "features/flows": f"features/flows features/evaluate features/explain features/select {CORE}",
     "features/flows/commands": f"features/flows features/select/running cli {CORE}",
     "features/flows/running": f"features/flows features/select/running cli {CORE}",
     "features/flows/kernels": "kernels",

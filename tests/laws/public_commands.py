@@ -650,6 +650,7 @@ PARAMETERS = {
 CONFIDENTIAL = {
     "inspect": "inspect",
     "evaluate": "evaluate",
+    "flows evaluate": "flows evaluate",
     "publish": "publish --check",
     "new": "new",
     "audit": "audit TABLE",

@@ -2,6 +2,7 @@
 
 from geodp.features.flows.card import FlowsCard
 from geodp.features.flows.choice import TripsChoice, choose_trips
+from geodp.features.flows.evaluation import FlowsEvaluation, evaluate
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.plan import PlannedFlows, plan
 from geodp.features.flows.publish import publish
@@ -14,9 +15,11 @@ __all__ = [
     "Crossing",
     "Flows",
     "FlowsCard",
+    "FlowsEvaluation",
     "PlannedFlows",
     "TripsChoice",
     "choose_trips",
+    "evaluate",
     "plan",
     "publish",
     "read_pings",

@@ -50,6 +50,7 @@ HOMES = (*CELLS, "--protect", "person", *TERMS)
 ENDS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y")
 TRIPS = (*ENDS, "--value", "n", *TERMS)
 JOURNEYS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "v,u", "--value", "n", *TERMS)
+MEASURED = JOURNEYS[:-2]
 MOST_TRIPS = (*ENDS, "--person", "n", "--largest", "5", *TERMS[:2], *TERMS[-2:])
 ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
 
@@ -176,6 +177,12 @@ READ = {
         "prior": ("in.csv", *JOURNEYS, "--prior", PIPE, "--prior-source", "s"),
         "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
+    },
+    "flows evaluate": {
+        "inputs": (PIPE, *MEASURED),
+        "prior": ("in.csv", *MEASURED, "--prior", PIPE, "--prior-source", "s"),
+        "mask": ("in.csv", *MEASURED, "--mask", PIPE, "--mask-source", "s"),
+        "regions": ("in.csv", *MEASURED, "--regions", PIPE, "--regions-source", "s"),
     },
     "flows choose-trips": {
         "inputs": (PIPE, *MOST_TRIPS),

@@ -23,6 +23,7 @@ from geodp.cli.pages import (
 from geodp.cli.request_options import request_options
 from geodp.features.flows.running.choose_trips import choose_trips
 from geodp.features.flows.running.estimate import compare, estimate
+from geodp.features.flows.running.evaluate import evaluate
 from geodp.features.flows.running.inputs import open_flows, read_by, read_levels, split_grid
 from geodp.features.flows.running.options import (
     by_option,
@@ -54,7 +55,7 @@ def flows() -> None:
     """
 
 
-for one in (publish, choose_trips, estimate, compare, sql):
+for one in (publish, choose_trips, estimate, compare, evaluate, sql):
     flows.add_command(one)
 
 
