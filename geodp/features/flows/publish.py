@@ -48,7 +48,7 @@ from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
-from geodp.io.read.rows.tally import Outside
+from geodp.io.read.rows.tally import Duplicates, Outside
 from geodp.io.read.table import Decimal
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Plain
@@ -146,6 +146,7 @@ def publish(
     missing: Sequence[str | float] = (),
     flags: Sequence[str] = (),
     rounding: Rounding | None = None,
+    duplicates: Duplicates = "error",
     allow_ballpark: bool = False,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -175,8 +176,8 @@ def publish(
         See :func:`geodp.flows.read_trips`: noise is that of ``trips`` times ``max_weight``.
     unit : {"person", "person-day", "person-week", "person-month"}
         What is protected. Default: the unit whose trips the table bounds, or a person.
-    crs, where, outside, other, missing, flags, rounding, allow_ballpark, encoding, delimiter
-    decimal, layer, header_row, first_row, last_row, member, memory, scratch
+    crs, where, outside, other, missing, flags, rounding, duplicates, allow_ballpark, encoding
+    delimiter, decimal, layer, header_row, first_row, last_row, member, memory, scratch
         See :func:`geodp.flows.read_trips`.
     contribution : int, optional
         Most trips of one ``unit``, where no column of persons is named; you vouch for it.
@@ -245,6 +246,7 @@ def publish(
         "value": value, "weight": weight, "max_weight": max_weight, "raked_to": raked_to,
         "crs": crs, "where": where, "outside": outside, "other": other, "by": by,
         "labels": labels, "missing": missing, "flags": flags, "rounding": rounding,
+        "duplicates": duplicates,
         "allow_ballpark": allow_ballpark, "encoding": encoding, "delimiter": delimiter,
         "decimal": decimal, "layer": layer, "header_row": header_row, "first_row": first_row,
         "last_row": last_row, "member": member, "memory": memory, "scratch": scratch,
@@ -271,7 +273,9 @@ def _read(
         # Without persons nothing is bounded by unit: the operator states the contribution of one.
         bounded = None if reading["person"] is None else unit
         return read_trips(table, **reading | {"grid": grid}, unit=bounded, key=key)
-    defaults = {"max_weight": 1, "missing": (), "flags": (), "allow_ballpark": False}
+    defaults: dict[str, Any] = {
+        "max_weight": 1, "missing": (), "flags": (), "duplicates": "error", "allow_ballpark": False
+    }  # fmt: skip
     # An argument that is ignored may be a selection, and others would be counted.
     if any(value != defaults.get(name) for name, value in reading.items()):
         raise UsageError(

@@ -103,7 +103,7 @@ def test_labels_of_trips_are_read_between_units():
     assert codes.count.sum() == 500
     counted = {**{name: rows[name] for name in ("o", "d", "hour", "mode")}, "n": np.full(500, 3)}
     table = geodp.flows.read_trips(
-        pa.table(counted), grid=UNITS, origin="o", destination="d", value="n",
+        pa.table(counted), grid=UNITS, origin="o", destination="d", value="n", duplicates="sum",
         by=("hour", "mode"), labels={"mode": MODES},
     )  # fmt: skip
     assert table.count.sum() == 1500

@@ -623,7 +623,7 @@ class TestCells:
             if reader == "counted":
                 return geodp.flows.read_trips(
                     pa.table(rows), grid=grid, other="elsewhere", origin="o", destination="d",
-                    value="n",
+                    value="n", duplicates="sum",
                 )  # fmt: skip
             if reader == "trips":
                 return geodp.flows.read_trips(

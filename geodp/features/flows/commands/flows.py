@@ -49,8 +49,8 @@ def flows() -> None:
         --person id --trips 10 --epsilon 1 --output out
     geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
     geodp flows choose-trips trips.csv ... --person id --largest 100 --epsilon 0.01 --output trips
-    geodp flows estimate out --from 5339 --to 5340
-    geodp flows compare out-2019 out-2023 --from 5339 --to 5340
+    geodp flows estimate out --from 533945 --to 533946
+    geodp flows compare out-2019 out-2023 --from 533945 --to 533946
     geodp flows report out --output out.html
     """
 

@@ -17,13 +17,14 @@ from geodp.io.read.reader import Reader, cli_option
 if TYPE_CHECKING:
     from geodp.io.read.rows.rounding import Rounding
     from geodp.io.read.rows.selecting import Value
+    from geodp.io.read.rows.tally import Duplicates
     from geodp.io.read.table import Decimal
 
 COUNTS_ONLY = Rule(
     "flows-counts-only",
-    "Values that mean no people, markers and rounding (--missing, --flags, --round; missing=, "
-    "flags=, rounding=) are of counted rows: name the column of counts (--value, value=), or leave "
-    "them out.",
+    "Values that mean no people, markers, rounding and sums of repeated rows (--missing, --flags, "
+    "--round, --duplicates; missing=, flags=, rounding=, duplicates=) are of counted rows: name "
+    "the column of counts (--value, value=), or leave them out.",
 )
 
 
@@ -41,6 +42,7 @@ class RowOptions(Reader):
     flags: Sequence[str] = field(
         default=(), metadata=cli_option(reader.FLAGS, convert=reader.convert_flags)
     )
+    duplicates: Duplicates = field(default="error", metadata=cli_option(reader.DUPLICATES))
     encoding: str | None = field(default=None, metadata=cli_option(reader.ENCODING))
     delimiter: str | None = field(default=None, metadata=cli_option(reader.DELIMITER))
     decimal: Decimal | None = field(default=None, metadata=cli_option(reader.DECIMAL))
@@ -67,5 +69,6 @@ class RowOptions(Reader):
 
     def require_uncounted(self) -> None:
         """Raise UsageError for options that say how counts are read, of rows without any."""
-        if self.missing or self.flags or self.rounding is not None:
+        summed = self.duplicates != "error"
+        if self.missing or self.flags or self.rounding is not None or summed:
             raise UsageError(COUNTS_ONLY)

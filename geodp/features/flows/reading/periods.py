@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.typing import IntArray
@@ -85,13 +86,17 @@ def name_periods(times: pa.Array, unit: str, zone: str | None) -> pa.Array:
 
 def have_offsets(times: pa.Array) -> bool:
     """Whether some times say how they differ from UTC."""
+    return bool(mark_offsets(times).any())
+
+
+def mark_offsets(times: pa.Array) -> NDArray[np.bool_]:
+    """Return which times say how they differ from UTC: bool[n]."""
     kind = times.type.value_type if pa.types.is_dictionary(times.type) else times.type
-    if pa.types.is_timestamp(kind):
-        return kind.tz is not None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return False
+        return np.full(len(times), pa.types.is_timestamp(kind) and kind.tz is not None)
     text = pc.utf8_trim_whitespace(times.cast(pa.string()))
-    return pc.any(pc.match_substring_regex(text, OFFSET), min_count=0).as_py() is True
+    marked = pc.fill_null(pc.match_substring_regex(text, OFFSET), False)
+    return np.asarray(marked.to_numpy(zero_copy_only=False), np.bool_)
 
 
 def have_local(times: pa.Array) -> bool:

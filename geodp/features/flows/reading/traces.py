@@ -33,6 +33,7 @@ from geodp.features.flows.reading.periods import (
     have_local,
     have_offsets,
     localise,
+    mark_offsets,
     name_numbers,
     read_seconds,
     require_unit,
@@ -99,7 +100,8 @@ NO_PERIODS = Rule(
 
 TIMES_MIXED = Rule(
     "flows-times-mixed",
-    "Some times say how they differ from UTC, and others do not: write all of them in one way.",
+    "some times say how they differ from UTC, and others do not, and this one is unlike others; "
+    "write all of them in one way.",
 )
 
 PERSON_TOO_LARGE = Rule(
@@ -288,7 +290,7 @@ class Traces(RowReader):
     ) -> IntArray:
         """Return times in seconds: int64[n]; InputError for one that is none.
 
-        UsageError where some are local and others are not, in whatever order.
+        Some may be local and others not, in whatever order, which is refused.
         """
         with rows.named(column), suppress(UsageError):
             try:
@@ -301,7 +303,10 @@ class Traces(RowReader):
                 # Where a zone is named, local times are in the wrong form.
                 if zone is None or self.time_zone is not None or not have_local(times):
                     raise
-        raise UsageError(TIMES_MIXED)
+        # The zone says whether those that were read first say how they differ from UTC.
+        other = mark_offsets(times) != (zone is not None)
+        rule = Rule(TIMES_MIXED.code, f"Column {column}: {TIMES_MIXED}")
+        raise rows.error(int(other.argmax()), rule)
 
     def _find_zone(self, times: pa.Array) -> str | None:
         """Return the time zone by which times are read; UsageError where one must be named."""

@@ -37,7 +37,7 @@ from geodp.io.read.rows.persons import Persons, name_persons
 from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.rows.tally import Outside, place
+from geodp.io.read.rows.tally import Duplicates, Outside, place
 from geodp.io.read.rows.weights import GIVEN, Weights
 from geodp.io.read.table import Decimal, read_table
 from geodp.privacy.assumption import ContributionBound
@@ -279,7 +279,7 @@ class Trips(RowReader):
             where=self.where,
             outside=self.outside,
             other=self.rest,
-            duplicates="sum",
+            duplicates=self.duplicates,
             missing=self.missing,
             flags=self.flags,
             decimal=self.decimal,
@@ -445,6 +445,7 @@ def read_trips(
     missing: Sequence[str | float] = (),
     flags: Sequence[str] = (),
     rounding: Rounding | None = None,
+    duplicates: Duplicates = "error",
     allow_ballpark: bool = False,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -517,7 +518,7 @@ def read_trips(
         ``weekday``, ``month``, ``quarter`` and ``daytype`` have standard ones.
     key : NoiseKey, optional
         Key of the choice of trips; default: a fresh one.
-    missing, flags, rounding
+    missing, flags, rounding, duplicates
         Of counted rows (``value``): see :func:`geodp.read_table`.
     allow_ballpark, encoding, delimiter, decimal, layer, header_row, first_row, last_row, member
         See :func:`geodp.read_points`.
@@ -569,6 +570,7 @@ def read_trips(
         missing=missing,
         flags=convert_flags(flags),
         rounding=rounding,
+        duplicates=duplicates,
         allow_ballpark=allow_ballpark,
         encoding=encoding,
         delimiter=delimiter,

@@ -83,7 +83,7 @@ def estimate(**options: Any) -> None:
     """Estimate trips between areas of a RELEASE, or across lines; costs no budget.
 
     \b
-    geodp flows estimate out --from 5339 --to 5340 --from 5340 --to 5339
+    geodp flows estimate out --from 533945 --to 533946 --from 533946 --to 533945
     geodp flows estimate out --polygons cities.geojson
     geodp flows estimate out --across river.geojson
 
@@ -213,15 +213,15 @@ def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
 def compare(**options: Any) -> None:
     """Compare two flows of a release, or the same flows in two RELEASES; costs no budget.
 
-    \b
-    geodp flows compare out --from 5339 --to 5340 --from 5340 --to 5339
-    geodp flows compare out --from 5339 --to 5340 --label hour=8 --other-label hour=18
-    geodp flows compare out-2019 out-2023 --from 5339 --to 5340
-    geodp flows compare out-2019 out-2023 --across river.geojson
+        \b
+        geodp flows compare out --from 533945 --to 533946 --from 533946 --to 533945
+    geodp flows compare out --from 533945 --to 533946 --label hour=8 --other-label hour=18
+    geodp flows compare out-2019 out-2023 --from 533945 --to 533946
+        geodp flows compare out-2019 out-2023 --across river.geojson
 
-    Differences of trips, the second less the first, have 95 % intervals; a star marks those that
-    noise and model do not explain. In both releases the same unit must be protected, and as many
-    trips of each counted.
+        Differences of trips, the second less the first, have 95 % intervals; a star marks those that
+        noise and model do not explain. In both releases the same unit must be protected, and as many
+        trips of each counted.
     """
     require_named(options)
     _require_what(options)

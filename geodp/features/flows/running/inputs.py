@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from geodp.release.request import Request
 
 
-NOT_COUNTED: dict[str, Any] = {"missing": (), "flags": (), "round": None}
+NOT_COUNTED: dict[str, Any] = {
+    "missing": (),
+    "flags": (),
+    "round": None,
+    "duplicates": "error",
+}
 """Values of shared options on counts, where rows are not counted."""
 
 

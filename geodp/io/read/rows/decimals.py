@@ -38,6 +38,27 @@ THOUSANDS = Rule(
     "point only, or name the decimal mark (--decimal, decimal=).",
 )
 
+POINT_OR_THOUSANDS = Rule(
+    "amount-with-point",
+    "an amount such as 1.234 is a fraction, if its point is a decimal point, or more than a "
+    "thousand: name the decimal mark (--decimal . or --decimal ,; decimal=).",
+)
+
+UNDERSCORE = Rule(
+    "amount-underscore", "an amount has underscores between its digits; write digits alone."
+)
+
+BRACKETS = Rule(
+    "amount-in-brackets",
+    "an amount is in brackets, which may mark a negative or an uncertain number; write negative "
+    "ones with a minus sign, and others without brackets.",
+)
+
+FULL_WIDTH = Rule(
+    "amount-full-width",
+    "an amount has digits other than 0 to 9, such as full-width ones; convert them (Unicode NFKC).",
+)
+
 NO_NUMBER = Rule(
     "amount-not-number",
     "an amount is no number in plain digits, with at most 18 before and 20 after the decimal "
@@ -48,6 +69,7 @@ _UNKNOWN = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "--", ".", ".
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+"
 )
+_POINT_OR_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$"
 _DIGITS = re.compile(r"[0-9]")
 
 
@@ -84,6 +106,12 @@ def exact_decimals(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
     if pa.types.is_decimal(kind):
         # Zeros at the end are of the column's type, and not of the amount.
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
+    if decimal is None and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        # Asked and not guessed, as of counts: the operator names the mark.
+        either = pc.match_substring_regex(texts, _POINT_OR_THOUSANDS)
+        if pc.any(either, min_count=0).as_py():
+            first = int(np.argmax(either.to_numpy(zero_copy_only=False)))
+            raise CodeError(first, POINT_OR_THOUSANDS)
     plain = pc.match_substring_regex(texts, PLAIN)
     if not pc.all(plain, min_count=0).as_py():
         # Floats may be written with an exponent, which their decimal expansion has not.
@@ -133,6 +161,12 @@ def diagnose(text: str) -> Rule:
         return MISSING
     if _GROUPED.fullmatch(text):
         return THOUSANDS
+    if re.fullmatch(r"[+-]?[0-9]+(_[0-9]+)+(\.[0-9]*)?", text):
+        return UNDERSCORE
+    if re.fullmatch(r"\([0-9][0-9.,]*\)", text):
+        return BRACKETS
+    if not text.isascii() and any(one.isdecimal() and not one.isascii() for one in text):
+        return FULL_WIDTH
     if _DIGITS.search(text) and not re.fullmatch(r"[0-9.+-]+(e[+-]?[0-9]+)?", low):
         return MONEY
     return NO_NUMBER

@@ -616,6 +616,22 @@ _DASH = "[-\u2010-\u2015\u2212~\u301c\u2026]"
 _KINDS = (
     (r"0x[0-9a-f]+", "a count is hexadecimal; write it in decimal digits."),
     (
+        r"[0-9]+(_[0-9]+)+",
+        Rule(
+            "count-underscore",
+            "a count has underscores between its digits; write digits alone.",
+        ),
+    ),
+    (
+        r"\([0-9]+\)",
+        Rule(
+            "count-in-brackets",
+            "a count is in brackets, which mark provisional or uncertain numbers, or negative "
+            "ones; to count the number, name the mark (--flags '()', flags=['()']); no count is "
+            "negative.",
+        ),
+    ),
+    (
         r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}.*|[0-9]{1,2}[/.][0-9]{1,2}[/.][0-9]{4}.*|.*:.*",
         "a count looks like a date or a time; check the column (--value, value=).",
     ),
@@ -696,6 +712,8 @@ def _coordinate_rule(text: str) -> str:
             "coordinate-thousands-mark",
             "a coordinate has thousands separators; write it without them.",
         )
+    if text.lower().lstrip("+-") in (NAN, "inf", "infinity", "na", "n/a", "null", "none"):
+        return MISSING
     if re.search("[\u00b0'\"NSEW\u2032\u2033]", text):
         return Rule(
             "coordinate-degrees-minutes",

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.io.read.rows.columns import Rows
-from geodp.io.read.rows.decimals import LARGEST, MISSING, exact_decimals
+from geodp.io.read.rows.decimals import LARGEST, MISSING, POINT_OR_THOUSANDS, exact_decimals
 from geodp.typing import IntArray
 
 MAX_WEIGHT = 1 << 20
@@ -30,6 +30,12 @@ WEIGHT_MISSING = Rule(
 WEIGHT_FORM = Rule(
     "weight-form",
     "a weight is no number in plain digits, without separators of thousands.",
+)
+
+WEIGHT_POINT = Rule(
+    "weight-with-point",
+    "a weight such as 1.234 is a fraction, if its point is a decimal point, or more than a "
+    "thousand: name the decimal mark (--decimal . or --decimal ,; decimal=).",
 )
 
 NO_WEIGHT = Rule(
@@ -165,8 +171,8 @@ def count_weights(column: pa.Array, largest: int, decimal: str | None = None) ->
     try:
         values, exponent = exact_decimals(column, decimal)
     except CodeError as error:
-        rule = WEIGHT_MISSING if error.code == MISSING.code else WEIGHT_FORM
-        raise CodeError(error.position, rule) from None
+        known = {MISSING.code: WEIGHT_MISSING, POINT_OR_THOUSANDS.code: WEIGHT_POINT}
+        raise CodeError(error.position, known.get(error.code, WEIGHT_FORM)) from None
     one = 10**exponent
     # Compared without doubling, which might not fit; a half is rounded up to one.
     nobody = values < one - one // 2

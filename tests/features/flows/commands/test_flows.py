@@ -67,7 +67,19 @@ def test_nothing_that_depends_on_the_data_is_said(call, trips):
 def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, monkeypatch):
     required = []
     monkeypatch.setattr(staged_tables, "require_space", lambda _, listed: required.append(listed))
-    words = ["flows", "publish", trips, *GRID, *PLACES, "--value", "n", "--epsilon", "1"]
+    words = [
+        "flows",
+        "publish",
+        trips,
+        *GRID,
+        *PLACES,
+        "--value",
+        "n",
+        "--duplicates",
+        "sum",
+        "--epsilon",
+        "1",
+    ]
     words += ["--contribution", "9", "--output", tmp_path / "out", "--overwrite"]
     done(*words)
     trips.write_text(trips.read_text().replace(",3\n", ",3000000\n"))
@@ -80,7 +92,19 @@ def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, mo
 
 
 def test_counted_rows_need_the_contribution(trips, tmp_path):
-    words = ["flows", "publish", trips, *GRID, *PLACES, "--value", "n", "--epsilon", "1"]
+    words = [
+        "flows",
+        "publish",
+        trips,
+        *GRID,
+        *PLACES,
+        "--value",
+        "n",
+        "--duplicates",
+        "sum",
+        "--epsilon",
+        "1",
+    ]
     words += ["--output", tmp_path / "out"]
     refused = geodp(*words)
     assert refused.returncode == 2

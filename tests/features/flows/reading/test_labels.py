@@ -112,7 +112,7 @@ def test_labels_are_read_from_columns():
 
 
 def test_counted_rows_have_labels():
-    table = read(rows_of(n=[3, 4, 5]), by="mode", labels=MODES, value="n")
+    table = read(rows_of(n=[3, 4, 5]), by="mode", labels=MODES, value="n", duplicates="sum")
     assert labels_of(table) == [["car"]] * 9 + [["walk"]] * 3
 
 

@@ -200,11 +200,15 @@ def test_counted_rows_have_no_points():
         read(make_frame().assign(n=1), **ENDS, value="n")
 
 
+class Query:
+    """A lazy frame that exports no stream, as those of Polars do not."""
+
+    def __getitem__(self, _):
+        raise TypeError("LazyFrame is not subscriptable")
+
+
 def test_a_lazy_frame_is_asked_for_its_result():
-    polars = pytest.importorskip("polars")
-    lazy = polars.DataFrame({"id": ["a"], "o": ["52396000"], "d": ["52396000"]}).lazy()
-    if hasattr(lazy, "__arrow_c_stream__"):
-        pytest.skip("this version of polars runs lazy frames by itself")
+    lazy = Query()
     with pytest.raises(UsageError, match=r"collect\(\)"):
         read(lazy, origin="o", destination="d", **PERSONS)
     with pytest.raises(UsageError, match=r"collect\(\)"):

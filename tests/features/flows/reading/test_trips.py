@@ -49,8 +49,14 @@ def test_counted_rows_are_added_up():
         {"a": [0, 0, 1], "b": [0, 0, 1], "c": [1, 1, 0], "d": [1, 1, 0], "n": [3, 4, 5]}
     )
     places = {"origin": ("a", "b"), "destination": ("c", "d")}
-    table = read(rows, **places, value="n")
+    # A pair that occurs twice is asked about, as a cell is elsewhere.
+    with refuses(InputError, "cell-repeated-in-rows"):
+        read(rows, **places, value="n")
+    table = read(rows, **places, value="n", duplicates="sum")
     assert sorted(table.count.tolist()) == [5, 7]
+    assert table.reading.doubled == 1
+    with refuses(UsageError, "flows-counts-only"):
+        read(rows, **places, duplicates="sum")
     for more in (
         {"person": "n"},
         {"trips": 2},
