@@ -213,15 +213,15 @@ def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
 def compare(**options: Any) -> None:
     """Compare two flows of a release, or the same flows in two RELEASES; costs no budget.
 
-        \b
-        geodp flows compare out --from 533945 --to 533946 --from 533946 --to 533945
+    \b
+    geodp flows compare out --from 533945 --to 533946 --from 533946 --to 533945
     geodp flows compare out --from 533945 --to 533946 --label hour=8 --other-label hour=18
     geodp flows compare out-2019 out-2023 --from 533945 --to 533946
-        geodp flows compare out-2019 out-2023 --across river.geojson
+    geodp flows compare out-2019 out-2023 --across river.geojson
 
-        Differences of trips, the second less the first, have 95 % intervals; a star marks those that
-        noise and model do not explain. In both releases the same unit must be protected, and as many
-        trips of each counted.
+    Differences of trips, the second less the first, have 95 % intervals; a star marks those that
+    noise and model do not explain. In both releases the same unit must be protected, and as many
+    trips of each counted.
     """
     require_named(options)
     _require_what(options)
