@@ -14,11 +14,11 @@ from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.scale import show_amount
 from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
-from geodp.io.verify.withdrawn import Notice
 from geodp.release.report.html.notice import write_notice
 from geodp.release.report.html.parts import office_section
 from geodp.release.report.html.texts import texts_of
 from geodp.table.display import is_below, show_count, show_interval
+from geodp.table.withdrawal import Notice
 from geodp.typing import FloatArray
 
 Language = Literal["en", "ja"]
