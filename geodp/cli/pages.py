@@ -17,7 +17,7 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.verify.withdrawn import Notice
+    from geodp.table.withdrawal import Notice
 
 _PAGE: tuple[Callable[[Any], Any], ...] = (
     option(

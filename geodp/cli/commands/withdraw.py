@@ -35,7 +35,8 @@ def withdraw(
     """
     from geodp.io.folder.manifest import sha256
     from geodp.io.verify.card import public_folder
-    from geodp.io.verify.withdrawn import SCHEMA, Withdrawal, notice_of, seal_of
+    from geodp.io.verify.withdrawn import notice_of, seal_of
+    from geodp.table.withdrawal import SCHEMA, Withdrawal
 
     if release.is_file() and release.suffix != ".json":
         raise UsageError(

@@ -18,7 +18,6 @@ from geodp.features.amounts.formats.joint import NAME
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
-from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.drawing.png import draw_png
 from geodp.io.write.map.captions import Language
 from geodp.io.write.map.look import Look
@@ -32,6 +31,7 @@ from geodp.release.report.html.static import DPI, embed_picture, write_static
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
+from geodp.table.withdrawal import Notice
 
 SIDE = 720
 """Pixels of the longer side of a map."""

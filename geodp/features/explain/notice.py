@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from geodp.features.explain.page import Explanation, Section, Writer
-from geodp.io.verify.withdrawn import Notice
+from geodp.table.withdrawal import Notice
 
 
 def add_notice(explanation: Explanation, notice: Notice | None) -> Explanation:

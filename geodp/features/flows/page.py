@@ -32,7 +32,6 @@ from geodp.features.flows.regions import find_columns, find_region
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.read.public.places import Circle
-from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html.frame import swatch
@@ -50,6 +49,7 @@ from geodp.release.report.html.static import (
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
+from geodp.table.withdrawal import Notice
 from geodp.typing import IntArray
 
 MOST_PLACES, FEWEST_PLACES = 100, 12

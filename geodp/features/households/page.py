@@ -18,7 +18,6 @@ from geodp.features.households.formats.joint import NAME
 from geodp.features.households.households import Households
 from geodp.features.households.sizes import CLIPPED_FACT
 from geodp.grid.region import Region
-from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
 from geodp.io.write.frame import cell_size
@@ -46,6 +45,7 @@ from geodp.release.report.html.static import (
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
+from geodp.table.withdrawal import Notice
 
 CLASSES = (1.5, 2.0, 2.5, 3.0, 4.0)
 """Limits of the classes of mean sizes on the map: public constants, never taken from data."""

@@ -6,7 +6,6 @@ sentences are those of :mod:`geodp.release.report.sentences`.
 
 from __future__ import annotations
 
-from geodp.io.verify.withdrawn import Notice
 from geodp.release.report.sentences import (
     HAZARDS,
     NEGATIVE,
@@ -33,6 +32,7 @@ from geodp.table.stated.error import (
     StatedSettlements,
 )
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
+from geodp.table.withdrawal import Notice
 
 
 def markdown(card: Card, notice: Notice | None = None) -> str:

@@ -6,12 +6,11 @@ import pytest
 
 from geodp.errors import UsageError, VerificationError
 from geodp.io.verify.withdrawn import (
-    SCHEMA,
-    Withdrawal,
     notice_of,
     seal_of,
     warn_if_withdrawn,
 )
+from geodp.table.withdrawal import SCHEMA, Withdrawal
 
 
 def test_a_notice_says_a_day_and_a_reason_of_one_line():

@@ -13,7 +13,6 @@ from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.coast import trace_coast
 from geodp.io.read.public.land_shares import QUARTERS
-from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.frame import cell_size
@@ -30,6 +29,7 @@ from geodp.release.report.html.page import name_domain, read_asset, write_docume
 from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
 from geodp.release.report.html.texts import texts_of
+from geodp.table.withdrawal import Notice
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View

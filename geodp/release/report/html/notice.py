@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from geodp.errors import printable
-from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.map.captions import Language
 from geodp.release.report.html.head import write_days
 from geodp.release.report.html.markup import Html, bind, element
 from geodp.release.report.html.texts import texts_of
+from geodp.table.withdrawal import Notice
 
 
 def write_notice(notice: Notice | None, language: Language) -> list[Html]:

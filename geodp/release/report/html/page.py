@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html import parts
@@ -36,6 +35,7 @@ from geodp.release.report.html.quotes import Quote, draw_places, pack_quotes, qu
 from geodp.release.report.html.surface import list_names, pack_surface
 from geodp.release.report.html.texts import texts_of
 from geodp.table.card import Card
+from geodp.table.withdrawal import Notice
 
 SCRIPTS = (
     *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),

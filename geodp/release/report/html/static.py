@@ -7,7 +7,6 @@ import struct
 from collections.abc import Sequence
 
 from geodp.errors import UsageError
-from geodp.io.verify.withdrawn import Notice
 from geodp.io.write.map.captions import Language
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map
@@ -22,6 +21,7 @@ from geodp.release.report.html.page import (
     write_section,
 )
 from geodp.release.report.html.parts import office_section
+from geodp.table.withdrawal import Notice
 
 STYLE = "main svg{max-width:100%;height:auto}"
 """Styles of these pages: pictures are at most as wide as the window."""
