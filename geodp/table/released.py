@@ -32,7 +32,8 @@ class ReleasedTable(Cells):
         kind = self.count.dtype
         if (
             kind not in (np.int64, np.float64)
-            or not (np.isfinite(self.count) & (self.count != 0)).all()
+            or not self.count.all()
+            or (kind == np.float64 and not np.isfinite(self.count).all())
         ):
             raise UsageError(
                 "Released counts must be int64 or float64, finite and not 0.",

@@ -289,15 +289,17 @@ def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) ->
     total = None
     if empty.sum is not None:
         assert drawn.above is not None
-        steps = drawn.number * empty.scale.lower + drawn.above * empty.notch
-        some = np.flatnonzero(steps)
+        # Most scales begin at 0, and have notches of a step.
+        steps = drawn.above if empty.notch == 1 else drawn.above * empty.notch
+        steps = steps + drawn.number * empty.scale.lower if empty.scale.lower else steps
+        some = np.flatnonzero(steps != 0)
         table = make(grid, drawn.key[some], steps[some], empty.sum.event)
         total = replace(empty.sum, table=table, charge=charge)
     classes = []
     for k, one in enumerate(empty.classes):
         assert drawn.classes is not None
         # Positions are taken faster than a mask, which most cells of most classes are not in.
-        some = np.flatnonzero(drawn.classes[k])
+        some = np.flatnonzero(drawn.classes[k] != 0)
         classes.append(make(grid, drawn.key[some], drawn.classes[k][some], one.event))
     index = replace(empty.index, budget=state_budget(charge), prior=prior)
     return replace(empty, count=count, sum=total, classes=tuple(classes), index=index)

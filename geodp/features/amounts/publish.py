@@ -392,14 +392,14 @@ def prepare_amounts(
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
-    known = declare_prior(find_own([table], prior), design, prior, prior_source)
+    known = declare_prior(find_released([table], prior), design, prior, prior_source)
     expected = None if known is None else known.state()
     preview = preview_amounts(design, grid, request, facts, stated, expected)
     require_columns(grid, preview.index.amount)
     return PreparedAmounts(table, design, request, facts, preview, known)
 
 
-def find_own(tables: Sequence[AmountTable], prior: AnyPrior | None) -> CountTable:
+def find_released(tables: Sequence[AmountTable], prior: AnyPrior | None) -> CountTable:
     """Find the table of the records themselves that is given as a prior; otherwise the first."""
     # Records of a class are confidential as all records are, and those of another period are.
     own = [part for one in tables for part in (one.records, *one.classes)]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,10 +112,17 @@ class AmountTable:
         of the span, and v by the others.
         """
         notch, grid = self.scale.span // notches, self.records.grid
-        u = (self.above + notch // 2) // notch
-        v = self.records.count * notches - u
-        key = self.records.key
-        return [CountTable.of_cells(grid, key[one > 0], one[one > 0]) for one in (u, v)]
+        u = self.above if notch == 1 else (self.above + notch // 2) // notch
+        v = self.records.count * notches
+        v -= u
+        return [CountTable.of_cells(grid, *list_positive(self.records.key, one)) for one in (u, v)]
+
+
+def list_positive(key: KeyArray, *values: IntArray) -> list[Any]:
+    """List the cells whose first value is above 0: keys and values, not copied if all are."""
+    some = np.flatnonzero(values[0] > 0)
+    # Positions are taken faster than a mask.
+    return [one if some.size == key.size else one[some] for one in (key, *values)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,19 +323,18 @@ def fit(
     key : uint64[cells]
         Cells of which any stream has something.
     sums, classes : int64[2, cells] or int64[0, cells], int64[k, cells] or int64[0, cells]
-        The streams of sums, in notches, and the records of every class.
+        The streams of sums, in notches, which are overwritten; and the records of every class.
     design : Design
     offset : int
         Uniform on 0 to ``notches - 1``.
     """
     if not len(sums):
         return ReleasedAmounts(key, classes.sum(axis=0), None, classes)
-    number, total = np.empty_like(sums[0]), np.empty_like(sums[0])
-    settle(sums[0], sums[1], design.notches, offset, number, total)
+    number, total = sums
+    settle(number, total, design.notches, offset, number, total)
     given = np.empty_like(classes)
     if len(classes):
         near = np.maximum(classes.mean(axis=1), LEAST)
         divide(classes, number, near, np.zeros(len(classes)), given)
-    some = number > 0
-    listed = given[:, some] if len(given) else None
-    return ReleasedAmounts(key[some], number[some], total[some], listed)
+    key, counted, total, *listed = list_positive(key, number, total, *given)
+    return ReleasedAmounts(key, counted, total, np.stack(listed) if listed else None)

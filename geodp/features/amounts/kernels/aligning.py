@@ -46,16 +46,17 @@ def merge(
         Number of cells, which is how much of ``key`` and ``pair`` is written.
     """
     i, j, k = 0, 0, 0
-    while i < one.size or j < other.size:
-        first = j == other.size or (i < one.size and one[i] <= other[j])
-        second = i == one.size or (j < other.size and other[j] <= one[i])
-        pair[0, k] = pair[1, k] = 0
-        if first:
-            key[k], pair[0, k] = one[i], of_one[i]
-            i += 1
-        if second:
-            key[k], pair[1, k] = other[j], of_other[j]
-            j += 1
+    # Which stream has a cell follows no pattern: without branches nothing is guessed wrongly.
+    while i < one.size and j < other.size:
+        first, second = np.int64(one[i] <= other[j]), np.int64(other[j] <= one[i])
+        key[k] = min(one[i], other[j])
+        pair[0, k], pair[1, k] = first * of_one[i], second * of_other[j]
+        i, j, k = i + first, j + second, k + 1
+    for rest in range(i, one.size):
+        key[k], pair[0, k], pair[1, k] = one[rest], of_one[rest], 0
+        k += 1
+    for rest in range(j, other.size):
+        key[k], pair[0, k], pair[1, k] = other[rest], 0, of_other[rest]
         k += 1
     return k
 
@@ -78,18 +79,21 @@ def settle(
     offset : int
         Uniform on 0 to ``span - 1``.
     number, total : int64[cells], overwritten
-        Records, and sums of 0 to ``span`` of each record.
+        Records, and sums of 0 to ``span`` of each record; may be ``above`` and ``below``.
     """
-    owed, rest = np.int64(0), np.int64(offset)
+    owed, run, records = np.int64(0), np.int64(offset), np.int64(0)
     for i in range(above.size):
-        both = above[i] + below[i]
-        rest += both
-        number[i] = rest // span
-        rest -= number[i] * span
-        owed += above[i]
-        share = float(above[i]) / float(max(both, np.int64(1)))
+        mine, both = above[i], above[i] + below[i]
+        # Of the sums so far, so that no division waits for the one before it.
+        run += both
+        whole = run // span
+        rest, here = run - whole * span, whole - records
+        records = whole
+        owed += mine
+        share = float(mine) / float(max(both, np.int64(1)))
         kept = np.int64(np.floor(float(rest - offset) * share))
-        total[i] = min(max(owed - kept, np.int64(0)), number[i] * span)
+        number[i] = here
+        total[i] = min(max(owed - kept, np.int64(0)), here * span)
         owed -= total[i]
 
 

@@ -16,7 +16,7 @@ from geodp.features.amounts.formats.joint import require_columns
 from geodp.features.amounts.publish import (
     PreparedAmounts,
     choose_pyramid,
-    find_own,
+    find_released,
     make_design,
     name_release,
     require_exact,
@@ -383,7 +383,7 @@ def prepare_series(
     public = join_descriptions(
         None if one.records.reading is None else one.records.reading.public for one in tables
     )
-    known = declare_prior(find_own(tables, prior), plan.design, prior, prior_source)
+    known = declare_prior(find_released(tables, prior), plan.design, prior, prior_source)
     expected = None if known is None else known.state()
     previews, index = plan.preview(request, facts, public, expected)
     each = replace(request, terms=plan.sharing.each)
