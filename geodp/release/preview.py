@@ -29,15 +29,17 @@ def preview_release(
     public_facts: tuple[str, ...] = (),
     reading: StatedReading | None = None,
     metadata: StatedMetadata | None = None,
+    made: type[Release] = Release,
 ) -> Release:
     """Make a release of an empty table, with the card and the closed forms of the real one.
 
     They depend on public things only, so an error in computing them is raised before the charge.
+    ``made``: class of the release, such as one whose counts have another name.
     """
     # Nothing on a card may depend on counts that are not drawn yet: with no rows, it cannot.
     none = np.empty(0, np.int64)
     table = ReleasedTable(grid, none.astype(np.uint64), none, event)
-    release = Release(table, None, people, public_facts, method, metadata=metadata, reading=reading)
+    release = made(table, None, people, public_facts, method, metadata=metadata, reading=reading)
     # Computed now and cached: the real release takes them over if nothing public differs.
     release.card()
     release.errors()

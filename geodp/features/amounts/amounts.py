@@ -31,7 +31,7 @@ from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.files import StagedAmounts
 from geodp.features.amounts.formats.joint import view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
-from geodp.features.amounts.numbers import AmountNumbers, SumRelease
+from geodp.features.amounts.numbers import AmountNumbers, CountRelease, SumRelease
 from geodp.features.amounts.prior import state_learned
 from geodp.features.amounts.scale import Scale, show_number
 from geodp.features.amounts.streams import Design, ReleasedAmounts
@@ -260,7 +260,8 @@ def preview_amounts(
     if prior is not None:
         facts = (*facts, describe_prior(prior.source))
     common = (request.terms.people, facts, reading, request.metadata)
-    count = preview_release(grid, counting, replace(event, mechanism=counting.spec), *common)
+    event_of_counts = replace(event, mechanism=counting.spec)
+    count = preview_release(grid, counting, event_of_counts, *common, made=CountRelease)
     none = np.empty(0, np.int64)
     empty = (none.astype(np.uint64), none)
     total = None

@@ -54,6 +54,15 @@ ALONE = Rule(
 )
 
 
+class CountRelease(Release):
+    """Counts of records, whatever a record is."""
+
+    @property
+    def name(self) -> str:
+        """Default name of the counts, in columns and files."""
+        return COUNT
+
+
 class SumRelease(Release):
     """Sums of amounts in steps, which are no people."""
 

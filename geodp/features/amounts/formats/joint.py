@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.features.amounts.card import COUNT, INDEX, MEAN, MEDIAN, SUM, StatedAmount
 from geodp.features.amounts.estimates import Ends
+from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
 from geodp.io.write import csv, geopackage, parquet
@@ -222,6 +223,11 @@ def require_columns(grid: Grid, amount: StatedAmount) -> None:
         )
 
 
+def count_places(scale: Scale) -> int:
+    """Return the decimals of means and medians: six digits of the span of the clip."""
+    return max(ceil(DIGITS - log10(scale.value(scale.span))), 0)
+
+
 def list_columns(key: KeyArray, release: AmountNumbers) -> dict[str, NDArray[Any]]:
     """Compute the columns of cells after their records.
 
@@ -231,7 +237,7 @@ def list_columns(key: KeyArray, release: AmountNumbers) -> dict[str, NDArray[Any
         Means and medians are masked where they may be any amount of the clip.
     """
     scale, amount = release.scale, release.index.amount
-    places = max(ceil(DIGITS - log10(scale.value(scale.span))), 0)
+    places = count_places(scale)
     ends = release.columns(key)
     found: dict[str, NDArray[Any]] = {}
     if release.sum is not None:

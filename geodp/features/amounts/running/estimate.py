@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -16,14 +16,20 @@ from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
+from geodp.features.amounts.running.groups import read_labels, share_outside, show_labels
 from geodp.features.amounts.running.inputs import open_all, open_amounts, read_known_prior
-from geodp.features.amounts.running.options import PriorCommand, time_option
+from geodp.features.amounts.running.options import PriorCommand, label_option, time_option
+from geodp.features.amounts.running.plain import decimals_of, round_plain
 
 if TYPE_CHECKING:
-    from geodp.cli.comparing import Place
     from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.card import StatedAmount
     from geodp.features.amounts.comparison import AmountDifference
     from geodp.features.amounts.estimates import Interval
+    from geodp.grid.region import Region
+
+AMOUNTS = ("sum", "mean", "median", "standard deviation")
+"""Columns in the unit of the amount; quantiles are, too."""
 
 
 @click.command(cls=PriorCommand, no_args_is_help=True)
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
+@label_option
 @option(
     "--quantile",
     group="Options",
@@ -77,6 +84,7 @@ def estimate(**options: Any) -> None:
     geodp amounts estimate out --area 5339 --area 5340
     geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
     geodp amounts estimate series --time 2020 --area 5339
+    geodp amounts estimate out --area 5339 --label sex=f --label age=30-34 --label age=35-39
     geodp amounts estimate out --area 5339 --prior census.csv --code mesh --prior-value people
 
     All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
@@ -86,29 +94,43 @@ def estimate(**options: Any) -> None:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     release = open_amounts(options["release"], options["time"])
-    shapes = read_shapes(options, release.count)
+    shapes, labels = (
+        read_shapes(options, release.count),
+        read_labels(options["labels_of"], "--label"),
+    )
+    outside = {name: share_outside(release.count.grid, one) for name, one in shapes.items()}
     with report_progress():
         prior = read_known_prior(click.get_current_context(), release)
-        rows = dict(zip(shapes, _rows(release, shapes, options, prior), strict=True))
+        rows = dict(zip(shapes, _rows(release, shapes, labels, options, prior), strict=True))
     if options["as_json"]:
+        places = decimals_of(release.scale)
         document = {
             "amount": asdict(release.index.amount),
-            "regions": [{"name": name, **_plain(row)} for name, row in rows.items()],
+            "labels": labels,
+            "regions": [
+                {"name": name, "outside": outside[name], **_plain(row, places)}
+                for name, row in rows.items()
+            ],
         }
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
         return
-    click.echo("\n".join(_tabulate(rows, release)))
+    click.echo("\n".join([*_tabulate(rows, release, labels), *_list_outside(outside)]))
 
 
 def _rows(
-    release: Amounts, shapes: dict[str, Any], options: dict[str, Any], prior: Any
+    release: Amounts,
+    shapes: dict[str, Any],
+    labels: dict[str, list[str]],
+    options: dict[str, Any],
+    prior: Any,
 ) -> Iterator[dict[str, Interval | None]]:
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
 
     shares, lines = options["quantile"], options["below"]
-    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines, prior=prior)
-    spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
+    places = shapes.values()
+    found = release.estimate_all(places, labels, quantiles=shares, below=lines, prior=prior)
+    spreads = release.spread_all(places, labels) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):
         count = one.count
         row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
@@ -124,18 +146,35 @@ def _rows(
         yield row
 
 
-def _plain(row: dict[str, Interval | None]) -> dict[str, Any]:
-    """Convert the columns of a region to plain values."""
-    return {name: None if one is None else asdict(one) for name, one in row.items()}
+def _plain(row: dict[str, Interval | None], places: int) -> dict[str, Any]:
+    """Convert the columns of a region to plain values; what is no amount has six decimals."""
+    return {
+        name: None
+        if one is None
+        else round_plain(asdict(one), places if name in AMOUNTS or name[:9] == "quantile " else 6)
+        for name, one in row.items()
+    }
 
 
-def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> Iterator[str]:
+def _list_outside(outside: dict[str, float]) -> Iterator[str]:
+    """Yield a sentence for every region that lies partly outside the map."""
+    for name, share in outside.items():
+        if share > 0:
+            yield (
+                f"{name}: {max(100 * share, 0.1):.1f} % of its area lies outside the map, and "
+                "nothing there is counted."
+            )
+
+
+def _tabulate(
+    rows: dict[str, dict[str, Interval | None]], release: Amounts, labels: dict[str, list[str]]
+) -> Iterator[str]:
     """Yield the lines of a table of estimates; small counts are shown as the office does."""
     from geodp.features.amounts.scale import show_amount
     from geodp.table.display import is_below, show_count, show_interval
 
     amount, limit = release.index.amount, release.count.card().display_below
-    yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
+    yield _head(amount, labels)
     width = max(len("region"), *map(len, rows))
     wide = max(len(name) for row in rows.values() for name in row)
     yield f"{'region':<{width}}  {'':<{wide}}  {'estimate':>14}  {'95 % interval':>31}"
@@ -166,6 +205,15 @@ def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> 
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
+@label_option
+@option(
+    "--against",
+    group="Options",
+    multiple=True,
+    metavar="NAME=LABEL",
+    help="Compare two groups of each region of one release: the second has this label in place of "
+    "those of --label; repeatable.",
+)
 @option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
@@ -176,6 +224,7 @@ def compare(**options: Any) -> None:
     geodp amounts compare out --area 5339 --area 5340
     geodp amounts compare out-2015 out-2020 --polygons cities.geojson
     geodp amounts compare series --time 2015 --time 2020 --polygons cities.geojson
+    geodp amounts compare out --area 5339 --label sex=m --against sex=f
 
     Differences of counts, sums, means and medians, the second less the first, have 95 % intervals;
     a star marks those that the noise alone does not explain. The two releases must have amounts of
@@ -184,55 +233,102 @@ def compare(**options: Any) -> None:
     releases = open_all(options["releases"], options["times"])
     require_named(options)
     shapes = read_shapes(options, releases[0].count)
-    counts = [one.count for one in releases]
-    named = pair_regions([*shapes], counts)
-    limits = [one.card().display_below for one in counts]
-    rows = dict(zip(named, _differences(releases, [*shapes.values()]), strict=True))
-    below = _below(releases, limits, shapes, named)
+    labels = read_labels(options["labels_of"], "--label")
+    against = read_labels(options["against"], "--against")
+    pairs = _pair(releases, shapes, labels, against)
+    limits = [one.count.card().display_below for one in releases]
+    rows = dict(zip(pairs, _differences(releases, [*pairs.values()]), strict=True))
+    below = _below(releases, limits, pairs)
     if options["as_json"]:
+        places = decimals_of(releases[0].scale)
         document = {
             "amount": asdict(releases[0].index.amount),
+            "labels": labels,
             "differences": [
-                {"name": name, **asdict(one), **mark_below(below[name], limits)}
+                {
+                    "name": name,
+                    **round_plain(asdict(one), places),
+                    **mark_below(below[name], limits),
+                }
                 for name, one in rows.items()
             ],
         }
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
         return
-    click.echo("\n".join(_tabulate_differences(rows, below, releases)))
+    head = _head(releases[0].index.amount, labels if not against else {})
+    click.echo("\n".join([head, *_tabulate_differences(rows, below, releases)]))
 
 
-def _differences(releases: list[Amounts], shapes: list[Any]) -> list[AmountDifference]:
-    """Compare two regions of one release, or all regions in two."""
-    from geodp.features.amounts.comparison import compare_releases
+Side: TypeAlias = "tuple[int, Region]"
+"""Position of a release, and a region in its grid."""
+
+
+def _pair(
+    releases: list[Amounts],
+    shapes: dict[str, Any],
+    labels: dict[str, list[str]],
+    against: dict[str, list[str]],
+) -> dict[str, tuple[Side, Side]]:
+    """Pair what is compared, by its name: regions, releases, or two groups of each region."""
     from geodp.grid.region import Region
 
+    grids = [one.count.grid for one in releases]
+    if not against:
+        named = pair_regions([*shapes], [one.count for one in releases])
+        listed = [*shapes.values()]
+        return {
+            name: ((i, Region.of(grids[i], listed[a], labels)),
+                   (j, Region.of(grids[j], listed[b], labels)))
+            for name, ((i, a), (j, b)) in named.items()
+        }  # fmt: skip
+    if len(releases) != 1 or not shapes:
+        raise UsageError(
+            "--against compares two groups of each region of one release: give one release, and "
+            "--area or --polygons.",
+            code="amounts-against-one",
+        )
+    second = {**labels, **against}
+    return {
+        f"{name}: {show_labels(second)} - {show_labels(labels) or 'all'}": (
+            (0, Region.of(grids[0], shape, labels)),
+            (0, Region.of(grids[0], shape, second)),
+        )
+        for name, shape in shapes.items()
+    }
+
+
+def _differences(releases: list[Amounts], pairs: list[tuple[Side, Side]]) -> list[AmountDifference]:
+    """Compare the regions of one release, or those of two."""
+    from geodp.features.amounts.comparison import compare_regions, compare_releases
+
+    regions = [(one, other) for (_, one), (_, other) in pairs]
     if len(releases) == 1:
-        return [releases[0].compare(*shapes)]
-    first, second = releases
-    grid = first.count.grid
-    return compare_releases(first, second, [(Region.of(grid, one),) * 2 for one in shapes])
+        return [compare_regions(releases[0], *both) for both in regions]
+    return compare_releases(releases[0], releases[1], regions)
 
 
 def _below(
-    releases: list[Amounts],
-    limits: list[int | None],
-    shapes: dict[str, Any],
-    named: dict[str, tuple[Place, Place]],
+    releases: list[Amounts], limits: list[int | None], pairs: dict[str, tuple[Side, Side]]
 ) -> dict[str, bool]:
     """Return which differences would reveal a count that a limit of display hides."""
     from geodp.table.display import is_below
 
     if all(limit is None for limit in limits):
-        return dict.fromkeys(named, False)
-    found = [one.count.estimate_all(shapes.values()) for one in releases]
+        return dict.fromkeys(pairs, False)
     return {
         name: any(
-            (limit := limits[i]) is not None and is_below(found[i][at].count, limit)
-            for i, at in pair
+            (limit := limits[i]) is not None
+            and is_below(releases[i].count.estimate(region).count, limit)
+            for i, region in pair
         )
-        for name, pair in named.items()
+        for name, pair in pairs.items()
     }
+
+
+def _head(amount: StatedAmount, labels: dict[str, list[str]]) -> str:
+    """Write the first line of a table: what amounts are, and of which labels."""
+    of_labels = f"; {show_labels(labels)}" if labels else ""
+    return f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}{of_labels}"
 
 
 def _tabulate_differences(
@@ -241,8 +337,6 @@ def _tabulate_differences(
     """Yield the lines of a table of differences; ``below``: those that are not shown."""
     from geodp.features.amounts.scale import show_amount
 
-    amount = releases[0].index.amount
-    yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
     columns = ["count"]
     columns += ["sum", "mean"] if all(one.sum is not None for one in releases) else []
     columns += ["median"] if all(one.classes for one in releases) else []

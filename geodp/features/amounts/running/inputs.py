@@ -104,7 +104,8 @@ def open_amounts(path: Path, time: str | None = None) -> Amounts:
         return period
     if not isinstance(release, Amounts):
         raise UsageError(
-            "This is no release of amounts; geodp estimate knows it.",
+            f"{path} holds no release of amounts: give a folder that geodp amounts publish wrote; "
+            "geodp estimate knows releases of counts.",
             code="amounts-release-expected",
         )
     if time is not None:

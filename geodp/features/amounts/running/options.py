@@ -85,6 +85,17 @@ PRIOR_READING = (
 """Options of readers with which records are read, and a file of their prior with them."""
 
 
+label_option = option(
+    "--label",
+    "labels_of",
+    group="Options",
+    multiple=True,
+    metavar="NAME=LABEL",
+    help="Of records with this label alone, such as sex=f; of several labels of one attribute "
+    "together; repeatable.",
+)
+
+
 class PriorCommand(StrictCommand):
     """A command that reads the prior of a release again, with the options of its publication."""
 

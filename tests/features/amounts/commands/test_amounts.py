@@ -1,8 +1,10 @@
 """``geodp amounts``: two commands from a file of persons to means, charged once and resumed."""
 
 import json
+import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from geodp.features.amounts import files
@@ -12,6 +14,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release import simulation
 from tests.command import Runner, geodp, override
+from tests.features.amounts import made
 from tests.features.amounts.made import incomes
 from tests.features.amounts.test_prior import town
 
@@ -347,3 +350,115 @@ def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_pa
     assert RUNNER.run(*words, "--resume").exit_code == 0
     index = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
     assert any("residents by age" in one for one in index["guarantee"]["not_protected"])
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory):
+    """A release of amounts by sex and age, and its folder."""
+    draw, n = np.random.default_rng(8), 20_000
+    sex, age = draw.integers(0, 2, n), draw.integers(0, 3, n)
+    data = pa.table({
+        "x": 16 * draw.beta(2, 2, n), "y": 16 * draw.beta(2, 2, n),
+        "income": draw.gamma(4, 60, n) + 100 * sex,
+        "sex": pa.array(["f", "m"]).take(pa.array(sex)),
+        "age": pa.array(["20-29", "30-34", "35-39"]).take(pa.array(age)),
+    })  # fmt: skip
+    labels = {"sex": ["f", "m"], "age": ["20-29", "30-34", "35-39"]}
+    release = made.publish(data, by=["sex", "age"], labels=labels, classes=made.EDGES, step="0.1")
+    folder = tmp_path_factory.mktemp("groups")
+    release.write(folder / "out")
+    square = {"type": "Polygon", "coordinates": [[[4, 4], [20, 4], [20, 12], [4, 12], [4, 4]]]}
+    inside = {"type": "Polygon", "coordinates": [[[4, 4], [12, 4], [12, 12], [4, 12], [4, 4]]]}
+    features = [
+        {"type": "Feature", "properties": {"name": name}, "geometry": shape}
+        for name, shape in (("partly", square), ("inside", inside))
+    ]
+    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3035"}}
+    document = {"type": "FeatureCollection", "crs": crs, "features": features}
+    (folder / "areas.geojson").write_text(json.dumps(document))
+    return release, folder
+
+
+def test_groups_of_a_region_are_estimated(groups):
+    release, folder = groups
+    done = Runner(estimate).run(
+        folder / "out", "--polygons", folder / "areas.geojson", "--label", "sex=f",
+        "--label", "age=30-34", "--label", "age=35-39", "--spread", "--quantile", "0.9", "--json",
+    )  # fmt: skip
+    found = json.loads(done.output)
+    assert found["labels"] == {"sex": ["f"], "age": ["30-34", "35-39"]}
+    chosen = {"sex": "f", "age": ["30-34", "35-39"]}
+    one = release.estimate((4, 4, 12, 12), chosen)
+    row = found["regions"][1]
+    assert row["count"]["value"] == one.count.count
+    assert row["mean"]["value"] == pytest.approx(one.mean.value, abs=1e-3)
+    assert row["outside"] == 0
+    assert found["regions"][0]["outside"] == pytest.approx(1 / 4)
+    shown = Runner(estimate).run(
+        folder / "out", "--polygons", folder / "areas.geojson", "--label", "sex=f"
+    )
+    assert "; sex=f" in shown.output
+    assert "partly: 25.0 % of its area lies outside the map" in shown.output
+    assert "inside: " not in shown.output
+
+
+def test_numbers_in_json_have_the_decimals_of_amounts(groups):
+    _, folder = groups
+    areas = (folder / "out", "--polygons", folder / "areas.geojson", "--json")
+    for runner, more in (
+        (Runner(estimate), ("--spread",)),
+        (Runner(compare), ("--label", "sex=m", "--against", "sex=f")),
+    ):
+        text = runner.run(*areas, *more).output
+        numbers = re.findall(r": -?\d+\.(\d+)", text)
+        assert numbers
+        assert max(map(len, numbers)) <= 6
+        assert "NaN" not in text
+
+
+def test_groups_of_a_region_are_compared(groups):
+    release, folder = groups
+    areas = ("--polygons", folder / "areas.geojson")
+    done = Runner(compare).run(
+        folder / "out", *areas, "--label", "sex=m", "--label", "age=20-29",
+        "--against", "sex=f", "--json",
+    )  # fmt: skip
+    rows = json.loads(done.output)["differences"]
+    assert [row["name"] for row in rows] == [
+        f"{name}: sex=f, age=20-29 - sex=m, age=20-29" for name in ("partly", "inside")
+    ]
+    men, women = ({"sex": sex, "age": "20-29"} for sex in "mf")
+    mean = release.compare((4, 4, 12, 12), labels=(men, women)).mean
+    assert mean.value < 0
+    assert rows[1]["mean"]["value"] == pytest.approx(mean.value, abs=1e-3)
+    assert rows[1]["mean"]["low"] == pytest.approx(mean.low, abs=1e-3)
+    # All women have the young ones among them.
+    said = Runner(compare).error_of(
+        folder / "out", *areas, "--label", "sex=f", "--against", "age=20-29"
+    )
+    assert "common cells" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--label", "f"), "names no label"),
+        (("--label", "sex=f", "--label", "sex=f"), "twice"),
+        (("--label", "sex=x"), "sex has no label 'x'"),
+        (("--label", "job=x"), "no attribute 'job'"),
+    ],
+)
+def test_labels_that_are_none_are_refused(groups, more, said):
+    area = ("--polygons", groups[1] / "areas.geojson")
+    assert said in Runner(estimate).error_of(groups[1] / "out", *area, *more)
+
+
+def test_groups_of_two_releases_are_refused(groups):
+    out = groups[1] / "out"
+    area = ("--polygons", groups[1] / "areas.geojson", "--against", "sex=f")
+    assert "one release" in Runner(compare).error_of(out, out, *area)
+
+
+def test_a_folder_of_counts_is_told(groups):
+    said = Runner(estimate).error_of(groups[1] / "out" / "public" / "count", "--area", "1")
+    assert "holds no release of amounts" in said

@@ -10,6 +10,7 @@ import pyogrio
 import pytest
 import rasterio
 
+from geodp import open as geodp_open
 from geodp.features.amounts.verify import verify_amounts
 from geodp.grid.region import Region
 from tests.command import geodp as command
@@ -71,6 +72,12 @@ def test_sums_are_whole_steps(step, tmp_path):
 
 
 LABELLED = {"by": ["sex"], "labels": {"sex": ["f", "m"]}}
+
+
+def test_counts_are_called_so_in_memory_and_in_files(release, public):
+    assert release.count.name == "count"
+    assert "population" not in release.count.to_pandas().columns
+    assert [*release.count.to_pandas()] == [*geodp_open(public).count.to_pandas()]
 
 
 def test_a_raster_has_a_band_with_a_unit_for_every_number(release, public):
