@@ -120,8 +120,8 @@ def test_text_and_short_floats_are_cast_in_the_table(kind):
     clip, step = (0, 1000), "0.01"
     counted = run(table, query_of(clip, step, table=CAST))
     assert sorted(counted["income"].to_pylist()) == ["1.01", "1000.00", "2.68", "90.00"]
-    found = read(counted, clip, step, code="code", value="geodp_records")
-    assert_same(found, read(table, clip, step, x="lon", y="lat"))
+    found = read(counted, clip, step, code="code", value="geodp_records", decimal=".")
+    assert_same(found, read(table, clip, step, x="lon", y="lat", decimal="."))
 
 
 def test_text_that_is_not_cast_stops_the_query():

@@ -93,6 +93,7 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
         f"{' or without a person' if person is not None else ''} are left out.\n"
         f"-- Then: geodp amounts publish amounts.parquet --grid {spec} --bounds {edges} "
         f"--code code --amount {shlex.quote(scale.name)} --clip {lower} {upper} --step {step} "
-        f"--unit-of-amount {shlex.quote(scale.unit)} --value {RECORDS} --contribution {kept} ..."
+        f"--unit-of-amount {shlex.quote(scale.unit)} --decimal . --value {RECORDS} "
+        f"--contribution {kept} ..."
         f"{why}\n{written}"
     )
