@@ -56,7 +56,6 @@ from geodp.features.flows.streams import Plan, count_labels, share_terms
 from geodp.features.flows.zones import Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.grid.pairs import ENDS
 from geodp.io.folder.staged_release import check_publication
 from geodp.io.read.rows.weights import find_weights
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
@@ -175,11 +174,11 @@ class Flows:
         return state_errors(self._estimator())
 
     def to_pandas(self, *, errors: bool = False) -> Any:
-        """Return the flows as a frame of pandas: origin, destination and flows of every pair.
+        """Return the flows as a frame of pandas: origin, destination and count of every pair.
 
-        Columns have the names that they have in files. Labels have one each, before the flows. On a
-        grid with codes an end is one column, otherwise two, such as ``origin_row`` and
-        ``origin_col``. Pairs that are not listed have 0 trips.
+        Labels have a column each, before the count. On a grid with codes an end is one column,
+        otherwise two, such as ``origin_row`` and ``origin_col``. Pairs that are not listed have 0
+        trips.
 
         Parameters
         ----------
@@ -202,7 +201,7 @@ class Flows:
                 "label: estimate them (Flows.estimate, geodp flows estimate).",
                 code="flows-errors-by-label",
             )
-        count = rows[FLOWS].to_numpy().astype(np.float64)
+        count = rows["count"].to_numpy().astype(np.float64)
         columns = [np.empty(0)] * len(UNCERTAINTY_COLUMNS)
         if count.size:
             columns = [*PairErrors.of(self._estimator()).compute(count)]
@@ -212,9 +211,9 @@ class Flows:
         table = self.flows.table
         if table.grid.places[0].system is not None or not table.grid.names.on_map:
             labels = [one.name for one in table.grid.attributes]
-            return self.flows.to_pandas(FLOWS)[[*ENDS, *labels, FLOWS]]
+            return self.flows.to_pandas("count")[["origin", "destination", *labels, "count"]]
         labels = [one.name for one in table.grid.attributes]
-        rows = self.flows.to_pandas(FLOWS)[[*labels, FLOWS]]
+        rows = self.flows.to_pandas("count")[[*labels, "count"]]
         index = table.grid.decode(table.key)[: len(table.grid.maps.axes)]
         for number, (name, axis) in enumerate(zip(table.grid.maps.axes, index, strict=True)):
             rows.insert(number, name, axis)

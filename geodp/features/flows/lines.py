@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from geodp.features.flows.card import FLOWS
 from geodp.features.flows.units import find_outlines
 from geodp.grid.grid import Grid
 from geodp.grid.outlines import Outlines
@@ -29,7 +28,7 @@ def draw_lines(flows: Release, rows: Any) -> Any:
         Its rows, in their order.
     """
     table = replace(flows.table, grid=_trace_units(flows.table.grid))
-    lines = replace(flows, table=table).to_geopandas(FLOWS).geometry
+    lines = replace(flows, table=table).to_geopandas("count").geometry
     located = lines.notna().to_numpy()
     # Late: it is optional, and the lines have told where it is missing.
     import geopandas

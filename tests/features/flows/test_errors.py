@@ -72,7 +72,7 @@ def test_intervals_are_at_least_as_wide_as_simulated_ones():
     release = geodp.flows.publish(
         concentrated(), contribution=1, levels={1: "1/2"}, epsilon=1, key=NoiseKey(bytes(32))
     )
-    rows = release.to_pandas(errors=True).sort_values("flows", ascending=False).head(8)
+    rows = release.to_pandas(errors=True).sort_values("count", ascending=False).head(8)
     grid = release.origins.grid
     pairs = [
         (one(grid, row.origin_row, row.origin_col), one(grid, row.destination_row,
@@ -81,7 +81,7 @@ def test_intervals_are_at_least_as_wide_as_simulated_ones():
     found = release.estimate_all(pairs, simulations=20)
     wide = (rows["high"] - rows["low"]).to_numpy()
     simulated = np.array([each.high - each.low for each in found])
-    assert [each.count for each in found] == rows["flows"].tolist()
+    assert [each.count for each in found] == rows["count"].tolist()
     assert 0.6 < np.median(wide / simulated) < 2.5
 
 
@@ -92,15 +92,15 @@ def one(grid, row, column):
 
 def test_frames_have_the_columns(release):
     rows = release.to_pandas(errors=True)
-    assert [*rows][-4:] == ["flows", "standard_error", "low", "high"]
-    assert (rows["low"] <= rows["flows"]).all()
-    assert (rows["flows"] <= rows["high"]).all()
-    assert [*release.to_pandas()][-1] == "flows"
+    assert [*rows][-4:] == ["count", "standard_error", "low", "high"]
+    assert (rows["low"] <= rows["count"]).all()
+    assert (rows["count"] <= rows["high"]).all()
+    assert [*release.to_pandas()][-1] == "count"
     units = geodp.flows.publish(unit_table(UNITS), contribution=2, epsilon=3)
     lines = units.to_geopandas(errors=True)
     stated = {each.trips: each for each in units.index.pairs.sizes}
-    for row in lines[lines["flows"].isin([*stated])].itertuples():
-        size = stated[row.flows]
+    for row in lines[lines["count"].isin([*stated])].itertuples():
+        size = stated[row.count]
         assert (row.standard_error, row.low, row.high) == (
             size.standard_error, size.low, size.high,
         )  # fmt: skip

@@ -171,8 +171,8 @@ def test_all_margins_are_met_exactly(grid, amounts):
     assert whole == 1
     assert stated.labels.attributes == ("daytype", "mode")
     frame = release.to_pandas()
-    assert [*frame.columns][-3:] == ["daytype", "mode", "flows"]
-    assert frame["flows"].sum() == release.origins.table.count.sum()
+    assert [*frame.columns][-3:] == ["daytype", "mode", "count"]
+    assert frame["count"].sum() == release.origins.table.count.sum()
 
 
 def test_flows_without_labels_are_released_as_before(release):

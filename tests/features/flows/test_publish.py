@@ -187,10 +187,10 @@ def test_the_frame_has_both_ends_and_the_count():
         "origin_col",
         "destination_row",
         "destination_col",
-        "flows",
+        "count",
     ]
     frame = publish(trips_on(MESH)).to_pandas()
-    assert [*frame.columns] == ["origin", "destination", "flows"]
+    assert [*frame.columns] == ["origin", "destination", "count"]
     assert frame["origin"].str.len().eq(8).all()
 
 

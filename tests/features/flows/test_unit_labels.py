@@ -72,8 +72,8 @@ def test_all_margins_are_met_exactly(levels, amounts):
     assert made.flows.grid == pairs_of(UNITS, ATTRIBUTES)
     assert (made.flows.table.count > 0).all()
     rows = made.to_pandas()
-    assert [*rows] == ["origin", "destination", "hour", "mode", "flows"]
-    assert rows["flows"].sum() == made.origins.table.count.sum()
+    assert [*rows] == ["origin", "destination", "hour", "mode", "count"]
+    assert rows["count"].sum() == made.origins.table.count.sum()
 
 
 def test_with_hardly_any_noise_labels_of_whole_blocks_are_true():
@@ -258,13 +258,13 @@ def test_netcdf_and_matrices_have_labels(release, tmp_path):
     first = rows.iloc[0]
     with netcdf_file(tmp_path / "flows.nc", mmap=False) as file:
         assert file.variables["count"].dimensions == ("origin", "destination", "hour", "mode")
-        assert file.variables["count"][:].sum() == rows["flows"].sum()
+        assert file.variables["count"][:].sum() == rows["count"].sum()
     with h5py.File(tmp_path / "flows.omx") as file:
         matrix = file["data"][f"flows {first['hour']} {first['mode']}"][:]
         zones = [one.decode() for one in file["lookup"]["zone"][:]]
         at = [zones.index(first[end]) for end in ("origin", "destination")]
-        assert matrix[tuple(at)] == first["flows"]
-        assert sum(one[:].sum() for one in file["data"].values()) == rows["flows"].sum()
+        assert matrix[tuple(at)] == first["count"]
+        assert sum(one[:].sum() for one in file["data"].values()) == rows["count"].sum()
 
 
 def test_units_of_several_levels_have_labels(tmp_path):

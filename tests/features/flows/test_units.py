@@ -169,9 +169,9 @@ def test_both_ends_are_met_exactly(levels, amounts):
 
 def test_flows_have_codes_of_both_ends(release):
     rows = release.to_pandas()
-    assert [*rows] == ["origin", "destination", "flows"]
+    assert [*rows] == ["origin", "destination", "count"]
     assert {*rows["origin"]} <= {*CODES.reshape(-1)}
-    assert rows["flows"].sum() == release.origins.table.count.sum()
+    assert rows["count"].sum() == release.origins.table.count.sum()
     assert release.index.decay.unit == "km"
 
 
@@ -214,7 +214,7 @@ def test_a_prior_is_read_between_units(tmp_path):
     # By codes, as units have no rows and columns.
     rows = pq.read_table(tmp_path / "out" / "public" / "prior.parquet")
     assert rows.column_names == ["origin_code", "destination_code", "trips"]
-    listed = release.to_pandas().set_index(["origin", "destination"])["flows"]
+    listed = release.to_pandas().set_index(["origin", "destination"])["count"]
     ends = [rows[name].to_pylist() for name in rows.column_names[:2]]
     assert listed[[*zip(*ends, strict=True)]].to_list() == rows["trips"].to_pylist()
     with refuses(UsageError, "flows-prior-zones"):

@@ -239,9 +239,9 @@ def test_pings_and_stays_become_the_same_flows_by_hour(traced, tmp_path):
     done("flows", "publish", *traced, *by, *stays)
     assert package.open(tmp_path / "out").to_pandas().equals(one)
     # Departures are at 8:40 and 9:40 on a Wednesday.
-    hours = one.groupby("hour")["flows"].sum()
+    hours = one.groupby("hour")["count"].sum()
     assert hours[["8", "9"]].sum() > 0.5 * hours.sum()
-    assert one.groupby("daytype")["flows"].sum().get("weekend", 0) < 0.5 * hours.sum()
+    assert one.groupby("daytype")["count"].sum().get("weekend", 0) < 0.5 * hours.sum()
 
 
 @pytest.mark.parametrize("form", ["pings", "stays"])
@@ -263,7 +263,7 @@ def test_pings_and_stays_have_labels_of_their_records(traced, tmp_path, form, mo
     assert "had other --by;" in refused.stderr
     done(*words, "--resume")
     assert done("verify", tmp_path / "out").returncode == 0
-    modes = package.open(tmp_path / "out").to_pandas().groupby("mode")["flows"].sum()
+    modes = package.open(tmp_path / "out").to_pandas().groupby("mode")["count"].sum()
     assert {*modes.index} == {"walk", "car"}
     assert (modes > 0).all()
     refused = geodp(*[one.replace("walk,car", "walk,bus") for one in map(str, words)])
@@ -356,7 +356,7 @@ def test_trips_are_published_by_day_type_and_group(call, tmp_path):
     frame = release.to_pandas()
     assert {*frame["daytype"]} <= {"weekday", "weekend"}
     assert {*frame["third"]} <= {"1", "2", "3"}
-    assert frame["flows"].sum() == release.origins.table.count.sum()
+    assert frame["count"].sum() == release.origins.table.count.sum()
     facts = release.flows.card().guarantee.not_protected
     assert any("day types are those of the column day" in fact for fact in facts)
     assert any("public holidays" in fact for fact in facts)

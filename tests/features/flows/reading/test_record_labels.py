@@ -222,7 +222,7 @@ def test_the_readers_release_what_they_read():
     frame = release.to_pandas()
     assert {*frame["mode"]} == {*MODES}
     assert {*frame["goal"]} == {*GOALS}
-    assert frame["flows"].sum() == release.origins.table.count.sum()
+    assert frame["count"].sum() == release.origins.table.count.sum()
 
 
 @pytest.mark.parametrize("wrong", [None, "", "zeppelin"])
