@@ -45,7 +45,7 @@ def merge(
     int
         Number of cells, which is how much of ``key`` and ``pair`` is written.
     """
-    i, j, k = 0, 0, 0
+    i, j, k = np.int64(0), np.int64(0), 0
     # Which stream has a cell follows no pattern: without branches nothing is guessed wrongly.
     while i < one.size and j < other.size:
         first, second = np.int64(one[i] <= other[j]), np.int64(other[j] <= one[i])
