@@ -42,9 +42,13 @@ def test_a_release_is_made_and_written_in_its_folder(stage, inferred, tmp_path, 
     recipes, release = [], Release()
     monkeypatch.setattr(publishing, "write_recipe", lambda *given: recipes.append(given))
     options = {**OPTIONS, "resume": True}
-    made = write_release(options, stage_folder, lambda _: (release, {"a": 1}), inferred=inferred)
+    seconds = {}
+    made = write_release(
+        options, stage_folder, lambda _: (release, {"a": 1}), seconds, inferred=inferred
+    )
     assert made == (release, {"public": [tmp_path.name], "restricted": ["a"]})
     assert told == [("out", False, True), "complete"]
+    assert [*seconds] == ["mechanism", "writing"]
     assert recipes == ([(options, tmp_path)] if inferred else [])
 
 
@@ -54,7 +58,7 @@ def test_what_fails_leaves_the_folder_unfinished(stage):
 
     stage_folder, told = stage
     with pytest.raises(OSError, match="full"):
-        write_release(OPTIONS, stage_folder, fail)
+        write_release(OPTIONS, stage_folder, fail, {})
     assert told == [("out", False, False)]
 
 

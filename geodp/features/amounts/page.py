@@ -95,7 +95,8 @@ def _write_title(release: AmountNumbers, page: Page) -> str:
     if metadata is not None and metadata.title is not None:
         return metadata.title
     period = find_period(release.index.guarantee.not_protected)
-    named = {"name": release.index.amount.name}
+    name = release.index.amount.name
+    named = {"name": f"{name[:1].upper()}{name[1:]}"}
     if period is None:
         return page["title"].format(**named)
     return page["title_period"].format(time=period.time, **named)

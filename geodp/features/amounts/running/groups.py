@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geodp.errors import UsageError
-from geodp.grid.grid import Grid
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
 
 NEGLIGIBLE = 1e-4
 """Share of an area outside the map that is rounding, or a shore drawn otherwise."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from geodp.features.amounts.formats.joint import count_places
-from geodp.features.amounts.scale import Scale, show_number
+if TYPE_CHECKING:
+    from geodp.features.amounts.scale import Scale
 
 
 def decimals_of(scale: Scale) -> int:
@@ -14,11 +14,15 @@ def decimals_of(scale: Scale) -> int:
 
     Examples
     --------
+    >>> from geodp.features.amounts.scale import Scale
     >>> decimals_of(Scale.of((0, 1000), "0.01", "EUR", "income"))
     3
     >>> decimals_of(Scale.of((0, 1000), "0.00001", "EUR", "income"))
     5
     """
+    from geodp.features.amounts.formats.joint import count_places
+    from geodp.features.amounts.scale import show_number
+
     _, _, decimals = show_number(scale.step).partition(".")
     return max(count_places(scale), len(decimals))
 

@@ -10,7 +10,7 @@ import click
 
 from geodp import progress
 from geodp.cli.help import option
-from geodp.cli.options import GridCommand, grid_options, inputs
+from geodp.cli.options import grid_options, inputs
 from geodp.cli.output import require_free, write_file
 from geodp.cli.request_options import request_options, terms_of
 from geodp.cli.running import report_progress
@@ -22,6 +22,7 @@ from geodp.features.flows.running.inputs import (
     split_grid,
 )
 from geodp.features.flows.running.options import (
+    TripsCommand,
     label_share_option,
     level_option,
     method_option,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from geodp.features.flows.evaluation import FlowsEvaluation
 
 
-@click.command(cls=GridCommand, no_args_is_help=True)
+@click.command(cls=TripsCommand, no_args_is_help=True)
 @inputs
 @grid_options
 @reading_options
