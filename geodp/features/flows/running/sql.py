@@ -142,6 +142,8 @@ def sql(spec: str, bounds: Any, engine: str, **options: Any) -> None:
     )
     written = query.write(engine)
     words = ["--from origin --to destination", f"--value {RECORDS} --contribution {trips}"]
+    # Spellings of one code are rows of their own, and so are places outside of one zone for them.
+    words.append("--duplicates sum")
     if by:
         words.append(f"--by {shlex.quote(','.join(by))}")
     if options["period"] is not None:

@@ -352,6 +352,12 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
     return np.asarray(values[code], np.int64)
 
 
+INDEX_FORM = Rule(
+    "cell-index-not-whole",
+    "a cell index must be a whole number, counted from 0, without a mark of decimals or thousands.",
+)
+
+
 def coordinates(column: pa.Array) -> NDArray[np.float64]:
     """Return coordinates as finite numbers, float64[n]; texts need a decimal point."""
     plain = _plain(column)
@@ -385,14 +391,16 @@ def _floats(texts: pa.Array) -> pa.Array:
 
 def indices(column: pa.Array) -> NDArray[np.int64]:
     """Return cell indices: whole numbers, possibly negative; int64[n]."""
-    values = coordinates(column)
+    plain = _plain(column)
+    if pa.types.is_string(plain.type):
+        # 1.000 may be one or a thousand.
+        texts = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+        marked = pc.match_substring_regex(texts, f",|^({_THOUSANDTHS})$")
+        _require(texts, pc.invert(marked), lambda _: INDEX_FORM)
+    values = coordinates(plain)
     bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) > 2**52))
     if bad.size:
-        raise CodeError(
-            int(bad[0]),
-            "a cell index must be a whole number, counted from 0.",
-            code="cell-index-not-whole",
-        )
+        raise CodeError(int(bad[0]), INDEX_FORM)
     return values.astype(np.int64)
 
 

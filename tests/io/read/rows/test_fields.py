@@ -491,3 +491,11 @@ def test_counts_that_may_have_lost_digits_are_refused_at_every_door(column, tmp_
         with refuses(InputError, "digits-lost") as caught:
             read_table(place, grid="jis:half", code="code", value="n")
         assert caught.value.row == 1
+
+
+@pytest.mark.parametrize("text", ["1.000", "-1.000", "1,0", "1,000", "1.5"])
+def test_an_index_with_a_mark_is_no_whole_number_for_sure(text):
+    assert fields.indices(pa.array(["2", " 3 ", "4.0"])).tolist() == [2, 3, 4]
+    with refuses(CodeError, "cell-index-not-whole") as refused:
+        fields.indices(pa.array(["2", text]))
+    assert refused.value.position == 1
