@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -87,15 +87,20 @@ class LabelChoice:
     @property
     def all_pairs(self) -> list[Pair]:
         """Flows of all labels together, those of whole places first."""
-        ends = [pair for place in self.places for pair in _whole(place)]
+        ends = [pair for place in self.places for pair in whole_of(place)]
         return [*dict.fromkeys([*ends, *(pair for some in self.pairs for pair in sorted(some))])]
+
+    def among(self, shown: Sequence[int]) -> LabelChoice | None:
+        """Return the choice without other places; None where none is left."""
+        places = [place for place in self.places if place in shown]
+        return replace(self, places=places) if places else None
 
     def select(self, at: int, estimates: Found) -> dict[Pair, Estimate]:
         """Return the estimates of the flows of one label, of those with trips."""
         return {pair: estimates[pair] for pair in sorted(self.pairs[at])}
 
 
-def _whole(place: int) -> tuple[Pair, Pair]:
+def whole_of(place: int) -> tuple[Pair, Pair]:
     """Return all trips out of a place, and all into it."""
     return (place, EVERYWHERE), (EVERYWHERE, place)
 
@@ -241,7 +246,7 @@ def write_labels(
 
 def ends_of(estimates: Found, place: int) -> tuple[Estimate, Estimate]:
     """Return the trips out of a place, and those into it."""
-    out, into = _whole(place)
+    out, into = whole_of(place)
     return estimates[out], estimates[into]
 
 

@@ -32,6 +32,7 @@ from geodp.features.flows.regions import find_region
 from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.privacy.key import NoiseKey
+from geodp.release.protocol import ReleaseProtocol
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -153,6 +154,8 @@ class FlowEstimator:
     decay : float
     labels : sequence of NoisyLabels
     prior : TrustedPrior or None
+    maps : sequence of ReleaseProtocol
+        Both maps of ends as releases; empty: all is estimated by simulation.
     """
 
     plan: Plan
@@ -163,6 +166,7 @@ class FlowEstimator:
     decay: float
     labels: Sequence[NoisyLabels] = ()
     prior: TrustedPrior | None = None
+    maps: Sequence[ReleaseProtocol] = ()
 
     def estimate_all(
         self,
@@ -193,10 +197,29 @@ class FlowEstimator:
     ) -> list[list[Estimate]]:
         """Estimate groups of pairs of regions for several sets of labels, one list a set.
 
-        All are estimated from the same simulated releases, as if each were asked for alone.
+        All are estimated from the same simulated releases, as if each were asked for alone. All
+        trips from or to a region are a sum of a map of ends, too: the narrower interval is taken.
         """
         simulated = self.simulate_sets(groups, sets, simulations, seed)
-        return [one.estimate(self.repeated) for one in simulated]
+        found = [one.estimate(self.repeated) for one in simulated]
+        ends = self._estimate_ends(groups)
+        for labels, estimates in zip(sets, found, strict=True):
+            if self.choose(labels).all():
+                for at, one in ends.items():
+                    estimates[at] = min(estimates[at], one, key=lambda each: each.high - each.low)
+        return found
+
+    def _estimate_ends(self, groups: Sequence[Sequence[tuple[Any, Any]]]) -> dict[int, Estimate]:
+        """Estimate the groups that are all trips from or to one region, by their numbers."""
+        grid, found = self.plan.zones.grid, dict[int, Estimate]()
+        alone = {at: group[0] for at, group in enumerate(groups) if len(group) == 1}
+        regions = {at: [find_region(grid, one) for one in pair] for at, pair in alone.items()}
+        for way, of_map in enumerate(self.maps):
+            ends = {
+                at: pair[way] for at, pair in regions.items() if pair[1 - way].key.size == grid.size
+            }
+            found |= zip(ends, of_map.estimate_all(ends.values()), strict=True)
+        return found
 
     def simulate_sets(
         self,

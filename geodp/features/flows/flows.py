@@ -485,7 +485,8 @@ class Flows:
         grid, attributes = self.origins.grid, self.flows.grid.attributes
         plan = make_plan_of(whole, ends, read_design(self.index), grid, attributes)
         tables = [one.table for one in self.tables.values()]
-        return make_estimator(plan, tables, self.index, self.noisy, self.labels, self.prior)
+        found = make_estimator(plan, tables, self.index, self.noisy, self.labels, self.prior)
+        return replace(found, maps=(self.origins, self.destinations))
 
     def card(self) -> FlowsCard:
         """Return the public index, without tables and files."""

@@ -14,12 +14,14 @@ from geodp.features.explain.page import Writer
 from geodp.features.flows.by_label import (
     EVERYWHERE,
     MOST_LABELS,
+    Found,
     LabelChoice,
     choose,
     ends_of,
     list_left_out,
     style_labels,
     sum_by_label,
+    whole_of,
     write_labels,
 )
 from geodp.features.flows.card import DESTINATIONS, ORIGINS
@@ -39,7 +41,7 @@ from geodp.release.report.html.markup import Html, Page, bind, bullets, element,
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.quotes import name_place, write_count
 from geodp.release.report.html.static import (
     draw_translated,
     embed_picture,
@@ -94,23 +96,25 @@ class Places:
     ----------
     names : list of str
     regions : list of Region
-    out, into : list of Estimate
-        Trips that begin and that end in them.
+    out : int64[n]
+        Released trips that begin in them.
     trips : int64[n, n]
         Released trips between them.
     listed : int
         Number of places without those that were chosen besides.
-    shown : list of Shown
-        Places whose flows are listed.
+    asked : list of Shown
+        Places whose flows are listed, where noise does not hide all their trips.
+    is_chosen : bool
+        Whether a reader chose them, so that they are listed whatever noise hides.
     """
 
     names: list[str]
     regions: list[Region]
-    out: list[Estimate]
-    into: list[Estimate]
+    out: IntArray
     trips: IntArray
     listed: int
-    shown: list[Shown]
+    asked: list[Shown]
+    is_chosen: bool
 
     @property
     def apart(self) -> IntArray:
@@ -118,8 +122,26 @@ class Places:
         return np.where(np.eye(len(self.names), dtype=np.bool_), 0, self.trips)
 
 
-Found = Mapping[tuple[int, int], Estimate]
-"""Estimates of flows by the numbers of their places."""
+@dataclass(frozen=True, eq=False)
+class PageFlows:
+    """What a page says of places.
+
+    Attributes
+    ----------
+    shown : list of Shown
+        Places whose flows are listed.
+    flows, ends : Found
+        Flows between places; all trips from and to each, and of the whole map.
+    by_label : LabelChoice or None
+    labelled : list of Found
+        Estimates of each label, in the order of ``by_label.labels``.
+    """
+
+    shown: list[Shown]
+    flows: Found
+    ends: Found
+    by_label: LabelChoice | None
+    labelled: list[Found]
 
 
 def write_page(
@@ -161,26 +183,22 @@ def write_page(
     view, limit = release.origins.view(ORIGINS), release.flows.card().display_below
     words = {**texts.script, **name_domain(view, page)}
     found = find_places(release, places, words, (origin, destination))
+    told = _estimate(release, found, simulations, limit)
     sections = []
     style = STYLE
     if found.names:
-        # Without a place that stands out, there is none whose labels are chosen.
-        places_shown = [place for place, _ in found.shown]
-        by_label = choose(release, found.regions, places_shown) if places_shown else None
-        flows, labelled = _estimate(release, found, by_label, simulations)
-        ground = Ground.of(found.regions, np.array([one.count for one in found.out]))
+        ground = Ground.of(found.regions, found.out)
         sections += [
-            ("largest", _largest_section(found, flows, ground, page, limit)),
-            ("places", _places_section(found, flows, ground, page, limit)),
+            ("largest", _largest_section(found, told.flows, ground, page, limit)),
+            ("places", _places_section(found, told, ground, page, limit)),
         ]
         left_out = list_left_out(release.flows.table.grid.attributes)
-        names = left_out if by_label is None else by_label.attributes
+        names = left_out if told.by_label is None else told.by_label.attributes
         page["heading_labels"] = page["heading_labels"].format(names=", ".join(names))
         content = _left_out(left_out, page)
-        if by_label is not None:
-            section = _labels_section(release, found, by_label, labelled, ground, page, limit)
-            content = [section, *content]
-            style += style_labels(by_label)
+        if told.by_label is not None:
+            content = [_labels_section(release, found, told, ground, page, limit), *content]
+            style += style_labels(told.by_label)
         if content:
             sections.append(("labels", join(content)))
     else:
@@ -192,7 +210,7 @@ def write_page(
         ("guarantee", guarantee_section(explain_flows(release.index, language).sections)),
         ("files", files_section(page | describe_files(release, language), release.index)),
     ]
-    header = _header(release, view, page, language)
+    header = _header(release, view, told.ends, page, language)
     return write_static(view, header, sections, page, language, style, notice)
 
 
@@ -210,25 +228,42 @@ def describe_files(release: Flows, language: Language) -> dict[str, str]:
     }
 
 
-def _estimate(
-    release: Flows, found: Places, by_label: LabelChoice | None, simulations: int
-) -> tuple[Found, list[Found]]:
+def _estimate(release: Flows, found: Places, simulations: int, limit: int | None) -> PageFlows:
     """Estimate the flows of a page, of all labels and of each, from the same simulated releases."""
-    chosen = dict.fromkeys(_choose(found))
+    grid = release.origins.grid
+    if not found.names and grid.size > MAX_CELLS:
+        return PageFlows([], {}, {}, None, [])
+    pairs = _choose(found)
+    ends = [(EVERYWHERE, EVERYWHERE)]
+    ends += [end for place, _ in enumerate(found.names) for end in whole_of(place)]
+    chosen = dict.fromkeys([*pairs, *ends])
+    asked = [place for place, _ in found.asked]
+    # Without a place, there is none whose labels are chosen.
+    by_label = choose(release, found.regions, asked) if asked else None
     sets = list[Mapping[str, str]]([{}])
     if by_label is not None:
         chosen |= dict.fromkeys(by_label.all_pairs)
         sets += [{one.attribute: one.label} for one in by_label.labels]
-    grid = release.origins.grid
     every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
     regions = {EVERYWHERE: every, **dict(enumerate(found.regions))}
-    pairs = [(regions[a], regions[b]) for a, b in chosen]
-    estimates = release.estimate_sets(pairs, sets, simulations=simulations)
+    between = [(regions[a], regions[b]) for a, b in chosen]
+    estimates = release.estimate_sets(between, sets, simulations=simulations)
     whole, *labelled = (dict(zip(chosen, one, strict=True)) for one in estimates)
-    return {pair: whole[pair] for pair in _choose(found)}, [*labelled]
+    shown = [
+        (place, ways)
+        for place, ways in found.asked
+        if found.is_chosen or any(is_believed(one, limit) for one in ends_of(whole, place))
+    ]
+    return PageFlows(
+        shown,
+        {pair: whole[pair] for pair in pairs},
+        {pair: whole[pair] for pair in ends},
+        None if by_label is None else by_label.among([place for place, _ in shown]),
+        [*labelled],
+    )
 
 
-def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
+def _header(release: Flows, view: View, ends: Found, page: Page, language: Language) -> Html:
     """Write the title, a warning where there is no privacy, and the sum of all trips."""
     return element(
         "header",
@@ -242,21 +277,17 @@ def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
             ),
             class_="intro",
         ),
-        *_total(release, page),
+        *_total(ends, release.flows.card().display_below, page),
     )
 
 
-def _total(release: Flows, page: Page) -> list[Html]:
+def _total(ends: Found, limit: int | None, page: Page) -> list[Html]:
     """Write the sentence on all trips.
 
     None where the map is too large to sum up, or below the office's limit of display.
     """
-    grid = release.origins.grid
-    if grid.size > MAX_CELLS:
-        return []
-    every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
-    one = release.origins.estimate(every)
-    if is_below(one.count, release.flows.card().display_below):
+    one = ends.get((EVERYWHERE, EVERYWHERE))
+    if one is None or is_below(one.count, limit):
         return []
     return [element("p", element("strong", page["total"].format(**_ends(one))))]
 
@@ -271,7 +302,7 @@ def find_places(
 
     ``chosen``: the place out of which, and that into which, flows are listed; None for both: all.
     """
-    grid, ends = release.origins.grid, (release.origins, release.destinations)
+    grid = release.origins.grid
     if public_list is None and not grid.names.on_map:
         listed = choose_units(release)
     else:
@@ -286,22 +317,16 @@ def find_places(
             "(--places).",
             code="flows-places-many",
         )
-    out, into = ([*one.estimate_all(each.region for each in listed)] for one in ends)
-    placed = [each.with_estimate(one) for each, one in zip(listed, out, strict=True)]
-    named = [one.place for one in quote_places(placed, texts, None)]
-    sizes = [(-out[at].count - into[at].count, at) for at in range(len(listed))]
-    busy = [at for size, at in sorted(sizes) if size < 0]
-    names, regions = [named[at] for at in busy], [listed[at].region for at in busy]
-    limit = release.flows.card().display_below
-    sure = [
-        new
-        for new, old in enumerate(busy)
-        if is_believed(out[old], limit) or is_believed(into[old], limit)
-    ]
-    shown: list[Shown] = [(at, WAYS) for at in sure[:LISTED]]
+    out, into = _sum_ends(release, [each.region for each in listed])
+    trips = out + into
+    busy = [at for at in np.argsort(-trips, kind="stable").tolist() if trips[at] > 0]
+    names = [name_place(listed[at], texts) for at in busy]
+    regions = [listed[at].region for at in busy]
+    asked: list[Shown] = [(at, WAYS) for at in range(min(len(busy), LISTED))]
     number = {listed[old].name: new for new, old in enumerate(busy)}
-    if chosen != (None, None):
-        shown = []
+    is_chosen = chosen != (None, None)
+    if is_chosen:
+        asked = []
         for code, way in zip(chosen, WAYS, strict=True):
             if code is None:
                 continue
@@ -309,11 +334,21 @@ def find_places(
                 number[code] = len(names)
                 names.append(code)
                 regions.append(Region.of(grid, code))
-            shown.append((number[code], (way,)))
-        if len(shown) == len(WAYS) and shown[0][0] == shown[1][0]:
-            shown = [(shown[0][0], WAYS)]
-    out, into = ([*one.estimate_all(regions)] for one in ends)
-    return Places(names, regions, out, into, sum_between(release, regions), len(busy), shown)
+            asked.append((number[code], (way,)))
+        if len(asked) == len(WAYS) and asked[0][0] == asked[1][0]:
+            asked = [(asked[0][0], WAYS)]
+    out, _ = _sum_ends(release, regions)
+    between = sum_between(release, regions)
+    return Places(names, regions, out, between, len(busy), asked, is_chosen)
+
+
+def _sum_ends(release: Flows, regions: Sequence[Region]) -> tuple[IntArray, IntArray]:
+    """Sum the released trips that begin, and that end, in regions: int64[n] each."""
+    out, into = (
+        np.array([one.table.counts_at(each.key).sum() for each in regions], np.int64)
+        for one in (release.origins, release.destinations)
+    )
+    return out, into
 
 
 def list_places(grid: Grid, places: Mapping[str, Any], side: int) -> list[NamedRegion]:
@@ -377,7 +412,7 @@ def _choose(found: Places) -> list[tuple[int, int]]:
     among = apart[: found.listed, : found.listed]
     largest = np.argsort(-among, axis=None, kind="stable")[:LINES].tolist()
     chosen = dict.fromkeys(divmod(flow, found.listed) for flow in largest)
-    for place, ways in found.shown:
+    for place, ways in found.asked:
         chosen[place, place] = None
         if "out" in ways:
             chosen |= dict.fromkeys((place, other) for other in _rank(apart[place]))
@@ -426,20 +461,21 @@ def _largest_section(
 
 
 def _places_section(
-    found: Places, flows: Found, ground: Ground, page: Page, limit: int | None
+    found: Places, told: PageFlows, ground: Ground, page: Page, limit: int | None
 ) -> Html:
     """Write the flows of places, of which a reader opens one."""
-    number = len(found.shown)
+    number = len(told.shown)
     parts = [element("p", page["places_unsure"], class_="small")]
     if number > len(WAYS):
         parts.insert(0, element("p", page["places_help"].format(n=f"{number:,}")))
     # Of a chosen place, all others were not asked for.
-    others = found.listed - number if all(ways == WAYS for _, ways in found.shown) else 0
+    others = found.listed - number if all(ways == WAYS for _, ways in told.shown) else 0
     if others > 0:
         parts.append(element("p", page["places_unlisted"].format(n=f"{others:,}"), class_="small"))
-    for at, (place, ways) in enumerate(found.shown):
-        summary = element("summary", _summarise(found, place, page, limit))
-        content = _describe(found, flows, ground, (place, ways), page, limit)
+    for at, (place, ways) in enumerate(told.shown):
+        ends = ends_of(told.ends, place)
+        summary = element("summary", _say_ends(found.names[place], ends, page, limit))
+        content = _describe(found, told.flows, ground, (place, ways), page, limit)
         # Chosen places are open; of all, the first shows what the others have.
         parts.append(element("details", summary, content, open=at == 0 or number <= len(WAYS)))
     return join(parts)
@@ -448,16 +484,16 @@ def _places_section(
 def _labels_section(
     release: Flows,
     found: Places,
-    by_label: LabelChoice,
-    estimates: Sequence[Found],
+    told: PageFlows,
     ground: Ground,
     page: Page,
     limit: int | None,
 ) -> Html:
     """Write the flows of places by label, of which a reader chooses one."""
-    ways = dict(found.shown)
+    ways, by_label = dict(told.shown), told.by_label
     measured = release.index.guarantee.labels
     assert measured is not None
+    assert by_label is not None
     number = len(by_label.places)
     help_ = page["labels_help" if number > len(WAYS) else "labels_help_one"]
     return join(
@@ -467,7 +503,7 @@ def _labels_section(
             write_labels(
                 by_label,
                 found.names,
-                estimates,
+                told.labelled,
                 lambda place, flows: _describe(
                     found, flows, ground, (place, ways[place]), page, limit
                 ),
@@ -496,11 +532,6 @@ def _left_out(names: Sequence[str], page: Page) -> list[Html]:
         return []
     said = page["labels_many"].format(names=", ".join(names), most=f"{MOST_LABELS:,}")
     return [element("p", said, class_="small")]
-
-
-def _summarise(found: Places, place: int, page: Page, limit: int | None) -> str:
-    """Write the trips from and to a place; its name alone where they are below the limit."""
-    return _say_ends(found.names[place], (found.out[place], found.into[place]), page, limit)
 
 
 def _say_ends(name: str, both: tuple[Estimate, Estimate], page: Page, limit: int | None) -> str:

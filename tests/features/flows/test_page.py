@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -17,6 +18,7 @@ from geodp.features.flows.page import (
     is_believed,
     write_page,
 )
+from geodp.grid.region import Region
 from geodp.release.report.html.texts import texts_of
 from tests.features.flows.test_publish import GRID, publish, trips_on
 from tests.refusals import refuses
@@ -27,6 +29,12 @@ MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.3333333333"))
 @pytest.fixture(scope="module")
 def release():
     return publish(trips_on(MESH, number=200_000))
+
+
+def everywhere(release):
+    """Return the region of all zones."""
+    grid = release.origins.grid
+    return Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
 
 
 class Reader(HTMLParser):
@@ -104,8 +112,33 @@ def test_trips_between_places_are_sums_of_the_flows(release):
     assert found.listed == len(found.names)
     assert found.trips.sum() == release.flows.table.count.sum()
     for place in range(3):
-        assert found.trips[place].sum() == found.out[place].count
-        assert found.trips[:, place].sum() == found.into[place].count
+        assert found.trips[place].sum() == found.out[place]
+
+
+def test_all_trips_of_a_place_are_told_as_estimate_tells_them(release):
+    found = find_places(release, None, texts_of("en").script)
+    every = everywhere(release)
+    ends = [(found.regions[0], every), (every, found.regions[0])]
+    out, into = release.estimate_all(ends, simulations=20)
+    page = write_page(release, simulations=20)
+    summary = re.search("<summary>(.*?)</summary>", page)[1]
+    shown = [int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", summary.split(": ", 1)[1])]
+    for one, told in ((out, shown[:3]), (into, shown[3:6])):
+        assert told == [one.count, math.floor(one.low), math.ceil(one.high)]
+
+
+def test_all_trips_of_a_place_have_the_narrower_interval(release):
+    every = everywhere(release)
+    place = Region.of(release.origins.grid, "52397061")
+    estimator = release._estimator()
+    for at, pair in enumerate([(place, every), (every, place)]):
+        (simulated,) = replace(estimator, maps=()).estimate_all([pair], {}, 20, 0)
+        of_map = [release.origins, release.destinations][at].estimate(place)
+        found = release.estimate(*pair, simulations=20)
+        assert found == min(simulated, of_map, key=lambda one: one.high - one.low)
+        assert simulated.count == of_map.count
+    one = release.estimate(every, every, simulations=20)
+    assert one == release.origins.estimate(every)
 
 
 def test_what_noise_may_have_made_is_counted_and_not_listed():
@@ -115,13 +148,15 @@ def test_what_noise_may_have_made_is_counted_and_not_listed():
     assert Reader(page).lines == 0
     assert "no line is drawn" in page
     found = find_places(few, None, texts_of("en").script)
-    sure = [
-        at
-        for at in range(found.listed)
-        if is_believed(found.out[at], None) or is_believed(found.into[at], None)
+    every = everywhere(few)
+    ends = [
+        few.estimate_all([(one, every), (every, one)], simulations=20) for one in found.regions[:40]
     ]
-    assert [place for place, _ in found.shown] == sure[:40]
-    assert f"{found.listed - len(sure[:40]):,} more places with released trips" in page
+    sure = [at for at, both in enumerate(ends) if any(is_believed(one, None) for one in both)]
+    assert len(sure) < 40
+    listed = [part.split(": ", 1)[0] for part in re.findall("<summary>(.*?)</summary>", page)]
+    assert listed == [found.names[at] for at in sure]
+    assert f"{found.listed - len(sure):,} more places with released trips" in page
 
 
 def test_lists_are_in_the_order_of_what_is_shown(release):

@@ -209,10 +209,15 @@ class NamedRegion:
     km: float | None = None
     is_part: bool = False
 
+    @property
+    def box(self) -> Box:
+        """Rows and columns of the map that hold it."""
+        return _box_of(self.region)
+
     def with_estimate(self, estimate: Estimate, **more: Any) -> Place:
         """Return the place with the estimate of its region; ``more``: other fields of it."""
         return Place(
-            self.name, self.level, _box_of(self.region), self.middle, estimate,
+            self.name, self.level, self.box, self.middle, estimate,
             km=self.km, is_part=self.is_part, **more,
         )  # fmt: skip
 

@@ -12,7 +12,13 @@ import numpy as np
 from geodp.grid.pairs import ENDS
 from geodp.release.report.html.embed import pack_integers
 from geodp.release.report.html.markup import Html, Page, bind, element, join
-from geodp.release.report.html.places import ENTIRE_DOMAIN, UNIT, Place, Rounded
+from geodp.release.report.html.places import (
+    ENTIRE_DOMAIN,
+    UNIT,
+    NamedRegion,
+    Place,
+    Rounded,
+)
 from geodp.table.display import is_below
 from geodp.typing import IntArray
 
@@ -107,18 +113,18 @@ def _quote(place: Place, texts: Page, below: int | None) -> Quote:
     # The order of WHERES: circles begin with "near", places cut by the map with "part".
     where = WHERES[(0 if place.km is None else 2) + place.is_part]
     return Quote(
-        _name(place, texts), where, place.km, sentence, rounded, within, place.box,
+        name_place(place, texts), where, place.km, sentence, rounded, within, place.box,
         place.name == ENTIRE_DOMAIN, place.overlaps, place.border,
     )  # fmt: skip
 
 
-def _name(place: Place, texts: Page) -> str:
+def name_place(place: Place | NamedRegion, texts: Page) -> str:
     """Format a place's name; of a square its code, if it has one, and its middle."""
     name = _name_plainly(place, texts)
     return texts[f"place_{place.level}"].format(place=name) if place.level in ENDS else name
 
 
-def _name_plainly(place: Place, texts: Page) -> str:
+def _name_plainly(place: Place | NamedRegion, texts: Page) -> str:
     if place.name == ENTIRE_DOMAIN:
         return texts["place_whole"]
     # Squares have a middle; units, regions and places of a list have a name instead.
