@@ -82,12 +82,14 @@ def _sections(
     kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
     enforced = guarantee.assumptions[0].stated_by == "geodp"
     answers = "enforced" if enforced else "vouched"
+    if card.amount.max_weight is not None:
+        answers = f"weighed_{answers}"
     promise = (
         page.write(f"suppose_{kind}", unit=unit),
         factor_sentence(page, alone),
         *budget_sentences(page, guarantee),
         page.write(
-            f"{names}_{answers if card.amount.max_weight is None else 'weighed'}",
+            f"{names}_{answers}",
             unit=unit,
             contribution=guarantee.contribution,
         ),
