@@ -180,8 +180,8 @@ SENTENCES: Mapping[str, str] = {
     "of it.",
     "amounts_weighed_vouched": "It holds if the records of one {unit} have weights of at most "
     "{contribution:n} together; the office answers for that.",
-    "amounts_weighed_enforced": "Of one {unit}, records count as at most {contribution:n} together, "
-    "each as its weight; geodp made sure of it.",
+    "amounts_weighed_enforced": "Of one {unit}, records count as at most {contribution:n} "
+    "together, each as its weight; geodp made sure of it.",
     "amounts_weights": "A record counts as many times as its weight says, at most {largest:n} "
     "times. Weights are taken as given: one that was calibrated on other respondents depends on "
     "these, which the guarantee does not cover.",
@@ -202,8 +202,8 @@ SENTENCES: Mapping[str, str] = {
     "of each period; the office answers for that.",
     "amounts_series_enforced": "One {unit} has at most {contribution:n} of the records of each "
     "period; geodp made sure of it.",
-    "amounts_series_weighed_vouched": "It holds if the records of one {unit} in each period have weights "
-    "of at most {contribution:n} together; the office answers for that.",
+    "amounts_series_weighed_vouched": "It holds if the records of one {unit} in each period have "
+    "weights of at most {contribution:n} together; the office answers for that.",
     "amounts_series_weighed_enforced": "Of one {unit}, the records of each period count as at most "
     "{contribution:n} together, each as its weight; geodp made sure of it.",
     "flows_title": "What trips and the maps of their ends together reveal",

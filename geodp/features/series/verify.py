@@ -31,6 +31,8 @@ from geodp.io.verify.readback import explain_errors, read_release_table
 from geodp.io.write.view import View
 from geodp.table.card import File, LeftOut
 
+EMPTY = Rule("series-without-snapshots", "The index lists no snapshots.")
+
 
 def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """Verify that the index of a written series matches its snapshots, and verify each of these.
@@ -72,6 +74,7 @@ def _check_times(folder: Path, card: SeriesCard) -> str:
 
 def _check_snapshots(folder: Path, card: SeriesCard) -> str:
     """Check that every snapshot is the one in the index, on one grid, with its part."""
+    require(bool(card.snapshots), EMPTY)
     snapshots = []
     for one in card.snapshots:
         snapshot = read_listed_card(folder / one.time, one, card.name, card)
@@ -103,6 +106,7 @@ def _check_snapshots(folder: Path, card: SeriesCard) -> str:
 
 def _check_sharing(folder: Path, card: SeriesCard) -> str:
     """Check that the budgets of the snapshots that a person changes add up exactly."""
+    require(bool(card.snapshots), EMPTY)
     promise, changed = card.guarantee, card.guarantee.sharing.changed
     # Computed anew from the declared facts, so that a card cannot claim a smaller number of
     # changes.
@@ -128,6 +132,7 @@ def _check_sharing(folder: Path, card: SeriesCard) -> str:
 
 def _check_shared(folder: Path, card: SeriesCard) -> str:
     """Check that the files for all snapshots are listed, and that the NetCDF has their counts."""
+    require(bool(card.snapshots), EMPTY)
     shown = [View(*read_release_table(folder / one.time)) for one in card.snapshots]
     files: list[File] = []
     left_out: list[LeftOut] = []

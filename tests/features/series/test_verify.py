@@ -1,5 +1,9 @@
 """Links in a series' folder, and the command that verifies one."""
 
+import json
+
+import pytest
+
 from geodp.features.series.verify import verify_series
 from tests.command import geodp
 
@@ -17,3 +21,15 @@ def test_a_link_is_no_part_of_a_series(folder):
     assert not check.ok
     assert "link" in check.detail
     assert geodp("verify", folder).returncode == 3
+
+
+@pytest.mark.parametrize("person", ["all", "one"])
+def test_an_index_without_snapshots_is_told_in_a_sentence(folder, person):
+    path = folder / "public" / "series.json"
+    index = json.loads(path.read_text("utf-8"))
+    index["snapshots"] = []
+    index["guarantee"]["sharing"]["person"] = person
+    path.write_text(json.dumps(index), "utf-8")
+    failed = {one.name: one.detail for one in verify_series(folder / "public") if not one.ok}
+    for question in ("snapshots", "budget", "shared files"):
+        assert failed[question] == "The index lists no snapshots."
