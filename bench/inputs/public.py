@@ -259,6 +259,10 @@ SOURCES = {
         "Hiroshima, census 2020, 500 m",
         _hiroshima("tblT001101H34_2020.csv.gz", "T001101001"),
     ),
+    "hiroshima-2010-wide": Source(
+        "Hiroshima, census 2010, 500 m, 512 x 512 cells",
+        _hiroshima("merged_tblT000609H_2010.csv.gz", "人口総数", WIDE),
+    ),
     "hiroshima-2015-wide": Source(
         "Hiroshima, census 2015, 500 m, 512 x 512 cells",
         _hiroshima("tblT000847H34_2015.csv.gz", "T000847001", WIDE),

@@ -50,6 +50,13 @@ PAIRS = {
     "Europe 9/8 2011 → 2018": ("europe-2011-9-8", "europe-2018-9-8"),
 }
 
+PERIODS = {
+    "Hiroshima 2010, 2015 → 2020": (
+        "hiroshima-2010-wide", "hiroshima-2015-wide", "hiroshima-2020-wide"
+    ),
+}  # fmt: skip
+"""Census that is the prior of two later periods, and these."""
+
 AREAS = ("cells of 500 and more", "cells of 100 and more", "1 km of 500 and more",
          "8 km of 500 and more")  # fmt: skip
 """Areas whose means are judged."""
@@ -97,7 +104,50 @@ def measure(
         result |= measure_errors(data, epsilon, trials)
     if "narrowed" in chosen:
         result["narrowed"] = [*measure_narrowed(data, epsilon)]
+    if "changes" in chosen:
+        result["changes"] = [*measure_changes(data, epsilon, min(trials, COVERED))]
     return result
+
+
+def measure_changes(
+    data: Path | None, epsilon: tuple[Fraction, ...], trials: int
+) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of changes hold between two periods that have the same prior."""
+    for title, (known, *names) in PERIODS.items():
+        census = load(known, data)
+        first, last = (make_incomes(load(name, data)) for name in names)
+        for one in epsilon:
+            for row in cover_changes((first, last), one, trials, census):
+                yield {"data": title} | row
+
+
+def cover_changes(
+    truths: tuple[Truth, Truth], epsilon: Fraction, trials: int, census: geodp.CountTable
+) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of changes of squares hold, by records released of the second."""
+    rows: dict[str, list[list[float]]] = {name: [] for name in RELEASED}
+    for trial in range(trials):
+        # Noise of its own for either period.
+        first, last = (
+            publish_paired(truth, epsilon, 2000 + 2 * trial + at, prior=census, prior_source=CENSUS)
+            for at, truth in enumerate(truths)
+        )
+        for box in draw_squares(truths[1], trial):
+            region = Region.of_map(truths[1].grid, *np.mgrid[box].reshape(2, -1))
+            name = name_of(last.estimate(region).count.count)
+            if name is not None:
+                before, now = (truth_of_box(truth, box) for truth in truths)
+                change = first.compare(region, release=last)
+                rows[name].append(hold_one(change, subtract_truths(before, now)))
+    yield from share_rows(epsilon, rows)
+
+
+def subtract_truths(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes of the numbers of a square; None where either period has none."""
+    return {
+        name: None if None in (before[name], now[name]) else now[name] - before[name]
+        for name in HELD
+    }
 
 
 def measure_narrowed(data: Path | None, epsilon: tuple[Fraction, ...]) -> Iterator[dict[str, Any]]:
@@ -234,6 +284,11 @@ def cover(
             name = name_of(one.count.count)
             if name is not None:
                 rows[name].append(hold_one(one, truth_of_box(truth, box)))
+    yield from share_rows(epsilon, rows)
+
+
+def share_rows(epsilon: Fraction, rows: dict[str, list[list[float]]]) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals hold, by released records; see :func:`hold_one`."""
     for name, listed in rows.items():
         line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
         held = np.array(listed, np.float64).reshape(-1, len(HELD))
@@ -244,8 +299,8 @@ def cover(
         yield line | shares | {"means known": known[-1].size / max(len(listed), 1)}
 
 
-def hold_one(one: geodp.amounts.AmountEstimate, exact: dict[str, Any]) -> list[float]:
-    """Return which intervals of a square hold; NaN without a mean."""
+def hold_one(one: Any, exact: dict[str, Any]) -> list[float]:
+    """Return which intervals of an estimate, or of a change, hold; NaN without a mean."""
     held = [float(one.count.low <= exact["count"] <= one.count.high)]
     for name in HELD[1:]:
         interval, value = getattr(one, name), exact[name]
@@ -257,11 +312,12 @@ def hold_one(one: geodp.amounts.AmountEstimate, exact: dict[str, Any]) -> list[f
 HELD = ("count", "sum", "mean")
 """Numbers whose intervals are measured."""
 
-PARTS = ("errors", "coverage", "narrowed")
+PARTS = ("errors", "coverage", "narrowed", "changes")
 """Tables of the document, by their markers."""
 
-MEASURED = ("errors", "narrowed")
-"""What is measured together: errors, with the coverage of closed forms; and narrowed intervals."""
+MEASURED = ("errors", "narrowed", "changes")
+"""What is measured together: errors, with the coverage of closed forms; narrowed intervals; and
+changes between periods."""
 
 
 def lines(part: str, result: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -44,6 +44,12 @@ def test_intervals_hold():
         assert all(row[name] is None or row[name] >= 0.94 for name in amounts_priors.HELD)
 
 
+def test_intervals_of_changes_hold():
+    assert KEPT["changes"]
+    for row in KEPT["changes"]:
+        assert all(row[name] is None or row[name] >= 0.94 for name in amounts_priors.HELD)
+
+
 def test_narrowed_intervals_hold_and_are_narrower():
     for row in KEPT["narrowed"]:
         assert all(row[name] is None or row[name] >= 0.94 for name in amounts_priors.HELD)
@@ -57,6 +63,7 @@ def test_every_prior_is_measured_on_a_small_map(monkeypatch):
     monkeypatch.setattr(amounts, "REGION_SIDES", (1, 2))
     monkeypatch.setattr(amounts, "REGIONS", 3)
     monkeypatch.setattr(amounts_priors, "PAIRS", {"made up": ("before", "now")})
+    monkeypatch.setattr(amounts_priors, "PERIODS", {"made up": ("long before", "before", "now")})
 
     def people(name, folder):
         number = np.random.default_rng(len(name)).poisson(600, (16, 16))
@@ -70,6 +77,7 @@ def test_every_prior_is_measured_on_a_small_map(monkeypatch):
     assert [row["prior"] for row in result["narrowed"][:: len(amounts.RELEASED)]] == [
         "earlier census", "earlier release",
     ]  # fmt: skip
+    assert [row["epsilon"] for row in result["changes"]] == ["1"] * len(amounts.RELEASED)
     assert "earlier census" in amounts_priors.show(result)
     with pytest.raises(UsageError, match="parts are of"):
         amounts_priors.measure(parts=["heights"])
