@@ -44,7 +44,7 @@ PAGE: Mapping[str, str] = {
     "below": "fewer than {limit}",
     "heading_always": "What always holds",
     "always_means": "In every area the sum divided by the count is the mean, and it lies from "
-    "{lower} to {upper} {unit}.",
+    "{lower} to {upper} ({unit}).",
     "always_classes": "In every area the records of all classes add up to its count.",
     "files_table": "Tables and maps of all numbers; the folder of records has more files for GIS",
 }
