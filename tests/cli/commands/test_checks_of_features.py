@@ -19,6 +19,11 @@ CALLS = {
         "counted_records",
         {"2015": 2, "2020": 2},
     ),
+    "publish-series": (
+        ("2015=in.csv", "2020=in.csv", *DOMAIN, "--value", "n", "--person-in", "all"),
+        "people",
+        {"2015": 9, "2020": 9},
+    ),
     "households publish": (
         ("in.csv", *DOMAIN, "--value", "n", "--households", "h", "--protect", "person"),
         "counted",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
 from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
@@ -24,7 +24,9 @@ from geodp.cli.running import (
     format_result,
     pad_time,
     report_progress,
+    report_seconds,
     report_stored_draw,
+    time_phase,
 )
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, printable
@@ -138,6 +140,7 @@ def part_inputs(
 @option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
+@check_options
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series, each given as TIME=FILE, under one budget.
 
@@ -154,8 +157,10 @@ def publish_series(**options: Any) -> None:
     the data is printed.
     """
     with pad_time(options["pad_time"]):
+        seconds: dict[str, float] = {}
         with report_progress(lines=not options["pad_time"]):
-            message = _publish(options)
+            message = _publish(options, seconds)
+        report_seconds(options, seconds)
         click.echo(message)
 
 
@@ -172,8 +177,11 @@ class _SeriesStart:
     options: SeriesOptions
 
 
-def _publish(options: dict[str, Any]) -> str:
-    """Publish the series, and return the message for the operator."""
+def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
+    """Publish the series, and return the message for the operator.
+
+    ``seconds`` gets those of each phase.
+    """
     context = click.get_current_context()
     inferred = complete(context, options)
     check_applicable(context)
@@ -182,20 +190,36 @@ def _publish(options: dict[str, Any]) -> str:
     complete_with_commit()
     start = _start(options)
     if options["resume"]:
-        return _write(options, start, None, inferred=inferred)
+        return _write(options, start, None, seconds, inferred=inferred)
     from geodp.io.folder.staging import require_uninterrupted
     from geodp.release.preview import list_warnings
 
     # A folder with an interrupted run holds tables that were charged: publishing again would spend
     # the budget twice.
     require_uninterrupted(options["output"])
-    progress.begin("Reading")
-    prepared = _prepare(options, start)
+    prepared = _prepare(options, start, seconds)
     for sentence in list_warnings(prepared.preview):
         click.echo(f"Warning: {sentence}", err=True)
+    if options["check"]:
+        return _write_check(options, prepared)
     for sentence in prepared.sharing.sentences:
         click.echo(sentence, err=True)
-    return _write(options, start, prepared, inferred=inferred)
+    return _write(options, start, prepared, seconds, inferred=inferred)
+
+
+def _write_check(options: dict[str, Any], prepared: PreparedSeries) -> str:
+    """Write the summary of a check, and return the message for the operator."""
+    from geodp.table.reading import join_readings
+
+    each = dict(zip(prepared.periods.names, prepared.tables, strict=True))
+    counted = {
+        **describe_domain(prepared.preview.grid),
+        "occupied_cells": {time: int(one.key.size) for time, one in each.items()},
+        "people": {time: int(one.count.sum()) for time, one in each.items()},
+    }
+    readings = [one.reading for one in prepared.tables if one.reading is not None]
+    card = prepared.preview.card()
+    return write_check_file(options, join_readings(readings), card, counted)
 
 
 def _start(options: dict[str, Any]) -> _SeriesStart:
@@ -213,7 +237,7 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
     method = mechanism(options["method"])
     grid = grid_of(options)
     metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
-    request = read_request(options, grid, method=method, metadata=metadata)
+    request = read_request(begin_check(options), grid, method=method, metadata=metadata)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     check_publication(grid, options["output"], name=options["name"], overwrite=options["overwrite"])
@@ -226,19 +250,27 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
     return _SeriesStart(grid, periods, request, series_options)
 
 
-def _prepare(options: dict[str, Any], start: _SeriesStart) -> PreparedSeries:
+def _prepare(
+    options: dict[str, Any], start: _SeriesStart, seconds: dict[str, float]
+) -> PreparedSeries:
     """Read every snapshot, and resolve everything that precedes the charge."""
     from geodp.features.series.publish import prepare_series
 
     tables = []
     for time in start.periods.names:
         options_of_snapshot = {**options, "inputs": options["snapshots"][time]}
-        tables.append(read(options_of_snapshot, start.grid, start.request.key))
+        with time_phase(f"Reading {time}", f"reading {time}", seconds):
+            tables.append(read(options_of_snapshot, start.grid, start.request.key))
     return prepare_series(tables, start.periods, start.request, start.options)
 
 
 def _write(
-    options: dict[str, Any], start: _SeriesStart, prepared: PreparedSeries | None, *, inferred: bool
+    options: dict[str, Any],
+    start: _SeriesStart,
+    prepared: PreparedSeries | None,
+    seconds: dict[str, float],
+    *,
+    inferred: bool,
 ) -> str:
     """Release the prepared series, or complete an interrupted run, and write it."""
     from geodp.features.series.files import StagedSeries
@@ -252,11 +284,13 @@ def _write(
     ):
         if inferred:
             write_recipe(options, place.folder)
-        if prepared is None:
-            series, run = _resume(place, start, options)
-        else:
-            series, run = _release(place, prepared, options)
-        written = series.write_into(place, options["name"], run)
+        with time_phase("Releasing", "mechanism", seconds):
+            if prepared is None:
+                series, run = _resume(place, start, options)
+            else:
+                series, run = _release(place, prepared, options)
+        with time_phase("Writing", "writing", seconds):
+            written = series.write_into(place, options["name"], run)
     return _format_result(series, written, options)
 
 
