@@ -102,7 +102,7 @@ class Places:
         Released trips between them.
     listed : int
         Number of places without those that were chosen besides.
-    asked : list of Shown
+    candidates : list of Shown
         Places whose flows are listed, where noise does not hide all their trips.
     is_chosen : bool
         Whether a reader chose them, so that they are listed whatever noise hides.
@@ -113,7 +113,7 @@ class Places:
     out: IntArray
     trips: IntArray
     listed: int
-    asked: list[Shown]
+    candidates: list[Shown]
     is_chosen: bool
 
     @property
@@ -237,9 +237,9 @@ def _estimate(release: Flows, found: Places, simulations: int, limit: int | None
     ends = [(EVERYWHERE, EVERYWHERE)]
     ends += [end for place, _ in enumerate(found.names) for end in whole_of(place)]
     chosen = dict.fromkeys([*pairs, *ends])
-    asked = [place for place, _ in found.asked]
+    places = [place for place, _ in found.candidates]
     # Without a place, there is none whose labels are chosen.
-    by_label = choose(release, found.regions, asked) if asked else None
+    by_label = choose(release, found.regions, places) if places else None
     sets = list[Mapping[str, str]]([{}])
     if by_label is not None:
         chosen |= dict.fromkeys(by_label.all_pairs)
@@ -251,7 +251,7 @@ def _estimate(release: Flows, found: Places, simulations: int, limit: int | None
     whole, *labelled = (dict(zip(chosen, one, strict=True)) for one in estimates)
     shown = [
         (place, ways)
-        for place, ways in found.asked
+        for place, ways in found.candidates
         if found.is_chosen or any(is_believed(one, limit) for one in ends_of(whole, place))
     ]
     return PageFlows(
@@ -322,11 +322,11 @@ def find_places(
     busy = [at for at in np.argsort(-trips, kind="stable").tolist() if trips[at] > 0]
     names = [name_place(listed[at], texts) for at in busy]
     regions = [listed[at].region for at in busy]
-    asked: list[Shown] = [(at, WAYS) for at in range(min(len(busy), LISTED))]
+    candidates: list[Shown] = [(at, WAYS) for at in range(min(len(busy), LISTED))]
     number = {listed[old].name: new for new, old in enumerate(busy)}
     is_chosen = chosen != (None, None)
     if is_chosen:
-        asked = []
+        candidates = []
         for code, way in zip(chosen, WAYS, strict=True):
             if code is None:
                 continue
@@ -334,12 +334,12 @@ def find_places(
                 number[code] = len(names)
                 names.append(code)
                 regions.append(Region.of(grid, code))
-            asked.append((number[code], (way,)))
-        if len(asked) == len(WAYS) and asked[0][0] == asked[1][0]:
-            asked = [(asked[0][0], WAYS)]
+            candidates.append((number[code], (way,)))
+        if len(candidates) == len(WAYS) and candidates[0][0] == candidates[1][0]:
+            candidates = [(candidates[0][0], WAYS)]
     out, _ = _sum_ends(release, regions)
     between = sum_between(release, regions)
-    return Places(names, regions, out, between, len(busy), asked, is_chosen)
+    return Places(names, regions, out, between, len(busy), candidates, is_chosen)
 
 
 def _sum_ends(release: Flows, regions: Sequence[Region]) -> tuple[IntArray, IntArray]:
@@ -412,7 +412,7 @@ def _choose(found: Places) -> list[tuple[int, int]]:
     among = apart[: found.listed, : found.listed]
     largest = np.argsort(-among, axis=None, kind="stable")[:LINES].tolist()
     chosen = dict.fromkeys(divmod(flow, found.listed) for flow in largest)
-    for place, ways in found.asked:
+    for place, ways in found.candidates:
         chosen[place, place] = None
         if "out" in ways:
             chosen |= dict.fromkeys((place, other) for other in _rank(apart[place]))
