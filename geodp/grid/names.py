@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.system import CellSystem
-from geodp.grid.codes.arrays import as_array, require
+from geodp.grid.codes.arrays import BLANK, MISSING, as_array, require
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.numerals import LOST, find_units, match_numbers, sort_units
@@ -267,11 +267,11 @@ class UnitNames(CellNames):
                 at[rest], wrong[rest] = match_numbers(
                     table, texts[rest], needed=drops or home is not None
                 )
+        # A blank is a missing value, and no place that lies elsewhere.
+        require(~(wrong & np.isin(texts, BLANK)), lambda _: MISSING)
         if home is not None:
-            # A blank is a missing value and no place elsewhere, so it is not assigned to the unit
-            # for others.
-            at = np.where(wrong & (texts != ""), home[0], at)
-            wrong &= texts == ""
+            at = np.where(wrong, home[0], at)
+            wrong[:] = False
         if wrong.any() and not drops:
             raise CodeError(int(wrong.argmax()), UNKNOWN if cells is None else OUTSIDE)
         return np.where(wrong, -1, table.cell[:, at])

@@ -7,12 +7,17 @@ from collections.abc import Mapping
 PAGE: Mapping[str, str] = {
     "title": "Trips between zones",
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
-    "added to them on purpose, so that nobody can find out much about any one {unit} from them. "
-    "The number of trips of one {unit} that are counted is {contribution} at most, so that more "
-    "may have been made. "
-    "Each number has an interval in brackets, which holds the number of counted trips in 19 of 20 "
-    "cases.",
+    "added to them on purpose, so that nobody can find out much about any one {unit} from them.",
+    "bound_enforced": "The number of trips of one {unit} that are counted is {contribution} at "
+    "most, so that more may have been made.",
+    "bound_weighed": "A trip counts as many times as its weight says, and trips of one {unit} "
+    "count as {contribution} at most, so that more may have been made.",
+    "bound_vouched": "The office answers for it that one {unit} made {contribution} of these trips "
+    "at most.",
+    "interval": "Each number has an interval in brackets, which holds the number of counted trips "
+    "in 19 of 20 cases.",
     "total": "In all, {count} trips are counted ({low} to {high}).",
+    "total_weighed": "In all, trips are counted as {count} by their weights ({low} to {high}).",
     "heading_largest": "The largest flows",
     "largest_map": "Map of the largest flows between places.",
     "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for "

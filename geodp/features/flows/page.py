@@ -269,27 +269,36 @@ def _header(release: Flows, view: View, ends: Found, page: Page, language: Langu
         "header",
         element("h1", title_or(view, page)),
         *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
-        element(
-            "p",
-            page["intro"].format(
-                unit=Writer(language).unit(release.index.guarantee.unit),
-                contribution=f"{release.index.guarantee.contribution:,}",
-            ),
-            class_="intro",
-        ),
-        *_total(ends, release.flows.card().display_below, page),
+        element("p", _introduce(release, page, language), class_="intro"),
+        *_total(release, ends, page),
     )
 
 
-def _total(ends: Found, limit: int | None, page: Page) -> list[Html]:
+def _introduce(release: Flows, page: Page, language: Language) -> str:
+    """Write what the numbers are: noisy, of at most so many trips of a unit, with intervals."""
+    guarantee = release.index.guarantee
+    unit = Writer(language).unit(guarantee.unit)
+    bound = "enforced" if guarantee.assumptions[0].stated_by == "geodp" else "vouched"
+    if guarantee.max_weight is not None:
+        bound = "weighed"
+    sentences = [
+        page["intro"].format(unit=unit),
+        page[f"bound_{bound}"].format(unit=unit, contribution=f"{guarantee.contribution:,}"),
+        page["interval"],
+    ]
+    return ("" if language == "ja" else " ").join(sentences)
+
+
+def _total(release: Flows, ends: Found, page: Page) -> list[Html]:
     """Write the sentence on all trips.
 
     None where the map is too large to sum up, or below the office's limit of display.
     """
     one = ends.get((EVERYWHERE, EVERYWHERE))
-    if one is None or is_below(one.count, limit):
+    if one is None or is_below(one.count, release.flows.card().display_below):
         return []
-    return [element("p", element("strong", page["total"].format(**_ends(one))))]
+    name = "total" if release.index.guarantee.max_weight is None else "total_weighed"
+    return [element("p", element("strong", page[name].format(**_ends(one))))]
 
 
 def find_places(
@@ -333,7 +342,7 @@ def find_places(
             if code not in number:
                 number[code] = len(names)
                 names.append(code)
-                regions.append(Region.of(grid, code))
+                regions.append(find_region(grid, code))
             candidates.append((number[code], (way,)))
         if len(candidates) == len(WAYS) and candidates[0][0] == candidates[1][0]:
             candidates = [(candidates[0][0], WAYS)]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
@@ -179,6 +180,56 @@ def test_a_flow_is_believed_from_its_margin_on():
     assert is_believed(estimate, None)
     assert not is_believed(estimate, 11)
     assert not is_believed(geodp.Estimate(9, 5.0, 0.0, 20.0, clamped=False), None)
+
+
+def small_trips(number=400):
+    """Trips of persons with weights, between the zones of a small map."""
+    draw = np.random.default_rng(0)
+    names = ("oy", "ox", "dy", "dx")
+    return pa.table(
+        {name: draw.integers(0, 4, number) for name in names}
+        | {"id": [f"p{at % 100}" for at in range(number)], "w": [1, 3] * (number // 2)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "english", "japanese"),
+    [
+        ({"person": "id", "trips": 2}, "that are counted is 2 at most", "数える移動は最大 2 回"),
+        (
+            {"person": "id", "trips": 2, "weight": "w", "max_weight": 5},
+            "trips of one person count as 10 at most",
+            "合わせて最大 10 回として数え",
+        ),
+        (
+            {"value": "w", "contribution": 7, "duplicates": "sum"},
+            "The office answers for it that one person made 7 of these trips at most.",
+            "移動がこのうち最大 7 回であることは、公表者が保証します",
+        ),
+    ],
+)
+def test_the_page_says_who_bounds_the_trips_and_how(more, english, japanese):
+    made = geodp.flows.publish(
+        small_trips(),
+        grid=geodp.Grid.regular((4, 4)),
+        origin=("oy", "ox"),
+        destination=("dy", "dx"),
+        epsilon=20,
+        **more,
+    )
+    for language, said in (("en", english), ("ja", japanese)):
+        page = write_page(made, language, simulations=20)
+        assert said in page
+        weighed = {"en": "by their weights", "ja": "ウェイトの数だけ数えて、全部で"}[language]
+        assert (weighed in page) is ("weight" in more)
+
+
+def test_a_zone_without_a_code_is_chosen_by_its_row_and_column():
+    made = publish(trips_on(number=60_000), contribution=1)
+    page = write_page(made, origin="3_4", simulations=20)
+    assert "3_4: " in page
+    with refuses(UsageError, "flows-zone-name"):
+        write_page(made, origin="3", simulations=20)
 
 
 def test_few_are_shown_as_the_office_shows_them(release):

@@ -176,7 +176,7 @@ def name_numbers(numbers: IntArray, unit: str) -> pa.Array:
 
 def read_local_times(times: pa.Array, zone: str | None) -> pa.Array:
     """Return times as local timestamps; null where they have another form."""
-    if pa.types.is_date(times.type):
+    if zone is None and pa.types.is_date(times.type):
         return _floor(times.cast(pa.timestamp("ms")))
     read = _read_moments(times, zone)
     return read if zone is None else _to_zone(read, zone)

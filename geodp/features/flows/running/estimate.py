@@ -34,7 +34,9 @@ _FLOWS = (
         everyday=True,
         multiple=True,
         metavar="AREA",
-        help="Code of an area or of a zone from which trips begin; repeatable, together with --to.",
+        help="Code of an area or of a zone from which trips begin; on a grid without codes "
+        "ROW_COL, or ROW_COL:ROW_COL for the box between two zones; repeatable, together with "
+        "--to.",
     ),
     option(
         "--to",
@@ -96,11 +98,16 @@ def estimate(**options: Any) -> None:
     release = open_flows(options["release"])
     with report_progress():
         rows = _estimate(release, options)
+    limit = release.flows.card().display_below
+    hidden = _list_hidden(rows, limit, together=options["across"] is not None)
     if options["as_json"]:
-        document = [{"from": start, "to": end, **asdict(one)} for start, end, one in rows]
+        document = [
+            {"from": start, "to": end, **asdict(one), **mark_below(below, [limit])}
+            for (start, end, one), below in zip(rows, hidden, strict=True)
+        ]
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(_tabulate(rows, release.flows.card().display_below)))
+    click.echo("\n".join(_tabulate(rows, hidden, limit)))
 
 
 MOST_POLYGONS = 32
@@ -181,15 +188,32 @@ def _read_wanted(texts: Sequence[str]) -> dict[str, list[str]]:
     return wanted
 
 
-def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
+def _list_hidden(rows: Sequence[Row], limit: int | None, *, together: bool) -> list[bool]:
+    """Return which estimates an office's limit of display hides.
+
+    ``together``: rows are both directions across a line and their sum, from which the direction
+    that is shown would reveal the hidden one.
+    """
+    from geodp.table.display import is_below
+
+    hidden = [is_below(one.count, limit) for _, _, one in rows]
+    if together:
+        for at in range(0, len(rows), 3):
+            hidden[at + 2] |= hidden[at] != hidden[at + 1]
+    return hidden
+
+
+def _tabulate(rows: Sequence[Row], hidden: Sequence[bool], limit: int | None) -> list[str]:
     """Return the lines of a table of estimates; ``limit``: the office's limit of display."""
-    from geodp.table.display import show_count, show_interval
+    from geodp.table.display import is_below, show_count, show_interval
 
     width = max(6, *(len(name) for row in rows for name in row[:2]))
     lines = [f"{'from':<{width}}  {'to':<{width}}  {'trips':>12}  {'95 % interval':>25}"]
-    for start, end, one in rows:
-        interval = show_interval(one.count, one.low, one.high, limit)
-        count = show_count(one.count, limit)
+    for (start, end, one), below in zip(rows, hidden, strict=True):
+        count, interval = "\N{EN DASH}", "\N{EN DASH}"
+        if not below or is_below(one.count, limit):
+            interval = show_interval(one.count, one.low, one.high, limit)
+            count = show_count(one.count, limit)
         lines.append(f"{start:<{width}}  {end:<{width}}  {count:>12}  {interval:>25}")
     return lines
 

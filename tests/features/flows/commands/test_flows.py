@@ -6,6 +6,7 @@ import geopandas
 import numpy as np
 import pandas
 import pytest
+import shapely
 
 import geodp as package
 from geodp.features.flows.running import estimate as asking
@@ -699,3 +700,38 @@ def test_few_are_compared_as_the_office_shows_them(tmp_path):
         done("flows", "compare", tmp_path / "one", tmp_path / "two", *words, "--json").stdout
     )
     assert found["below"] is True
+
+
+def test_a_direction_that_is_hidden_does_not_follow_from_both(tmp_path):
+    words = ("flows", "estimate", tmp_path / "out", "--simulations", "20")
+    line = {"type": "LineString", "coordinates": [[139.1, 34], [139.1, 36]]}
+    path = shapes(tmp_path / "l.json", line)
+    table = trips_on(MESH, number=2000)
+    key = package.NoiseKey(bytes(32))
+    found = publish(table, key=key).estimate_across(shapely.from_geojson(json.dumps(line)))
+    counts = [one.count for one in (found.there, found.back, found.both)]
+    limit = max(counts[:2])
+    publish(table, key=package.NoiseKey(bytes(32)), metadata={"display_below": limit}).write(
+        tmp_path / "out"
+    )
+    rows = json.loads(done(*words, "--across", path, "--json").stdout)
+    assert [row["count"] for row in rows] == counts
+    assert [row["below"] for row in rows] == [counts[0] < limit, counts[1] < limit, True]
+    *ways, both = done(*words, "--across", path).stdout.splitlines()[1:]
+    assert both.split()[-2:] == ["–", "–"]
+    assert sorted(f"<{limit}" in one for one in ways) == [False, True]
+
+
+def test_zones_without_codes_are_named_by_row_and_column(tmp_path):
+    made = publish(trips_on(number=20_000), contribution=1)
+    made.write(tmp_path / "out")
+    words = ("flows", "estimate", tmp_path / "out", "--simulations", "20", "--json")
+    (row,) = json.loads(done(*words, "--from", "0_0:3_3", "--to", "2_5").stdout)
+    grid = made.origins.grid
+    index = made.flows.grid.decode(made.flows.table.key)
+    inside = (index[0] < 4) & (index[1] < 4) & (index[2] == 2) & (index[3] == 5)
+    assert grid.shape[0] > 4
+    assert row["count"] == int(made.flows.table.count[inside].sum())
+    refused = geodp(*words, "--from", "9999_0", "--to", "2_5")
+    assert refused.returncode == 2
+    assert "named by row and column" in refused.stderr

@@ -104,6 +104,11 @@ def test_local_times_are_refused_where_a_zone_is_named():
         days(["2024-05-01T20:00"], "Asia/Tokyo")
     with refuses(CodeError, "flows-time-form"):
         name_periods(pa.array([0], pa.timestamp("s")), "person-day", "Asia/Tokyo")
+    for dates in (pa.date32(), pa.date64()):
+        with refuses(CodeError, "flows-time-form"):
+            name_periods(
+                pa.array([0], pa.int32()).cast(pa.date32()).cast(dates), "person-day", "Asia/Tokyo"
+            )
     with refuses(CodeError, "flows-time-form"):
         days([1714521600])
 

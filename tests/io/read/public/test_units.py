@@ -281,7 +281,7 @@ def test_every_row_of_another_code_is_told_where_rows_are_grouped(tmp_path):
 def test_a_blank_is_no_other_unit(tmp_path, blank):
     grid = read_units(text(TEXT)(tmp_path), source="a test", other="abroad")
     (tmp_path / "counts.csv").write_text(f"geocode,n\n0011,4\n{blank},5\n")
-    with refuses(InputError, "unit-unknown: row 3"):
+    with refuses(InputError, "code-missing: row 3"):
         geodp.read_table(
             tmp_path / "counts.csv", grid=grid, code="geocode", value="n", other="abroad"
         )
