@@ -76,6 +76,9 @@ BOTH_PROOF = (
     "Classes: {}"
 )
 
+WEIGHTS_PROOF = "a record of weight w counts as w such records"
+"""What proofs say besides where records have weights."""
+
 CHOSEN = (
     "The clip, the step and the edges of classes were chosen without looking at the data, or by a "
     "selection with a charge of its own, which adds to that of this release."
@@ -348,6 +351,8 @@ def state_guarantee(
     if amount.share is not None:
         proofs = [one.format("all of this part") for one in (STREAMS_PROOF, CLASSES_PROOF)]
         source = BOTH_PROOF.format(*proofs)
+    if amount.max_weight is not None:
+        source = f"{source}; {WEIGHTS_PROOF}"
     counted = COUNTED if amount.max_weight is None else WEIGHED
     bound = replace(event.assumption, statement=counted.format(event.unit, event.contribution))
     assumed = [bound, Assumption("amounts", CHOSEN, "operator")]
@@ -389,7 +394,7 @@ def describe_notches(scale: Scale, notches: int) -> str:
     """Describe the rounding of sums of cells before the noise."""
     notch = show_number(scale.span // notches * scale.step)
     return (
-        f"that the sum of a cell is rounded to a multiple of {notch} {scale.unit} before the "
+        f"that the sum of a cell is rounded to a multiple of {notch} ({scale.unit}) before the "
         "noise, which is drawn on these: by at most half of that a cell, which the stated errors "
         "leave out"
     )

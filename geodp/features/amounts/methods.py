@@ -29,7 +29,7 @@ RECORDS_PROOF = (
     "one record adds exactly the span of the clip to both streams of sums together, and one to one "
     "class, on each level to one node; sums and classes have independent noise, each for its part "
     "of the budget, which is the whole where there are no others, and everything else is "
-    "post-processing"
+    "post-processing; a record that has a weight counts as so many"
 )
 """Why the records of a release hold what they promise, whatever is released with them."""
 
@@ -39,9 +39,9 @@ one, and taken as uniform, which bounds the variance. Half an interval is then o
 wherever the noise is smaller than that."""
 
 PRECONDITION = (
-    "no person has more records than the contribution says, and the domain, the clip and the step "
-    "were chosen without looking at the data; the clip and the edges of classes may come from a "
-    "selection with a charge of its own"
+    "the records of no person count more together than the contribution says, and the domain, the "
+    "clip and the step were chosen without looking at the data; the clip and the edges of classes "
+    "may come from a selection with a charge of its own"
 )
 
 
@@ -84,8 +84,9 @@ class OfStreams(Method[Measurement]):
         listed = ", ".join(str(share) for share in shares.shares)
         return (
             "a record adds to one node of each level: to the two streams of sums together exactly "
-            "the span of the clip, and one to one class, as far as these are released; the levels, "
-            f"from the total to the cells, have these shares of the budget: {listed}"
+            "the span of the clip, and one to one class, as far as these are released, and as many "
+            "times as its weight says, if it has one; the levels, from the total to the cells, "
+            f"have these shares of the budget: {listed}"
         )
 
 

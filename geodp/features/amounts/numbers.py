@@ -392,6 +392,14 @@ class AmountNumbers:
             )
         if not all(np.isfinite(line) for line in below):
             raise UsageError("A line is an amount: a finite number.", code="amounts-line-form")
+        lower, upper = self.scale.clip
+        if not all(lower < line < upper for line in below):
+            amount = self.index.amount
+            raise UsageError(
+                f"A line lies between the ends of the clip, {amount.lower} and {amount.upper}: "
+                "amounts beyond them count as these, and where they lie is not released.",
+                code="amounts-line-beyond",
+            )
 
     def _require_classes(self) -> None:
         """Raise UsageError without classes."""

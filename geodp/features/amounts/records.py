@@ -118,16 +118,18 @@ class AmountRecords(Points):
             raise UsageError(PERSON_AND_COUNTS)
         _ = self._weights
         survey, bound = Survey(), None
+        kept: Iterator[tuple[KeyArray, IntArray, IntArray]]
         share = max(bytes_of(self.memory) // 3, MIN_MEMORY)
         found = _Sums(share, self.scratch, max(len(self.edges) - 1, 1))
         batches_of_rows = self._amounts(tables, survey)
         if self.person is None:
-            for _, key, above, number, _, _ in batches_of_rows:
-                found.add(self._file(key, above), above, number, self._classify(above))
+            kept = ((key, above, number) for _, key, above, number, _, _ in batches_of_rows)
         else:
             bound = ContributionBound(self.records, "geodp")
-            for key, above, number in self._bounded(batches_of_rows, share):
-                found.add(self._file(key, above), above, number, self._classify(above))
+            kept = self._bounded(batches_of_rows, share)
+        for key, given, counted in kept:
+            above, number = self._trim(given, counted)
+            found.add(self._file(key, above), above, number, self._classify(above))
         facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
         if self._weights is not None:
             facts += self._weights.facts
@@ -177,15 +179,24 @@ class AmountRecords(Points):
         number = self._number(rows, arrays[len(places) :])
         within, key, inside = place(self.grid, rows, index, self.outside or "error")
         reasons = {} if inside is None else self.grid.explain_outside(index, inside)
-        survey.place(rows.table.name, number, inside, reasons=reasons)
+        counted = number if self._weights is None else np.minimum(number, self._weights.largest)
+        survey.place(rows.table.name, counted, inside, reasons=reasons)
         if inside is not None:
             above, number = above[inside], number[inside]
         if self.person is None:
             survey.leave_unnamed(rows.table.name, key.size)
+        # One step beyond either end marks amounts that are trimmed once it is known which count.
+        return within, key, np.clip(above, -1, self.scale.span + 1), number, arrays[-1], inside
+
+    def _trim(self, above: IntArray, number: IntArray) -> tuple[IntArray, IntArray]:
+        """Return amounts within the clip, and weights that are not too large; count the others."""
+        if (weights := self._weights) is not None:
+            self.beyond.update(weights=int((number > weights.largest).sum()))
+            number = np.minimum(number, weights.largest)
         self.beyond.update(
             below=int(number[above < 0].sum()), above=int(number[above > self.scale.span].sum())
         )
-        return within, key, np.clip(above, 0, self.scale.span), number, arrays[-1], inside
+        return np.clip(above, 0, self.scale.span), number
 
     def _locators_of_columns(self) -> list[Locator]:
         """Return locators by codes or coordinates; empty where geometries locate the rows."""
@@ -235,15 +246,17 @@ class AmountRecords(Points):
         return Weights.of(self.weight, self.max_weight, self.raked_to)
 
     def _number(self, rows: Rows, arrays: list[Any]) -> IntArray:
-        """Return as how many records every row counts; ``arrays``: from that of amounts on."""
+        """Return as how many records every row counts; ``arrays``: from that of amounts on.
+
+        Weights are one above the largest where they are trimmed to it.
+        """
         if self.value is not None:
             with rows.named(self.value):
                 return counts(decimal_points(arrays[1], self.decimal))
         if (weights := self._weights) is None:
             return np.ones(len(arrays[0]), np.int64)
         number = weights.count(rows, arrays[1], self.decimal)
-        self.beyond.update(weights=int((number > weights.largest).sum()))
-        return np.minimum(number, weights.largest)
+        return np.minimum(number, weights.largest + 1)
 
     def _classify(self, above: IntArray) -> IntArray:
         """Return the class of amounts above the lower end; an amount at an edge is above it."""
@@ -257,13 +270,14 @@ class AmountRecords(Points):
     ) -> Iterator[tuple[KeyArray, IntArray, IntArray]]:
         """Yield keys, amounts and weights of the first records of every person."""
         assert self.person is not None
-        width = self.scale.span + 1
+        # From one step below the clip to one above it.
+        width = self.scale.span + 3
         if (width << self.grid.bits) > 1 << 64:
             raise UsageError(TOO_FINE)
         persons = Persons(self.person, share, self.scratch)
         for within, key, above, number, names, inside in batches_of_rows:
             # Cell and amount together are one number, which waits with the person.
-            both = key * np.uint64(width) + above.astype(np.uint64)
+            both = key * np.uint64(width) + (above + 1).astype(np.uint64)
             # Without weights, each record counts as one.
             weights = () if self._weights is None else (number,)
             persons.add(within, both, names, inside, *weights)
@@ -274,7 +288,8 @@ class AmountRecords(Points):
             at = keep_first(number_names(names), self.records)
             kept, *numbers = (column[at] for column in columns)
             number = numbers[0] if numbers else np.ones(kept.size, np.int64)
-            yield kept // np.uint64(width), (kept % np.uint64(width)).astype(np.int64), number
+            above = (kept % np.uint64(width)).astype(np.int64) - 1
+            yield kept // np.uint64(width), above, number
 
 
 def keep_first(person: IntArray, records: int) -> IntArray:

@@ -113,7 +113,7 @@ def test_its_card_says_what_is_public_of_weights_and_amounts():
 )
 def test_an_end_may_be_negative_or_0(tmp_path, uppers, lower, upper):
     data = weighted(*[(lower, 1)] * 50)
-    given = READING | {"contribution": 1, "epsilon": 9, "lower": lower, "step": "0.1"}
+    given = READING | {"contribution": 1, "epsilon": 90, "lower": lower, "step": "0.1"}
     choice = geodp.amounts.choose_clip(data, candidates=uppers, **given)
     assert choice.upper == upper
     choice.selected.write(tmp_path / "out")

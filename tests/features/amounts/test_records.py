@@ -199,6 +199,21 @@ def test_the_first_records_of_a_person_count_with_their_weights(memory):
         assert table.max_weight == 5
 
 
+@pytest.mark.parametrize(
+    ("records", "beyond"),
+    [(1, {"weights": 1, "below": 0, "above": 5}), (2, {"weights": 2, "below": 0, "above": 8}),
+     (9, {"weights": 3, "below": 0, "above": 13})],
+)  # fmt: skip
+def test_what_is_beyond_the_clip_is_told_of_the_records_that_count(records, beyond):
+    # The last row lies outside the domain.
+    one = pa.table(
+        {"id": ["a", "b", "b", "a", "a", "a"], "x": [0.5] * 5 + [99.0], "y": [0.5] * 6,
+         "income": [5000, 100, 2000, 100, 3000, 9000], "w": [7, 1, 3, 9, 8, 9]}
+    )  # fmt: skip
+    given = {"person": "id", "weight": "w", "max_weight": 5, "outside": "drop"}
+    assert dict(read(one, contribution=records, **given).beyond) == beyond
+
+
 @pytest.mark.parametrize("weight", ["0", "-3", "0.0", "0.49"])
 def test_weights_of_nobody_are_refused(weight):
     one = pa.table({"x": [0.5], "y": [0.5], "income": [1], "w": [weight]})

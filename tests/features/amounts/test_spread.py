@@ -182,3 +182,7 @@ def test_quantiles_and_shares_come_with_an_estimate():
     assert release.estimate(ALL).quantiles == {}
     with refuses(UsageError, "amounts-line-form"):
         release.estimate(ALL, below=(np.inf,))
+    lower, upper = map(float, release.scale.clip)
+    for line in (lower - 1, lower, upper, upper + 1):
+        with refuses(UsageError, "amounts-line-beyond"):
+            release.estimate(ALL, below=(line,))
