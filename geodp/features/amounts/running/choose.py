@@ -12,10 +12,10 @@ from geodp import progress
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import folder_options, grid_options, inputs, weight_options
-from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.translation import translate_message
 from geodp.features.amounts.running.options import (
+    RecordsCommand,
     amount_option,
     check_reading,
     clip_option,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from geodp.features.select.running import Card, Ready
 
 
-@click.command("choose-clip", cls=ReadingCommand, no_args_is_help=True)
+@click.command("choose-clip", cls=RecordsCommand, no_args_is_help=True)
 @inputs
 @partial(grid_options, required=True)
 @amount_option
@@ -90,7 +90,7 @@ def choose_clip(**options: Any) -> None:
     run_selection(options, "choose-clip", lambda: _prepare_clip(options), show)
 
 
-@click.command("choose-edges", cls=ReadingCommand, no_args_is_help=True)
+@click.command("choose-edges", cls=RecordsCommand, no_args_is_help=True)
 @inputs
 @partial(grid_options, required=True)
 @amount_option

@@ -108,7 +108,12 @@ def estimate(**options: Any) -> None:
             "amount": asdict(release.index.amount),
             "labels": labels,
             "regions": [
-                {"name": name, "outside": outside[name], **_plain(row, places)}
+                {
+                    "name": name,
+                    "outside": outside[name],
+                    **_mark(row, release),
+                    **_plain(row, places),
+                }
                 for name, row in rows.items()
             ],
         }
@@ -144,6 +149,14 @@ def _rows(
             row |= {"standard deviation": spread.standard_deviation, "gini": spread.gini}
             row["clipped at most"] = spread.clipped
         yield row
+
+
+def _mark(row: dict[str, Interval | None], release: Amounts) -> dict[str, bool]:
+    """Return the field that tells programs whether an office's limit of display hides a region."""
+    from geodp.table.display import is_below
+
+    limit, count = release.count.card().display_below, row["count"]
+    return mark_below(count is not None and is_below(count.value, limit), [limit])
 
 
 def _plain(row: dict[str, Interval | None], places: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from click.core import ParameterSource
 
 from geodp.cli.help import Command, add_options, option
 from geodp.cli.options import StrictCommand, weight_options
-from geodp.cli.readers import make_reader, reader_options
+from geodp.cli.readers import ReadingCommand, make_reader, reader_options
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +23,34 @@ if TYPE_CHECKING:
 
 OTHER_LIMITS = ("cells", "per_cell", "truncation")
 """Options of points that bound counts of cells, and no records of amounts."""
+
+OF_OTHERS = (
+    *OTHER_LIMITS, "band", "raster_unit", "missing", "round", "anchor", "flags", "duplicates",
+    "suppressed", "other",
+)  # fmt: skip
+"""Options of readers that do not read records of amounts: help leaves them out."""
+
+PERSON = "Column of person ids: of each person, the first --contribution records count."
+"""Help for an option whose limits are others here."""
+
+
+class RecordsCommand(ReadingCommand):
+    """A command that reads records of amounts, whose help has the options of these alone."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options, those of other readers hidden: :func:`check_reading` refuses them."""
+        return [_adapt(one) for one in super().get_params(ctx)]
+
+
+def _adapt(parameter: click.Parameter) -> click.Parameter:
+    """Return an option of all readers as it is for records of amounts."""
+    if not isinstance(parameter, click.Option) or parameter.name not in (*OF_OTHERS, "person"):
+        return parameter
+    adapted = copy(parameter)
+    adapted.hidden = parameter.name in OF_OTHERS
+    adapted.help = PERSON if parameter.name == "person" else parameter.help
+    return adapted
+
 
 method_option = option(
     "--method",
@@ -145,20 +174,22 @@ def release_options(command: Command) -> Command:
 
 
 def check_reading(context: click.Context, options: dict[str, Any]) -> None:
-    """Raise UsageError for options of other readers, and for limits of counts."""
-    from geodp.features.amounts.records import AmountRecords
+    """Raise UsageError for options of other readers, and for a share of what is not divided."""
 
-    taken = {one.option.name for one in AmountRecords.option_fields()} - {*OTHER_LIMITS}
-    taken |= {"value", "points"}
-    other = [
-        one
-        for one in reader_options()
-        if one.name not in taken
-        and context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
-    ]
+    def is_given(name: str | None) -> bool:
+        return context.get_parameter_source(str(name)) is ParameterSource.COMMANDLINE
+
+    other = [one for one in reader_options() if one.name in OF_OTHERS and is_given(one.name)]
     if other:
         listed = ", ".join(one.opts[-1] for one in other)
         raise UsageError(f"Not for records of amounts: {listed}.", code="amounts-other-reader")
+    alone = options.get("classes", "") is None or options.get("no_means")
+    if alone and is_given("share"):
+        raise UsageError(
+            "--share divides the budget between means and classes: leave it out where only one of "
+            "them is released.",
+            code="amounts-share-unused",
+        )
     if len(options["value"]) > 1:
         raise UsageError(
             "Name one column of numbers of records (--value).", code="amounts-one-value"

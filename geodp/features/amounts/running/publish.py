@@ -13,7 +13,6 @@ from geodp.cli.draw_storage import Packed
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
-from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import (
     format_result,
@@ -24,6 +23,7 @@ from geodp.cli.running import (
 )
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
+    RecordsCommand,
     check_reading,
     make_records_reader,
     read_scale,
@@ -48,7 +48,7 @@ ELSEWHERE = (
 """Fields of a request that this release does not have, or has in another form."""
 
 
-@click.command(cls=ReadingCommand, no_args_is_help=True)
+@click.command(cls=RecordsCommand, no_args_is_help=True)
 @inputs
 @partial(grid_options, required=True)
 @release_options

@@ -14,7 +14,6 @@ from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import folder_options, grid_options
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
-from geodp.cli.readers import ReadingCommand
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import (
     format_result,
@@ -26,6 +25,7 @@ from geodp.cli.running import (
 from geodp.cli.stated import read_metadata_options
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
+    RecordsCommand,
     check_reading,
     make_records_reader,
     read_scale,
@@ -50,7 +50,7 @@ ELSEWHERE = ("method", "contribution", "measurements", "totals", "simulate")
 """Fields of a request that a series of amounts does not have, or has in another form."""
 
 
-@click.command("publish-series", cls=ReadingCommand, no_args_is_help=True)
+@click.command("publish-series", cls=RecordsCommand, no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
 @partial(grid_options, required=True)
 @release_options

@@ -73,6 +73,8 @@ def test_where_and_value_select_and_count(call, tmp_path):
         (("--anchor", "corner"), "--anchor"),
         (("--duplicates", "sum"), "--duplicates"),
         (("--value", "n", "--value", "id"), "one column"),
+        (("--share", "1/3"), "--share divides"),
+        (("--classes", "100,200", "--no-means", "--share", "1/3"), "--share divides"),
         (("--no-means",), "edges of classes"),
         (("--classes", "9,3"), "increase"),
         (("--person", "id", "--value", "n"), "do not tell whose"),
@@ -316,6 +318,9 @@ def test_small_counts_are_shown_as_the_office_does(call, tmp_path):
     done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400")
     assert "<1,000,000" in done.output
     assert np.all(["-" in line for line in done.output.splitlines()[3:]])
+    done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400", "--json")
+    (region,) = json.loads(done.output)["regions"]
+    assert region["below"] is True
     areas = ("--area", "1kmN3000E4000", "--area", "1kmN3001E4000")
     done = Runner(compare).run(tmp_path / "out", *areas)
     assert np.all([line.split()[-1] == "-" for line in done.output.splitlines()[2:]])

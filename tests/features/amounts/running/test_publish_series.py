@@ -146,8 +146,8 @@ def test_an_interrupted_run_is_completed_from_its_charge(charged, tmp_path, monk
         patched.setattr(files.StagedAmountsSeries, "write", fail)
         assert RUNNER.run(*charged).exit_code != 0
     assert len(charges(tmp_path)) == 1
-    other = geodp(*override("amounts", "publish-series", *charged, "--resume", "--share", "1/3"))
-    assert "The interrupted run had other --share" in other.stderr
+    other = geodp(*override("amounts", "publish-series", *charged, "--resume", "--step", "0.5"))
+    assert "The interrupted run had other --step" in other.stderr
     done = RUNNER.run(*charged, "--resume")
     assert done.exit_code == 0, done.output
     assert len(charges(tmp_path)) == 1
