@@ -84,7 +84,8 @@ def test_every_option_of_a_command_that_reads_is_everyday_or_expert(words):
     command = COMMANDS[words]
     context = context_of(command)
     params = [one for one in command.get_params(context) if one.param_type_name == "option"]
-    own = [one for one in params if one is not command.get_help_option(context)]
+    shown = [one for one in params if not one.hidden]
+    own = [one for one in shown if one is not command.get_help_option(context)]
     assert all(isinstance(one, GroupedOption) and one.group in GROUPS for one in own)
     everyday = [one for one in own if one.everyday]
     assert {one.name for one in own if one.required} <= {one.name for one in everyday}
