@@ -90,7 +90,8 @@ class CodedTrips(TripRecords):
             f"{at.trim(at.name(column))} AS {end}"
             for end, column in zip(ends, self.zones, strict=True)
         ]
-        return self.select(at, codes, ends, [])
+        # Not true of NULL either. A trip without a zone would take the place of another one.
+        return self.select(at, codes, ends, [f"{end} <> ''" for end in ends])
 
     def codes(self, at: Engine) -> list[str]:
         """Return the columns of codes of zones."""

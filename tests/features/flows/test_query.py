@@ -204,6 +204,14 @@ def test_codes_of_zones_are_counted_as_geodp_counts_them():
         assert counted(other, coded(trips)) == counted(table, coded(trips))
 
 
+def test_trips_without_a_code_take_no_place_of_others():
+    table = zoned(size=90, persons=1)
+    homes = [*table["home"].to_pylist()[:10], *[None, "", " \t"] * 26, None, ""]
+    found = counted(table.set_column(1, "home", pa.array(homes)), coded(10))
+    assert found == counted(table.slice(0, 10), coded(10))
+    assert number(found) == 10
+
+
 @pytest.mark.parametrize("trips", [1, 4])
 def test_trips_with_labels_are_bounded_all_together(trips):
     table = zoned()

@@ -173,8 +173,9 @@ def _records_of(
         place, located = locate_records(spec, bounds, options["table"], begins)
         columns = f"{', '.join((*begins, ends[0]))} and {ends[1]}"
         note = (
-            f"{columns} are coordinates in {place.crs}; trips with an end outside the domain are "
-            "left out"
+            f"{columns} are coordinates in {place.crs}; trips with an end outside the bounds are "
+            "left out, and those outside a mask have to be left out in --table, as they count "
+            "among a person's trips here"
         )
         records = LocatedTrips(**located, to=ends, **common)
         return records, repeat_domain(spec, place.bounds), note
@@ -185,8 +186,9 @@ def _records_of(
             code="flows-sql-places",
         )
     note = (
-        f"{zones[0]} and {zones[1]} are codes of zones; codes that the grid does not have are "
-        "refused when the counts are published, or left out with --outside drop"
+        f"{zones[0]} and {zones[1]} are codes of zones; trips without one are left out, and those "
+        "from or to other zones than the grid's have to be left out in --table, as they count "
+        "among a person's trips here, and are refused when the counts are published"
     )
     return (
         CodedTrips(zones=zones, **name_records(options["table"]), **common),
