@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN, Margins
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.verify.card import open_card, public_folder, read_table_card
 from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import read_rows
@@ -83,6 +84,12 @@ class WrittenIntervals:
         return cells.low, cells.beside, max(cells.beside, cells.isolated)
 
 
+WRITTEN = Rule(
+    "release-written-already",
+    "This release is written already: copy its folder, or geodp export.",
+)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WrittenRelease(Release):
     """A release read from a folder; values of its files replace those that would be computed.
@@ -144,10 +151,16 @@ class WrittenRelease(Release):
 
     def write(self, path: str | Path, **kwargs: Any) -> dict[str, list[str]]:
         """Raise UsageError: a written release is copied, or exported to other formats."""
-        raise UsageError(
-            "This release is written already: copy its folder, or geodp export.",
-            code="release-written-already",
-        )
+        raise UsageError(WRITTEN)
+
+
+def require_unwritten(tables: Iterable[Release]) -> None:
+    """Raise UsageError for tables of a release that was read from a folder.
+
+    What is computed anew from its counts need not be what its files say under the same ids.
+    """
+    if any(isinstance(one, WrittenRelease) for one in tables):
+        raise UsageError(WRITTEN)
 
 
 def open_written(path: str | Path) -> WrittenRelease | Any:

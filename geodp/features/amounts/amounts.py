@@ -45,6 +45,7 @@ from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.assumptions import PRIOR_PUBLIC
 from geodp.release.card import state_budget
+from geodp.release.opening import require_unwritten
 from geodp.release.preview import preview_release
 from geodp.release.request import Request
 from geodp.reprs import one_line
@@ -117,6 +118,7 @@ class Amounts(AmountNumbers):
         UsageError, OutputError
             See :meth:`geodp.Release.write`.
         """
+        require_unwritten([self.count])
         self.check_place(path, overwrite=overwrite)
         with StagedAmounts.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})

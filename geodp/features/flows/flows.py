@@ -67,6 +67,7 @@ from geodp.privacy.ledger import Charge
 from geodp.privacy.terms import Terms
 from geodp.release.assumptions import PRIOR_PUBLIC
 from geodp.release.card import state_budget
+from geodp.release.opening import require_unwritten
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
@@ -513,6 +514,7 @@ class Flows:
         UsageError, OutputError
             See :meth:`geodp.Release.write`.
         """
+        require_unwritten(self.tables.values())
         self.check_place(path, overwrite=overwrite)
         with StagedFlows.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})

@@ -38,7 +38,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
-from geodp.release.opening import open_release
+from geodp.release.opening import open_release, require_unwritten
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
@@ -251,6 +251,7 @@ class Households:
         UsageError, OutputError
             See :meth:`geodp.Release.write`.
         """
+        require_unwritten(self.tables.values())
         self.check_place(path, overwrite=overwrite)
         with StagedHouseholds.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})

@@ -31,6 +31,7 @@ from geodp.io.verify.index import read_index
 from geodp.io.verify.readback import explain_errors
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
+from geodp.release.opening import require_unwritten
 from geodp.reprs import one_line
 from geodp.table.stated.release import Software
 
@@ -185,6 +186,7 @@ class AmountsSeries:
         UsageError, OutputError
             See :meth:`geodp.Release.write`.
         """
+        require_unwritten([one.count for one in self.releases])
         check_publication(self.releases[0].count.grid, path, name=COUNT, overwrite=overwrite)
         with StagedAmountsSeries.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
