@@ -30,6 +30,7 @@ from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.reading.labels import By, require_free
+from geodp.features.flows.reading.periods import require_named_unit
 from geodp.features.flows.reading.reader import Place
 from geodp.features.flows.reading.trips import read_trips
 from geodp.features.flows.streams import (
@@ -287,10 +288,13 @@ def _read(
 
 
 def _unit_of(table: object, unit: str | None) -> str:
-    """Return the unit of privacy: the one that is named, or that whose trips a table bounds."""
+    """Return the unit of privacy: the one that is named, or that whose trips a table bounds.
+
+    Raises UsageError for a unit of which pages and explanations do not speak.
+    """
     if unit is None and isinstance(table, CountTable) and table.bound is not None:
         unit = table.bound.unit or None
-    return "person" if unit is None else unit
+    return require_named_unit("person" if unit is None else unit)
 
 
 def _grid_of(grid: Grid | str | None) -> Grid:

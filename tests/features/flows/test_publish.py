@@ -213,3 +213,18 @@ def test_the_contribution_to_counted_rows_is_that_of_the_unit_that_is_named():
         epsilon=1,
     )
     assert (release.index.guarantee.unit, release.index.guarantee.contribution) == ("person-day", 3)
+
+
+@pytest.mark.parametrize("unit", ["vehicle", "person-year", "Person", ""])
+def test_units_that_no_page_speaks_of_are_refused(unit):
+    rows = pa.table({"o": ["52394000"], "d": ["52394011"], "n": [40]})
+    given = {"grid": MESH, "origin": "o", "destination": "d", "value": "n", "contribution": 3}
+    with refuses(UsageError, "flows-unit-unknown"):
+        geodp.flows.publish(rows, **given, unit=unit, epsilon=1)
+    with refuses(UsageError, "flows-unit-unknown"):
+        geodp.flows.publish(trips_on(), contribution=3, unit=unit, epsilon=1)
+
+
+def test_a_map_of_ends_alone_has_no_statistics():
+    with refuses(UsageError, "statistics-of-one-of-several"):
+        geodp.statistics.estimate_statistics(publish().origins, ["inhabited"])

@@ -68,9 +68,9 @@ LABELS_UNUSED = Rule(
 TAKEN_NAMES = frozenset(
     (
         *("self", "origin", "destination", "simulations", "seed"),
-        *("count", "flows", "population", "noisy", "fid", "geometry", "bbox"),
+        *("count", "flow", "flows", "population", "noisy", "fid", "geometry", "bbox"),
         *UNCERTAINTY_COLUMNS,
-        *(f"{end}_{axis}" for end in ENDS for axis in ("row", "col", "x", "y", "block")),
+        *(f"{end}_{axis}" for end in ENDS for axis in ("row", "col", "column", "x", "y", "block")),
     )
 )
 """Names of the columns of tables of flows, and of the parameters of their estimates."""

@@ -46,11 +46,16 @@ TIME_ZONE = Rule(
 )
 
 
-def require_unit(unit: object, time: str | None) -> str:
-    """Return a unit; UsageError for another, or for one of periods without a column of times."""
+def require_named_unit(unit: object) -> str:
+    """Return a unit; UsageError for another."""
     if unit not in UNITS:
         raise UsageError(f"unit must be one of {', '.join(UNITS)}.", code="flows-unit-unknown")
-    if UNITS[str(unit)] and time is None:
+    return str(unit)
+
+
+def require_unit(unit: object, time: str | None) -> str:
+    """Return a unit; UsageError for another, or for one of periods without a column of times."""
+    if UNITS[require_named_unit(unit)] and time is None:
         raise UsageError(
             f"To protect one {unit}, name the column of the time at which a trip began (--time, "
             "time=).",

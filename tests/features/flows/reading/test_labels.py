@@ -224,7 +224,8 @@ def test_every_table_has_hours():
     labels.complete("none")
 
 
-TAKEN = ("self", "seed", "simulations", "origin", "count", "Count", "low", "noisy", "origin_x")
+TAKEN = ("self", "seed", "simulations", "origin", "count", "Count", "low", "noisy", "origin_x",
+         "flow", "origin_column")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TAKEN)
