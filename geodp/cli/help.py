@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
+from copy import copy
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -51,6 +60,21 @@ class GroupedOption(click.Option):
         self.group = group
         # A required option must be visible in the short help, or the first call cannot succeed.
         self.everyday = everyday or self.required
+
+
+def hide(params: Iterable[click.Parameter], names: Collection[str]) -> list[click.Parameter]:
+    """Return parameters, of which those of these names are left out of help.
+
+    For options that many commands share, and that a command refuses with a reason.
+    """
+    found = []
+    for one in params:
+        chosen = one
+        if isinstance(one, click.Option) and one.name in names:
+            chosen = copy(one)
+            chosen.hidden = True
+        found.append(chosen)
+    return found
 
 
 def option(

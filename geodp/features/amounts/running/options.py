@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import Command, add_options, hide, option
 from geodp.cli.options import StrictCommand, weight_options
 from geodp.cli.readers import ReadingCommand, make_reader, reader_options
 from geodp.errors import UsageError
@@ -39,17 +39,16 @@ class RecordsCommand(ReadingCommand):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, those of other readers hidden: :func:`check_reading` refuses them."""
-        return [_adapt(one) for one in super().get_params(ctx)]
+        params = hide(super().get_params(ctx), OF_OTHERS)
+        return [_describe_person(one) if one.name == "person" else one for one in params]
 
 
-def _adapt(parameter: click.Parameter) -> click.Parameter:
-    """Return an option of all readers as it is for records of amounts."""
-    if not isinstance(parameter, click.Option) or parameter.name not in (*OF_OTHERS, "person"):
-        return parameter
-    adapted = copy(parameter)
-    adapted.hidden = parameter.name in OF_OTHERS
-    adapted.help = PERSON if parameter.name == "person" else parameter.help
-    return adapted
+def _describe_person(parameter: click.Parameter) -> click.Parameter:
+    """Return the option for persons with help on the limits that it has here."""
+    described = copy(parameter)
+    if isinstance(described, click.Option):
+        described.help = PERSON
+    return described
 
 
 method_option = option(

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import click
 
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import Command, add_options, hide, option
 from geodp.cli.options import weight_options
 from geodp.cli.readers import InputCommand, make_option
 from geodp.cli.request_options import prior_source_option
 
 COUNTED = ("missing", "flags", "round", "duplicates")
 """Shared options on how counts are read, which rows of persons do not have."""
+
+
+NEVER = ("pairs", "order", "attribute_order")
+"""Options of grids that flows refuse: their pairs have an order of their own."""
 
 
 class TripsCommand(InputCommand):
@@ -32,7 +36,7 @@ class TripsCommand(InputCommand):
             for one in RowOptions.option_fields()
             if self.counted or one.option.name not in COUNTED
         ]
-        return [*params[:after], *shared, *params[after:]]
+        return hide([*params[:after], *shared, *params[after:]], NEVER)
 
 
 class PersonsCommand(TripsCommand):
