@@ -175,15 +175,15 @@ def release_options(command: Command) -> Command:
 def check_reading(context: click.Context, options: dict[str, Any]) -> None:
     """Raise UsageError for options of other readers, and for a share of what is not divided."""
 
-    def is_given(name: str | None) -> bool:
+    def is_typed(name: str | None) -> bool:
         return context.get_parameter_source(str(name)) is ParameterSource.COMMANDLINE
 
-    other = [one for one in reader_options() if one.name in OF_OTHERS and is_given(one.name)]
+    other = [one for one in reader_options() if one.name in OF_OTHERS and is_typed(one.name)]
     if other:
         listed = ", ".join(one.opts[-1] for one in other)
         raise UsageError(f"Not for records of amounts: {listed}.", code="amounts-other-reader")
     alone = options.get("classes", "") is None or options.get("no_means")
-    if alone and is_given("share"):
+    if alone and is_typed("share"):
         raise UsageError(
             "--share divides the budget between means and classes: leave it out where only one of "
             "them is released.",
