@@ -180,7 +180,7 @@ def zoned(size=3000, persons=200):
 
 def coded(trips, secret="0a1b", **more):
     zones = ("home", "work")
-    records = CodedTrips(table="trips", person="id", zones=zones, **more)
+    records = CodedTrips(**{"table": "trips"} | more, person="id", zones=zones)
     return FlowQuery(records=records, trips=trips, per_pair=trips, secret=secret)
 
 
@@ -210,6 +210,26 @@ def test_trips_without_a_code_take_no_place_of_others():
     found = counted(table.set_column(1, "home", pa.array(homes)), coded(10))
     assert found == counted(table.slice(0, 10), coded(10))
     assert number(found) == 10
+
+
+def test_trips_of_other_zones_that_the_table_leaves_out_take_no_place_of_others():
+    table = pa.table({"id": ["p"] * 100, "home": ["99"] * 95 + ["01"] * 5, "work": ["02"] * 100})
+    zones = "('01', '02')"
+    chosen = f"(SELECT * FROM trips WHERE home IN {zones} AND work IN {zones})"
+    assert counted(table, coded(5, table=chosen)) == [("01", "02", 5)]
+    # The query does not know the zones: without the condition others come first, as it says.
+    whole = counted(table, coded(5))
+    assert number(whole) == 5
+    assert "99" in {row[0] for row in whole}
+
+
+def test_trips_beyond_the_bounds_take_no_place_of_others():
+    table = trips_of(persons=1, size=100)
+    west = np.where(np.arange(100) < 95, 138.9, 139.1)
+    moved = table.set_column(1, "from_lon", pa.array(west))
+    found = counted(moved, query_of(5))
+    assert found == counted(moved.slice(95), query_of(5))
+    assert number(found) == int(read(moved, 5).count.sum()) > 0
 
 
 @pytest.mark.parametrize("trips", [1, 4])
