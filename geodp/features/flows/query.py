@@ -10,6 +10,10 @@ from geodp.features.flows.reading.bounding import require_bounds
 from geodp.features.flows.reading.labels import PER_PAIR_LABELS
 from geodp.grid.codes.sql import ENGINES, RECORDS, Engine, SqlQuery, SqlRecords
 from geodp.privacy.key import NoiseKey, digest
+from geodp.typing import IntArray
+
+MOST_CELLS = 1 << 14
+"""Most cells of a mask in a query: what Snowflake takes in a list."""
 
 RANKS = digest(b"geodp flows trips kept of a person in SQL 1")
 """Derives the secret of the ranks of trips in a query."""
@@ -72,6 +76,11 @@ class TripRecords(SqlRecords):
         return super().select(at, located, chosen, [*inside, *timed])
 
     @property
+    def zones_only(self) -> list[str]:
+        """Conditions on the places of trips: those that are in the domain, besides its bounds."""
+        return []
+
+    @property
     def label_names(self) -> list[str]:
         """Columns of labels in the query."""
         return [LABEL.format(number) for number in range(len(self.labels))]
@@ -105,7 +114,36 @@ class CodedTrips(TripRecords):
 
 @dataclass(frozen=True, kw_only=True)
 class LocatedTrips(TripRecords, SqlQuery):
-    """Trips with coordinates of both ends."""
+    """Trips with coordinates of both ends.
+
+    Attributes
+    ----------
+    mask : int64[2, n], optional
+        Rows and columns in the extent of the cells that are zones; default: all.
+    """
+
+    mask: IntArray | None = None
+
+    @property
+    def zones_only(self) -> list[str]:
+        """Conditions on cells: those of the mask.
+
+        Raises UsageError for more cells than every engine takes in a list.
+        """
+        if self.mask is None:
+            return []
+        if self.mask.shape[1] > MOST_CELLS:
+            raise UsageError(
+                f"The mask has {self.mask.shape[1]:,} cells within the bounds, and a query lists "
+                f"at most {MOST_CELLS:,}, as not every engine takes more: give smaller --bounds or "
+                "larger cells, or leave trips outside the mask out in --table.",
+                code="flows-sql-mask-large",
+            )
+        row0, col0, _, cols = self.extent
+        # Columns of the extent are fewer than the factor, so that every cell has its own number.
+        numbers = (self.mask[0] + row0) * cols + self.mask[1] + col0
+        cells = ", ".join(map(str, numbers.tolist()))
+        return [f"{end}cell_row * {cols} + {end}cell_col IN ({cells})" for end in self.ends]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +188,9 @@ class FlowQuery:
         Raises UsageError for names that cannot be quoted, and for a code system without SQL.
         """
         at = ENGINES[engine]
+        where = "\n    AND ".join(self.records.zones_only)
+        # Before trips are numbered: those of other places would take the place of these.
+        placed = f"placed\n  WHERE {where}" if where else "placed"
         unit = "who" if self.records.period is None else f"who, {PERIOD}"
         pair = ", ".join([self.records.cells_of, *self.records.label_names])
         columns = [
@@ -165,7 +206,7 @@ class FlowQuery:
         return (
             f"{self.records.place(at)}, numbered AS (\n  SELECT {unit}, {pair},\n"
             f"    row_number() OVER (PARTITION BY {unit}, {pair} ORDER BY who) AS number\n"
-            f"  FROM placed\n), drawn AS (\n  SELECT {unit}, {pair}, number,\n"
+            f"  FROM {placed}\n), drawn AS (\n  SELECT {unit}, {pair}, number,\n"
             f"    {self._rank(engine, at, f'{unit}, {pair}')} AS came\n  FROM numbered\n"
             f"), paired AS (\n"
             f"  SELECT {unit}, {pair}, number, came, row_number() OVER (\n"

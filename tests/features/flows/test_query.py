@@ -1,5 +1,7 @@
 """Trips bounded in a database: as many of each person as geodp keeps, by their own rows alone."""
 
+import shlex
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -9,6 +11,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.query import CodedTrips, FlowQuery, LocatedTrips, draw_secret
 from geodp.grid.codes.sql import ENGINES
+from geodp.io.read.public.mask import read_mask
 from tests.command import geodp as run
 from tests.refusals import refuses
 
@@ -232,6 +235,84 @@ def test_trips_beyond_the_bounds_take_no_place_of_others():
     assert number(found) == int(read(moved, 5).count.sum()) > 0
 
 
+def masked(tmp_path, inside):
+    """Words of a mask of cells, and the grid that it makes."""
+    path = tmp_path / "mask.csv"
+    path.write_text("\n".join(["code", *GRID.places[0].format(*inside).tolist()]))
+    grid = read_mask(path, GRID, source="a test")
+    return ("--mask", str(path), "--mask-source", "a test"), grid
+
+
+def printed(*words):
+    """The query that the command prints, and the words of its comment."""
+    done = run("flows", "sql", *WORDS, "--engine", "duckdb", "--person", "id", *words)
+    assert done.returncode == 0, done.stderr
+    words = shlex.split(done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", ""))
+    return done.stdout, words
+
+
+def select(table, query):
+    link = duckdb.connect()
+    link.register("trips", table)
+    return link.sql(query).to_arrow_table()
+
+
+@pytest.mark.parametrize("trips", [3, 9999])
+def test_trips_outside_a_mask_take_no_place_of_others(tmp_path, trips):
+    table = trips_of()
+    place = GRID.places[0]
+    inside = np.indices((place.rows, place.cols)).reshape(2, -1)[:, ::3]
+    words, grid = masked(tmp_path, inside)
+    query, publishing = printed("--trips", str(trips), *words)
+    found = select(table, query)
+    places = {"origin": ("from_lat", "from_lon"), "destination": ("to_lat", "to_lon")}
+    wanted = geodp.flows.read_trips(
+        table, grid=grid, **places, person="id", trips=trips, outside="drop"
+    )
+    assert sum(found["geodp_records"].to_pylist()) == int(wanted.count.sum()) > 0
+    # Without --outside drop: no place is outside the mask.
+    counts = geodp.flows.read_trips(
+        found, grid=grid, origin="origin", destination="destination", value="geodp_records"
+    )
+    if trips == 9999:
+        assert counts.key.tolist() == wanted.key.tolist()
+        assert counts.count.tolist() == wanted.count.tolist()
+    assert publishing[publishing.index("--mask") + 1] == words[1]
+
+
+def test_one_person_keeps_the_trips_inside_the_mask(tmp_path):
+    place = GRID.places[0]
+    words, _ = masked(tmp_path, np.array([[0, 1], [0, 1]]))
+    centre = [place.bounds[at] + 1e-3 for at in (0, 1)]
+    size = 100
+    table = pa.table(
+        {
+            "id": ["p"] * size,
+            "from_lon": [centre[0] + 0.2] * 95 + [centre[0]] * 5,
+            "from_lat": [centre[1]] * size,
+            "to_lon": [centre[0]] * size,
+            "to_lat": [centre[1]] * size,
+        }
+    )
+    query, _ = printed("--trips", "5", *words)
+    assert select(table, query)["geodp_records"].to_pylist() == [5]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_leaves_cells_outside_a_mask_out_before_trips_are_numbered(engine):
+    text = query_of(3, mask=np.array([[0, 1], [2, 0]])).write(engine)
+    row0, col0, _, cols = query_of(3).records.extent
+    cells = f"({row0 * cols + col0 + 2}, {(row0 + 1) * cols + col0})"
+    for end in ("from", "to"):
+        assert text.count(f"{end}_cell_row * {cols} + {end}_cell_col IN {cells}") == 1
+    assert text.index(cells) < text.index("drawn AS")
+
+
+def test_masks_of_too_many_cells_are_refused():
+    with refuses(UsageError, "flows-sql-mask-large"):
+        query_of(3, mask=np.zeros((2, (1 << 14) + 1), np.int64)).write("duckdb")
+
+
 @pytest.mark.parametrize("trips", [1, 4])
 def test_trips_with_labels_are_bounded_all_together(trips):
     table = zoned()
@@ -278,6 +359,8 @@ def test_what_is_counted_by_day_and_hour_is_published(tmp_path):
     [
         (("--from", "home"), "codes of both ends"),
         (("--from", "a", "--to", "b", "--points", "x", "y"), "codes of both ends"),
+        (("--from", "a", "--to", "b", "--mask", "m", "--mask-source", "s"), "several spellings"),
+        (("--mask-source", "s"), "give --mask"),
         (("--unit", "person-day"), "go together: give both"),
         (("--period", "day"), "go together: give both"),
         (("--by", "hour", "--per-pair", "1"), "leave per_pair (--per-pair) out"),

@@ -10,13 +10,14 @@ import click
 
 from geodp.cli.commands.sql import locate_records, name_records, query_options, repeat_domain
 from geodp.cli.help import option
-from geodp.cli.options import GridCommand
+from geodp.cli.options import GridCommand, grid_option_names
 from geodp.errors import UsageError
 from geodp.features.flows.running.inputs import read_by
 from geodp.features.flows.running.options import UNITS
 
 if TYPE_CHECKING:
     from geodp.features.flows.query import CodedTrips, LocatedTrips
+    from geodp.typing import IntArray
 
 POINTS, POINTS_TO = ("from_lon", "from_lat"), ("to_lon", "to_lat")
 """Columns of coordinates, unless others are named."""
@@ -24,6 +25,19 @@ POINTS, POINTS_TO = ("from_lon", "from_lat"), ("to_lon", "to_lat")
 
 @click.command(cls=GridCommand, no_args_is_help=True)
 @query_options
+@option(
+    "--mask",
+    group="Domain",
+    metavar="FILE",
+    help="Zones are the cells of this public mask, as of geodp flows publish: trips with "
+    "coordinates outside are left out before the trips of a person are bounded.",
+)
+@option(
+    "--mask-source",
+    group="Domain",
+    help="Source of the mask. By naming it you assert that the mask is public and not made from "
+    "the trips.",
+)
 @option(
     "--points",
     group="Input",
@@ -172,18 +186,27 @@ def _records_of(
         begins, ends = points[0] or POINTS, points[1] or POINTS_TO
         place, located = locate_records(spec, bounds, options["table"], begins)
         columns = f"{', '.join((*begins, ends[0]))} and {ends[1]}"
-        note = (
-            f"{columns} are coordinates in {place.crs}; trips with an end outside the bounds are "
-            "left out, and those outside a mask have to be left out in --table, as they count "
-            "among a person's trips here"
-        )
-        records = LocatedTrips(**located, to=ends, **common)
-        return records, repeat_domain(spec, place.bounds), note
+        mask, domain = _read_mask(spec, bounds, options), repeat_domain(spec, place.bounds)
+        domain += _repeat_mask(options)
+        outside = "outside the bounds" if mask is None else "outside the mask"
+        note = f"{columns} are coordinates in {place.crs}; trips with an end {outside} are left out"
+        if mask is None:
+            note += (
+                ", and those outside a mask are with --mask, as they count among a person's trips "
+                "otherwise"
+            )
+        return LocatedTrips(**located, to=ends, mask=mask, **common), domain, note
     if None in zones or points != (None, None):
         raise UsageError(
             "Places are codes of both ends (--from and --to), or coordinates (--points and "
             "--points-to).",
             code="flows-sql-places",
+        )
+    if options["mask"] is not None:
+        raise UsageError(
+            "A mask (--mask) goes with coordinates in a query: codes of cells have several "
+            "spellings. Leave trips of other cells out in --table.",
+            code="flows-sql-mask-codes",
         )
     note = (
         f"{zones[0]} and {zones[1]} are codes of zones; trips without one are left out, and those "
@@ -195,3 +218,30 @@ def _records_of(
         repeat_domain(spec, bounds),
         note,
     )
+
+
+def _read_mask(spec: str, bounds: Any, options: Mapping[str, Any]) -> IntArray | None:
+    """Return rows and columns of the cells of ``--mask``, int64[2, n]; None without a mask."""
+    import numpy as np
+
+    from geodp.cli.inputs import grid_of
+
+    if options["mask"] is None:
+        if options["mask_source"] is not None:
+            raise UsageError(
+                "--mask-source names the source of a mask: give --mask, or leave it out.",
+                code="flows-sql-source-alone",
+            )
+        return None
+    words = {name: options[name] for name in ("mask", "mask_source")}
+    none = dict.fromkeys(grid_option_names())
+    grid = grid_of(
+        {**none, "spec": spec, "bounds": bounds, "order": "morton", "inputs": (), **words}
+    )
+    return grid.decode(grid.domain.keys_of_ranks(np.arange(grid.size)))
+
+
+def _repeat_mask(options: Mapping[str, Any]) -> str:
+    """Return the options of the mask of a query, which its counts are published on, too."""
+    words = (("--mask", options["mask"]), ("--mask-source", options["mask_source"]))
+    return "".join(f" {name} {shlex.quote(one)}" for name, one in words if one is not None)
