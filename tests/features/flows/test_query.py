@@ -1,6 +1,7 @@
 """Trips bounded in a database: as many of each person as geodp keeps, by their own rows alone."""
 
 import shlex
+from collections import Counter
 
 import duckdb
 import numpy as np
@@ -309,8 +310,63 @@ def test_every_engine_leaves_cells_outside_a_mask_out_before_trips_are_numbered(
 
 
 def test_masks_of_too_many_cells_are_refused():
-    with refuses(UsageError, "flows-sql-mask-large"):
+    with refuses(UsageError, "flows-sql-zones-many"):
         query_of(3, mask=np.zeros((2, (1 << 14) + 1), np.int64)).write("duckdb")
+
+
+def units(tmp_path, codes):
+    path = tmp_path / "zones.csv"
+    path.write_text("\n".join(["code", *codes]))
+    words = ("--grid", f"units:{path}", "--units-source", "a test", "--from", "home", "--to")
+    return (*words, "work", "--engine", "duckdb")
+
+
+@pytest.mark.parametrize("trips", [4, 9999])
+def test_trips_of_codes_that_are_no_unit_take_no_place_of_others(tmp_path, trips):
+    table = zoned()
+    codes = sorted({*table["home"].to_pylist(), *table["work"].to_pylist()})[::2]
+    words = units(tmp_path, codes)
+    done = run("flows", "sql", *words, "--person", "id", "--trips", str(trips))
+    assert done.returncode == 0, done.stderr
+    assert "--units-source 'a test'" in done.stdout.splitlines()[1]
+    assert "other zones than the units are left out" in done.stdout.splitlines()[0]
+    found = select(table, done.stdout)
+    assert {*found["origin"].to_pylist(), *found["destination"].to_pylist()} <= {*codes}
+    inside = [
+        one
+        for one in zip(table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
+        if {*one} <= {*codes}
+    ]
+    persons = table["id"].to_pylist()
+    both = zip(persons, table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
+    each = Counter(person for person, *ends in both if {*ends} <= {*codes})
+    assert 0 < len(inside) < table.num_rows
+    wanted = sum(min(n, trips) for n in each.values())
+    assert sum(found["geodp_records"].to_pylist()) == wanted
+    if trips == 9999:
+        rows = zip(*(found[name].to_pylist() for name in found.column_names), strict=True)
+        assert {(a, b): n for a, b, n in rows} == Counter(inside)
+
+
+def test_codes_that_are_damaged_are_kept_and_told_when_they_are_published():
+    table = pa.table({"id": ["p"] * 6, "home": ["01", "1", "01.0", "1.0", "99", None]})
+    table = table.append_column("work", pa.array(["7", "7.0", "7", "7", "7", "7"]))
+    found = counted(table, coded(9, known=("01", "7")))
+    assert [row[:2] for row in found] == [("01", "7"), ("01.0", "7"), ("1", "7.0"), ("1.0", "7")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_has_the_codes_of_units(engine):
+    text = coded(3, known=("A-1", "02")).write(engine)
+    assert "from_code IN ('A-1', '02', '02.0', '2', '2.0')" in text
+    assert text.index("to_code IN ('A-1'") < text.index("drawn AS")
+
+
+def test_codes_that_cannot_be_listed_are_refused():
+    with refuses(UsageError, "flows-sql-units-quoted"):
+        coded(3, known=("it's",)).write("duckdb")
+    with refuses(UsageError, "flows-sql-zones-many"):
+        coded(3, known=tuple(f"A{one}" for one in range((1 << 14) + 1))).write("duckdb")
 
 
 @pytest.mark.parametrize("trips", [1, 4])
@@ -361,6 +417,9 @@ def test_what_is_counted_by_day_and_hour_is_published(tmp_path):
         (("--from", "a", "--to", "b", "--points", "x", "y"), "codes of both ends"),
         (("--from", "a", "--to", "b", "--mask", "m", "--mask-source", "s"), "several spellings"),
         (("--mask-source", "s"), "give --mask"),
+        (("--units-source", "s"), "go with codes of both ends"),
+        (("--from", "a", "--to", "b", "--units-source", "s"), "a grid units:FILE"),
+        (("--from", "a", "--to", "b", "--units-columns", "c"), "goes with --units-source"),
         (("--unit", "person-day"), "go together: give both"),
         (("--period", "day"), "go together: give both"),
         (("--by", "hour", "--per-pair", "1"), "leave per_pair (--per-pair) out"),
