@@ -10,6 +10,10 @@ from geodp.features.flows.reading.bounding import require_bounds
 from geodp.features.flows.reading.labels import PER_PAIR_LABELS
 from geodp.grid.codes.sql import ENGINES, RECORDS, Engine, SqlQuery, SqlRecords
 from geodp.privacy.key import NoiseKey, digest
+from geodp.typing import IntArray
+
+MOST_ZONES = 1 << 14
+"""Most cells or codes in a list of a query: what Snowflake takes."""
 
 RANKS = digest(b"geodp flows trips kept of a person in SQL 1")
 """Derives the secret of the ranks of trips in a query."""
@@ -71,6 +75,10 @@ class TripRecords(SqlRecords):
         timed = [] if self.period is None else [f"{PERIOD} IS NOT NULL"]
         return super().select(at, located, chosen, [*inside, *timed])
 
+    def choose(self, at: Engine) -> list[str]:
+        """Return conditions on the places of trips, besides the bounds of the domain."""
+        return []
+
     @property
     def label_names(self) -> list[str]:
         """Columns of labels in the query."""
@@ -79,9 +87,18 @@ class TripRecords(SqlRecords):
 
 @dataclass(frozen=True, kw_only=True)
 class CodedTrips(TripRecords):
-    """Trips with codes of zones in two columns, ``zones``: of origins, and of destinations."""
+    """Trips with codes of zones in two columns.
+
+    Attributes
+    ----------
+    zones : pair of str
+        Columns of origins, and of destinations.
+    known : tuple of str
+        Codes of all zones, of which others are left out; default: any code is kept.
+    """
 
     zones: tuple[str, str]
+    known: tuple[str, ...] = ()
 
     def place(self, at: Engine) -> str:
         """Return the steps to trips with their codes: the last one is the table ``placed``."""
@@ -92,6 +109,24 @@ class CodedTrips(TripRecords):
         ]
         # Not true of NULL either. A trip without a zone would take the place of another one.
         return self.select(at, codes, ends, [f"{end} <> ''" for end in ends])
+
+    def choose(self, at: Engine) -> list[str]:
+        """Return conditions on codes: those of zones, as programs may write them.
+
+        Raises UsageError for codes with quotes, and more than every engine takes in a list.
+        """
+        if not self.known:
+            return []
+        texts = dict.fromkeys(text for code in self.known for text in _spell(code))
+        if any("'" in text for text in texts):
+            raise UsageError(
+                "Codes of units with a quotation mark cannot be listed in a query: leave "
+                "--units-source out, and trips of other zones in --table.",
+                code="flows-sql-units-quoted",
+            )
+        _require_few(len(texts), "codes of units")
+        codes = ", ".join(map(at.literal, texts))
+        return [f"{end} IN ({codes})" for end in ("from_code", "to_code")]
 
     def codes(self, at: Engine) -> list[str]:
         """Return the columns of codes of zones."""
@@ -105,7 +140,51 @@ class CodedTrips(TripRecords):
 
 @dataclass(frozen=True, kw_only=True)
 class LocatedTrips(TripRecords, SqlQuery):
-    """Trips with coordinates of both ends."""
+    """Trips with coordinates of both ends.
+
+    Attributes
+    ----------
+    mask : int64[2, n], optional
+        Rows and columns in the extent of the cells that are zones; default: all.
+    """
+
+    mask: IntArray | None = None
+
+    def choose(self, at: Engine) -> list[str]:
+        """Return conditions on cells: those of the mask.
+
+        Raises UsageError for more cells than every engine takes in a list.
+        """
+        if self.mask is None:
+            return []
+        _require_few(self.mask.shape[1], "cells of the mask")
+        row0, col0, _, cols = self.extent
+        # Columns of the extent are fewer than the factor, so that every cell has its own number.
+        numbers = (self.mask[0] + row0) * cols + self.mask[1] + col0
+        cells = ", ".join(map(str, numbers.tolist()))
+        return [f"{end}cell_row * {cols} + {end}cell_col IN ({cells})" for end in self.ends]
+
+
+def _spell(code: str) -> list[str]:
+    """Return the texts of a code that geodp reads as this one, or refuses as damaged.
+
+    Of whole numbers, as programs write these: with a zero after a point, and without the zeros in
+    front. If the query left them out, nobody would be told.
+    """
+    if not (code.isascii() and code.isdecimal()):
+        return [code]
+    return [f"{one}{end}" for one in (code, code.lstrip("0") or "0") for end in ("", ".0")]
+
+
+def _require_few(number: int, what: str) -> None:
+    """Raise UsageError for more zones than every engine takes in a list."""
+    if number > MOST_ZONES:
+        raise UsageError(
+            f"A query lists at most {MOST_ZONES:,} zones, as not every engine takes more, and here "
+            f"are {number:,} {what}: take a smaller domain or larger zones, or leave trips of "
+            "other places out in --table.",
+            code="flows-sql-zones-many",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +229,9 @@ class FlowQuery:
         Raises UsageError for names that cannot be quoted, and for a code system without SQL.
         """
         at = ENGINES[engine]
+        where = "\n    AND ".join(self.records.choose(at))
+        # Before trips are numbered: those of other places would take the place of these.
+        placed = f"placed\n  WHERE {where}" if where else "placed"
         unit = "who" if self.records.period is None else f"who, {PERIOD}"
         pair = ", ".join([self.records.cells_of, *self.records.label_names])
         columns = [
@@ -165,7 +247,7 @@ class FlowQuery:
         return (
             f"{self.records.place(at)}, numbered AS (\n  SELECT {unit}, {pair},\n"
             f"    row_number() OVER (PARTITION BY {unit}, {pair} ORDER BY who) AS number\n"
-            f"  FROM placed\n), drawn AS (\n  SELECT {unit}, {pair}, number,\n"
+            f"  FROM {placed}\n), drawn AS (\n  SELECT {unit}, {pair}, number,\n"
             f"    {self._rank(engine, at, f'{unit}, {pair}')} AS came\n  FROM numbered\n"
             f"), paired AS (\n"
             f"  SELECT {unit}, {pair}, number, came, row_number() OVER (\n"

@@ -1,5 +1,8 @@
 """Trips bounded in a database: as many of each person as geodp keeps, by their own rows alone."""
 
+import shlex
+from collections import Counter
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -9,6 +12,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.query import CodedTrips, FlowQuery, LocatedTrips, draw_secret
 from geodp.grid.codes.sql import ENGINES
+from geodp.io.read.public.mask import read_mask
 from tests.command import geodp as run
 from tests.refusals import refuses
 
@@ -180,7 +184,7 @@ def zoned(size=3000, persons=200):
 
 def coded(trips, secret="0a1b", **more):
     zones = ("home", "work")
-    records = CodedTrips(table="trips", person="id", zones=zones, **more)
+    records = CodedTrips(**{"table": "trips"} | more, person="id", zones=zones)
     return FlowQuery(records=records, trips=trips, per_pair=trips, secret=secret)
 
 
@@ -210,6 +214,159 @@ def test_trips_without_a_code_take_no_place_of_others():
     found = counted(table.set_column(1, "home", pa.array(homes)), coded(10))
     assert found == counted(table.slice(0, 10), coded(10))
     assert number(found) == 10
+
+
+def test_trips_of_other_zones_that_the_table_leaves_out_take_no_place_of_others():
+    table = pa.table({"id": ["p"] * 100, "home": ["99"] * 95 + ["01"] * 5, "work": ["02"] * 100})
+    zones = "('01', '02')"
+    chosen = f"(SELECT * FROM trips WHERE home IN {zones} AND work IN {zones})"
+    assert counted(table, coded(5, table=chosen)) == [("01", "02", 5)]
+    # The query does not know the zones: without the condition others come first, as it says.
+    whole = counted(table, coded(5))
+    assert number(whole) == 5
+    assert "99" in {row[0] for row in whole}
+
+
+def test_trips_beyond_the_bounds_take_no_place_of_others():
+    table = trips_of(persons=1, size=100)
+    west = np.where(np.arange(100) < 95, 138.9, 139.1)
+    moved = table.set_column(1, "from_lon", pa.array(west))
+    found = counted(moved, query_of(5))
+    assert found == counted(moved.slice(95), query_of(5))
+    assert number(found) == int(read(moved, 5).count.sum()) > 0
+
+
+def masked(tmp_path, inside):
+    """Words of a mask of cells, and the grid that it makes."""
+    path = tmp_path / "mask.csv"
+    path.write_text("\n".join(["code", *GRID.places[0].format(*inside).tolist()]))
+    grid = read_mask(path, GRID, source="a test")
+    return ("--mask", str(path), "--mask-source", "a test"), grid
+
+
+def printed(*words):
+    """The query that the command prints, and the words of its comment."""
+    done = run("flows", "sql", *WORDS, "--engine", "duckdb", "--person", "id", *words)
+    assert done.returncode == 0, done.stderr
+    words = shlex.split(done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", ""))
+    return done.stdout, words
+
+
+def select(table, query):
+    link = duckdb.connect()
+    link.register("trips", table)
+    return link.sql(query).to_arrow_table()
+
+
+@pytest.mark.parametrize("trips", [3, 9999])
+def test_trips_outside_a_mask_take_no_place_of_others(tmp_path, trips):
+    table = trips_of()
+    place = GRID.places[0]
+    inside = np.indices((place.rows, place.cols)).reshape(2, -1)[:, ::3]
+    words, grid = masked(tmp_path, inside)
+    query, publishing = printed("--trips", str(trips), *words)
+    found = select(table, query)
+    places = {"origin": ("from_lat", "from_lon"), "destination": ("to_lat", "to_lon")}
+    wanted = geodp.flows.read_trips(
+        table, grid=grid, **places, person="id", trips=trips, outside="drop"
+    )
+    assert sum(found["geodp_records"].to_pylist()) == int(wanted.count.sum()) > 0
+    # Without --outside drop: no place is outside the mask.
+    counts = geodp.flows.read_trips(
+        found, grid=grid, origin="origin", destination="destination", value="geodp_records"
+    )
+    if trips == 9999:
+        assert counts.key.tolist() == wanted.key.tolist()
+        assert counts.count.tolist() == wanted.count.tolist()
+    assert publishing[publishing.index("--mask") + 1] == words[1]
+
+
+def test_one_person_keeps_the_trips_inside_the_mask(tmp_path):
+    place = GRID.places[0]
+    words, _ = masked(tmp_path, np.array([[0, 1], [0, 1]]))
+    centre = [place.bounds[at] + 1e-3 for at in (0, 1)]
+    size = 100
+    table = pa.table(
+        {
+            "id": ["p"] * size,
+            "from_lon": [centre[0] + 0.2] * 95 + [centre[0]] * 5,
+            "from_lat": [centre[1]] * size,
+            "to_lon": [centre[0]] * size,
+            "to_lat": [centre[1]] * size,
+        }
+    )
+    query, _ = printed("--trips", "5", *words)
+    assert select(table, query)["geodp_records"].to_pylist() == [5]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_leaves_cells_outside_a_mask_out_before_trips_are_numbered(engine):
+    text = query_of(3, mask=np.array([[0, 1], [2, 0]])).write(engine)
+    row0, col0, _, cols = query_of(3).records.extent
+    cells = f"({row0 * cols + col0 + 2}, {(row0 + 1) * cols + col0})"
+    for end in ("from", "to"):
+        assert text.count(f"{end}_cell_row * {cols} + {end}_cell_col IN {cells}") == 1
+    assert text.index(cells) < text.index("drawn AS")
+
+
+def test_masks_of_too_many_cells_are_refused():
+    with refuses(UsageError, "flows-sql-zones-many"):
+        query_of(3, mask=np.zeros((2, (1 << 14) + 1), np.int64)).write("duckdb")
+
+
+def units(tmp_path, codes):
+    path = tmp_path / "zones.csv"
+    path.write_text("\n".join(["code", *codes]))
+    words = ("--grid", f"units:{path}", "--units-source", "a test", "--from", "home", "--to")
+    return (*words, "work", "--engine", "duckdb")
+
+
+@pytest.mark.parametrize("trips", [4, 9999])
+def test_trips_of_codes_that_are_no_unit_take_no_place_of_others(tmp_path, trips):
+    table = zoned()
+    codes = sorted({*table["home"].to_pylist(), *table["work"].to_pylist()})[::2]
+    words = units(tmp_path, codes)
+    done = run("flows", "sql", *words, "--person", "id", "--trips", str(trips))
+    assert done.returncode == 0, done.stderr
+    assert "--units-source 'a test'" in done.stdout.splitlines()[1]
+    assert "other zones than the units are left out" in done.stdout.splitlines()[0]
+    found = select(table, done.stdout)
+    assert {*found["origin"].to_pylist(), *found["destination"].to_pylist()} <= {*codes}
+    inside = [
+        one
+        for one in zip(table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
+        if {*one} <= {*codes}
+    ]
+    persons = table["id"].to_pylist()
+    both = zip(persons, table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
+    each = Counter(person for person, *ends in both if {*ends} <= {*codes})
+    assert 0 < len(inside) < table.num_rows
+    wanted = sum(min(n, trips) for n in each.values())
+    assert sum(found["geodp_records"].to_pylist()) == wanted
+    if trips == 9999:
+        rows = zip(*(found[name].to_pylist() for name in found.column_names), strict=True)
+        assert {(a, b): n for a, b, n in rows} == Counter(inside)
+
+
+def test_codes_that_are_damaged_are_kept_and_told_when_they_are_published():
+    table = pa.table({"id": ["p"] * 6, "home": ["01", "1", "01.0", "1.0", "99", None]})
+    table = table.append_column("work", pa.array(["7", "7.0", "7", "7", "7", "7"]))
+    found = counted(table, coded(9, known=("01", "7")))
+    assert [row[:2] for row in found] == [("01", "7"), ("01.0", "7"), ("1", "7.0"), ("1.0", "7")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_has_the_codes_of_units(engine):
+    text = coded(3, known=("A-1", "02")).write(engine)
+    assert "from_code IN ('A-1', '02', '02.0', '2', '2.0')" in text
+    assert text.index("to_code IN ('A-1'") < text.index("drawn AS")
+
+
+def test_codes_that_cannot_be_listed_are_refused():
+    with refuses(UsageError, "flows-sql-units-quoted"):
+        coded(3, known=("it's",)).write("duckdb")
+    with refuses(UsageError, "flows-sql-zones-many"):
+        coded(3, known=tuple(f"A{one}" for one in range((1 << 14) + 1))).write("duckdb")
 
 
 @pytest.mark.parametrize("trips", [1, 4])
@@ -258,6 +415,11 @@ def test_what_is_counted_by_day_and_hour_is_published(tmp_path):
     [
         (("--from", "home"), "codes of both ends"),
         (("--from", "a", "--to", "b", "--points", "x", "y"), "codes of both ends"),
+        (("--from", "a", "--to", "b", "--mask", "m", "--mask-source", "s"), "several spellings"),
+        (("--mask-source", "s"), "give --mask"),
+        (("--units-source", "s"), "go with codes of both ends"),
+        (("--from", "a", "--to", "b", "--units-source", "s"), "a grid units:FILE"),
+        (("--from", "a", "--to", "b", "--units-columns", "c"), "goes with --units-source"),
         (("--unit", "person-day"), "go together: give both"),
         (("--period", "day"), "go together: give both"),
         (("--by", "hour", "--per-pair", "1"), "leave per_pair (--per-pair) out"),

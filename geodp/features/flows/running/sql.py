@@ -10,13 +10,15 @@ import click
 
 from geodp.cli.commands.sql import locate_records, name_records, query_options, repeat_domain
 from geodp.cli.help import option
-from geodp.cli.options import GridCommand
+from geodp.cli.options import GridCommand, grid_option_names
 from geodp.errors import UsageError
 from geodp.features.flows.running.inputs import read_by
 from geodp.features.flows.running.options import UNITS
 
 if TYPE_CHECKING:
     from geodp.features.flows.query import CodedTrips, LocatedTrips
+    from geodp.grid.grid import Grid
+    from geodp.typing import IntArray
 
 POINTS, POINTS_TO = ("from_lon", "from_lat"), ("to_lon", "to_lat")
 """Columns of coordinates, unless others are named."""
@@ -24,6 +26,32 @@ POINTS, POINTS_TO = ("from_lon", "from_lat"), ("to_lon", "to_lat")
 
 @click.command(cls=GridCommand, no_args_is_help=True)
 @query_options
+@option(
+    "--mask",
+    group="Domain",
+    metavar="FILE",
+    help="Zones are the cells of this public mask, as of geodp flows publish: trips with "
+    "coordinates outside are left out before the trips of a person are bounded.",
+)
+@option(
+    "--mask-source",
+    group="Domain",
+    help="Source of the mask. By naming it you assert that the mask is public and not made from "
+    "the trips.",
+)
+@option(
+    "--units-source",
+    group="Domain",
+    help="Source of the units of --grid units:FILE: trips with other codes are left out before "
+    "the trips of a person are bounded. Leave it out to publish with a zone of other places "
+    "(--other).",
+)
+@option(
+    "--units-columns",
+    group="Domain",
+    metavar="NAMES",
+    help="Columns of the table of units, as of geodp flows publish.",
+)
 @option(
     "--points",
     group="Input",
@@ -170,28 +198,95 @@ def _records_of(
     points = options["points"], options["to"]
     if zones == (None, None):
         begins, ends = points[0] or POINTS, points[1] or POINTS_TO
+        if (options["units_source"], options["units_columns"]) != (None, None):
+            raise UsageError(
+                "Units (--units-source, --units-columns) go with codes of both ends (--from and "
+                "--to) in a query.",
+                code="flows-sql-units-codes",
+            )
         place, located = locate_records(spec, bounds, options["table"], begins)
         columns = f"{', '.join((*begins, ends[0]))} and {ends[1]}"
-        note = (
-            f"{columns} are coordinates in {place.crs}; trips with an end outside the bounds are "
-            "left out, and those outside a mask have to be left out in --table, as they count "
-            "among a person's trips here"
-        )
-        records = LocatedTrips(**located, to=ends, **common)
-        return records, repeat_domain(spec, place.bounds), note
+        mask, domain = _read_mask(spec, bounds, options), repeat_domain(spec, place.bounds)
+        domain += _repeat(options, "mask", "mask_source")
+        outside = "outside the bounds" if mask is None else "outside the mask"
+        note = f"{columns} are coordinates in {place.crs}; trips with an end {outside} are left out"
+        if mask is None:
+            note += (
+                ", and those outside a mask are with --mask, as they count among a person's trips "
+                "otherwise"
+            )
+        return LocatedTrips(**located, to=ends, mask=mask, **common), domain, note
     if None in zones or points != (None, None):
         raise UsageError(
             "Places are codes of both ends (--from and --to), or coordinates (--points and "
             "--points-to).",
             code="flows-sql-places",
         )
-    note = (
-        f"{zones[0]} and {zones[1]} are codes of zones; trips without one are left out, and those "
-        "from or to other zones than the grid's have to be left out in --table, as they count "
-        "among a person's trips here, and are refused when the counts are published"
-    )
-    return (
-        CodedTrips(zones=zones, **name_records(options["table"]), **common),
-        repeat_domain(spec, bounds),
-        note,
-    )
+    if options["mask"] is not None:
+        raise UsageError(
+            "A mask (--mask) goes with coordinates in a query: codes of cells have several "
+            "spellings. Leave trips of other cells out in --table.",
+            code="flows-sql-mask-codes",
+        )
+    known, domain = _list_units(spec, options), repeat_domain(spec, bounds)
+    note = f"{zones[0]} and {zones[1]} are codes of zones; trips "
+    if known:
+        note += "from or to other zones than the units are left out"
+    else:
+        note += (
+            "without one are left out, and those from or to other zones than the grid's have to be "
+            "left out in --table, as they count among a person's trips here, and are refused when "
+            "the counts are published"
+        )
+    records = CodedTrips(zones=zones, known=known, **name_records(options["table"]), **common)
+    return records, domain + _repeat(options, "units_source", "units_columns"), note
+
+
+def _list_units(spec: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the codes of the units whose source is named; none without it."""
+    if options["units_source"] is None:
+        if options["units_columns"] is not None:
+            raise UsageError(
+                "--units-columns goes with --units-source, which names the source of the units.",
+                code="flows-sql-columns-alone",
+            )
+        return ()
+    if not spec.startswith("units:"):
+        raise UsageError(
+            "--units-source names the source of units, which are a grid units:FILE (--grid).",
+            code="flows-sql-no-units",
+        )
+    grid = _grid_of(options, "units_source", "units_columns", spec=spec, bounds=None)
+    return tuple(grid.names.require_table("").codes[-1])
+
+
+def _read_mask(spec: str, bounds: Any, options: Mapping[str, Any]) -> IntArray | None:
+    """Return rows and columns of the cells of ``--mask``, int64[2, n]; None without a mask."""
+    import numpy as np
+
+    if options["mask"] is None:
+        if options["mask_source"] is not None:
+            raise UsageError(
+                "--mask-source names the source of a mask: give --mask, or leave it out.",
+                code="flows-sql-source-alone",
+            )
+        return None
+    grid = _grid_of(options, "mask", "mask_source", spec=spec, bounds=bounds)
+    return grid.decode(grid.domain.keys_of_ranks(np.arange(grid.size)))
+
+
+def _grid_of(options: Mapping[str, Any], *names: str, **more: Any) -> Grid:
+    """Return the grid of zones by the options of these names, and further ones."""
+    from geodp.cli.inputs import grid_of
+
+    none = dict.fromkeys(grid_option_names())
+    chosen = {name: options[name] for name in names}
+    # No file of the public has options on how it is opened.
+    fixed = {"order": "morton", "inputs": (), "public_file": ()}
+    return grid_of({**none, **fixed, **chosen, **more})
+
+
+def _repeat(options: Mapping[str, Any], *names: str) -> str:
+    """Return the options of these names that are given, for the command that publishes."""
+    given = [name for name in names if options[name] is not None]
+    return "".join(f" --{name.replace('_', '-')} {shlex.quote(options[name])}" for name in given)
