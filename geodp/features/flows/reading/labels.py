@@ -105,6 +105,7 @@ class LabelColumns:
         UsageError for an attribute without labels, and for labels without their attribute.
         """
         named = by if isinstance(by, Mapping) else dict.fromkeys(split_names(by), "")
+        require_named(named)
         if not {*labels} <= {*named}:
             raise UsageError(LABELS_UNUSED)
         require_free(named)
@@ -140,6 +141,15 @@ class LabelColumns:
         made = " and ".join(names[one] for one in self.timed)
         facts = [TIMED_FACT.format(made, times, where)]
         return (*facts, *([DAY_TYPE_FACT] if DAY_TYPE in self.timed else []))
+
+
+def require_named(names: Iterable[str]) -> None:
+    """Raise UsageError for attributes whose names are empty."""
+    if not all(name.strip() for name in names):
+        raise UsageError(
+            "An attribute of trips has an empty name: name each (--by NAME,NAME; by=).",
+            code="flows-by-empty",
+        )
 
 
 def require_free(names: Iterable[str]) -> None:

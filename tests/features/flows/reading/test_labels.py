@@ -166,6 +166,8 @@ def test_a_person_in_a_day_has_hours():
         ({"by": "mode"}, "flows-labels-missing"),
         ({"labels": MODES}, "flows-labels-unused"),
         ({"by": "hour,hour", "time": "t"}, "flows-by-twice"),
+        ({"by": ""}, "flows-by-empty"),
+        ({"by": "hour, ", "time": "t"}, "flows-by-empty"),
         ({"by": "mode", "labels": MODES, "time": "t"}, "flows-time-unused"),
         (
             {"by": "hour", "labels": {"hour": ("am", "pm")}, "time": "t"},
