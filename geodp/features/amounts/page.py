@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from geodp.errors import UsageError
 from geodp.features.amounts.blocks import Quantity
-from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM
+from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, StatedAmount
 from geodp.features.amounts.drawing import draw_quantity, estimate_blocks
-from geodp.features.amounts.english import PAGE
+from geodp.features.amounts.english import FILES, PAGE, FileKind, describe_file
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.explanation import explain_amounts
 from geodp.features.amounts.formats.joint import NAME
@@ -74,29 +74,40 @@ def write_page(
     texts = texts_of(language)
     page = {**texts.page, **translate_texts(PAGE, language, "amounts")}
     page = {name: bind(text) for name, text in page.items()}
-    page = {**page, "title": _write_title(release, page)}
+    page = {**page, "title": _write_title(release, page, language)}
     rows = _estimate(release, regions, page, texts.script)
+    quoted = {**page, **texts.card, **describe_files(release.index.amount, language)}
     sections: list[tuple[str, Html]] = [
         *_maps(release, page, language),
         ("places", _places_section(release, rows, page)),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_amounts(release.index, language).sections)),
         # Of a release in memory there are no files yet.
-        *([("files", files_section(page, release.index))] if release.index.files else []),
+        *([("files", files_section(quoted, release.index))] if release.index.files else []),
     ]
     header = element("header", *_list_head(release, page, language))
     view = release.count.view(COUNT)
     return write_static(view, header, sections, page, language, notice=notice)
 
 
-def _write_title(release: AmountNumbers, page: Page) -> str:
+def describe_files(amount: StatedAmount, language: Language) -> dict[str, str]:
+    """Describe the files of a release in a language, by their descriptions in its index."""
+    texts = translate_texts(FILES, language, "amounts_files")
+    kinds = get_args(FileKind)
+    return {
+        describe_file(FILES, kind, amount): describe_file(texts, kind, amount) for kind in kinds
+    }
+
+
+def _write_title(release: AmountNumbers, page: Page, language: Language) -> str:
     """Return the publisher's title, or the name of the amount, and the period of a series."""
     metadata = release.count.card().metadata
     if metadata is not None and metadata.title is not None:
         return metadata.title
     period = find_period(release.index.guarantee.not_protected)
     name = release.index.amount.name
-    named = {"name": f"{name[:1].upper()}{name[1:]}"}
+    # The name begins the English title; Japanese has no capitals, and the body has it as it is.
+    named = {"name": f"{name[:1].upper()}{name[1:]}" if language == "en" else name}
     if period is None:
         return page["title"].format(**named)
     return page["title_period"].format(time=period.time, **named)

@@ -8,7 +8,12 @@ import pyarrow as pa
 import pytest
 
 from geodp import Grid
+from geodp import open as geodp_open
+from geodp.features.amounts.english import FILES, describe_file
 from geodp.features.amounts.page import round_interval, write_page
+from geodp.io.write.geopackage import why_no_geopackage
+from geodp.io.write.geotiff import why_no_bands
+from geodp.release.report.html.texts import texts_of
 from tests.command import geodp
 from tests.features.amounts.made import EDGES, KEY, publish, rows
 
@@ -84,12 +89,55 @@ def test_areas_are_listed_without_regions():
 
 
 def test_files_are_listed_once_they_are_written(public, release):
-    from geodp import open as geodp_open
-
     assert 'id="part-files"' not in write_page(release, REGIONS)
     page = text_of(write_page(geodp_open(public), REGIONS))
     for name in ("amounts.csv", "amounts.gpkg", "amounts.tif"):
         assert name in page
+
+
+def test_a_japanese_page_describes_the_files_in_japanese(public, release):
+    page = write_page(geodp_open(public), REGIONS, "ja")
+    files = page.split('id="part-files"')[1].split("</section>")[0]
+    table = files.split("</table>")[0]
+    for name in ("amounts.csv", "amounts.csvt", "amounts.parquet"):
+        assert name in table
+    assert 'lang="en"' not in files
+    assert "of every cell" not in files
+    assert "types of the CSV" not in files
+    amount = release.index.amount
+    assert f"{amount.name}の" in table
+    assert f"（単位は{amount.unit}）" in table
+
+
+@pytest.mark.parametrize(("classes", "columns"), [((), "means"), (EDGES, "both")])
+def test_the_index_describes_the_columns(tmp_path, classes, columns):
+    release = publish(classes=classes) if classes else publish()
+    release.write(tmp_path / "out")
+    index = geodp_open(tmp_path / "out").index
+    told = {one.name: one.what for one in index.files}
+    assert told["amounts.csv"] == describe_file(FILES, "table", index.amount)
+    assert told["amounts.gpkg"] == describe_file(FILES, "outlines", index.amount)
+    assert told["amounts.tif"] == describe_file(FILES, "raster", index.amount)
+    listed = FILES[columns].format(name="income", unit="10,000 yen")
+    assert all(listed in told[f"amounts.{ending}"] for ending in ("csv", "parquet", "gpkg"))
+
+
+def test_what_is_left_out_and_why_is_in_japanese():
+    release = publish()
+    reasons = {
+        why_no_bands(release.count.table, ["x"] * 64),
+        why_no_geopackage(Grid.regular((4, 4))),
+    }
+    card = texts_of("ja").card
+    assert None not in reasons
+    assert all(not re.search("raster|grid", card[why]) for why in reasons)
+
+
+def test_only_an_english_title_begins_with_a_capital(release):
+    name = release.index.amount.name
+    assert f"<h1>{name.capitalize()} by area" in write_page(release, REGIONS).replace("\u00a0", " ")
+    page = write_page(release, REGIONS, "ja")
+    assert f"<h1>地域別の{name}</h1>" in page
 
 
 def test_the_command_writes_the_page(tmp_path):
