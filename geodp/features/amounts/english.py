@@ -35,6 +35,9 @@ PAGE: Mapping[str, str] = {
     "(--bounds).",
     "heading_places": "Area by area",
     "places_help": "{n} areas are listed.",
+    "places_one": "One area is listed.",
+    "outside": "{place}: {percent} % of its area lies outside the map, and nothing there is "
+    "counted.",
     "places_more": "The {n} areas with the most records are listed; all cells are in the table "
     "{file} of the release.",
     "places_none": "This map is too large to list areas: name some (--area or --polygons).",

@@ -16,6 +16,7 @@ from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.explanation import explain_amounts
 from geodp.features.amounts.formats.joint import NAME
 from geodp.features.amounts.numbers import AmountNumbers
+from geodp.features.amounts.outside import list_outside, share_outside
 from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
 from geodp.io.write.drawing.png import draw_png
@@ -79,7 +80,7 @@ def write_page(
     quoted = {**page, **texts.card, **describe_files(release.index.amount, language)}
     sections: list[tuple[str, Html]] = [
         *_maps(release, page, language),
-        ("places", _places_section(release, rows, page)),
+        ("places", _places_section(release, rows, regions, page)),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_amounts(release.index, language).sections)),
         # Of a release in memory there are no files yet.
@@ -171,8 +172,10 @@ def _maps(release: AmountNumbers, page: Page, language: Language) -> Iterator[tu
         yield name, embed_picture(draw_png(sheet, DPI), label)
 
 
-def _places_section(release: AmountNumbers, rows: Sequence[_Row], page: Page) -> Html:
-    """Write the table of places."""
+def _places_section(
+    release: AmountNumbers, rows: Sequence[_Row], regions: Mapping[str, Any], page: Page
+) -> Html:
+    """Write the table of places, and which given regions lie partly outside the map."""
     if not rows:
         return element("p", page["places_none"])
     columns = ["place", COUNT] + ([SUM, MEAN] if release.sum is not None else [])
@@ -185,10 +188,19 @@ def _places_section(release: AmountNumbers, rows: Sequence[_Row], page: Page) ->
         for row in shown
     ]
     text = "places_help" if len(shown) == len(rows) else "places_more"
+    if len(rows) == 1:
+        text = "places_one"
+    listed = {row.name for row in shown}
+    outside = {
+        name: share_outside(release.count.grid, one)
+        for name, one in regions.items()
+        if name in listed
+    }
     return join(
         [
             element("p", page[text].format(n=f"{len(shown):,}", file=f"{NAME}.csv")),
             table(page["heading_places"], head, lines, repeats=True),
+            *(element("p", one) for one in list_outside(outside, page["outside"])),
         ]
     )
 

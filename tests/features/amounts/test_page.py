@@ -6,6 +6,7 @@ from html import unescape
 
 import pyarrow as pa
 import pytest
+import shapely
 
 from geodp import Grid
 from geodp import open as geodp_open
@@ -93,6 +94,29 @@ def test_files_are_listed_once_they_are_written(public, release):
     page = text_of(write_page(geodp_open(public), REGIONS))
     for name in ("amounts.csv", "amounts.gpkg", "amounts.tif"):
         assert name in page
+
+
+def test_polygons_partly_outside_the_map_are_told():
+    transform = (1000, 0, 4_000_000, 0, -1000, 3_016_000)
+    grid = Grid.regular((16, 16), crs="EPSG:3035", transform=transform)
+    data = rows()
+    for name, start in (("x", 4e6), ("y", 3e6)):
+        place = pa.array(start + 1e3 * data[name].to_numpy())
+        data = data.set_column(data.column_names.index(name), name, place)
+    release = publish(data, grid=grid)
+    half = shapely.box(4_008_000, 3_000_000, 4_024_000, 3_016_000)
+    within = shapely.box(4_000_000, 3_000_000, 4_008_000, 3_016_000)
+    both = {"half & more": half, "within": within}
+    text = text_of(write_page(release, both))
+    assert "half & more: 50.0 % of its area lies outside the map, and nothing there" in text
+    assert "within: " not in text
+    assert "2 areas are listed." in text
+    text = text_of(write_page(release, {"half": half}, "ja"))
+    assert "half: 面積の 50.0 % は地図の外にあり" in text
+    assert "1 地域を示します。" in text
+    text = text_of(write_page(release, {"within": within}))
+    assert "One area is listed." in text
+    assert "outside the map" not in text
 
 
 def test_a_japanese_page_describes_the_files_in_japanese(public, release):

@@ -16,7 +16,7 @@ from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
-from geodp.features.amounts.running.groups import read_labels, share_outside, show_labels
+from geodp.features.amounts.running.groups import read_labels, show_labels
 from geodp.features.amounts.running.inputs import open_all, open_amounts, read_known_prior
 from geodp.features.amounts.running.options import PriorCommand, label_option, time_option
 from geodp.features.amounts.running.plain import decimals_of, round_plain
@@ -98,7 +98,7 @@ def estimate(**options: Any) -> None:
         read_shapes(options, release.count),
         read_labels(options["labels_of"], "--label"),
     )
-    outside = {name: share_outside(release.count.grid, one) for name, one in shapes.items()}
+    outside = _share_outside(release, shapes)
     with report_progress():
         prior = read_known_prior(click.get_current_context(), release)
         rows = dict(zip(shapes, _rows(release, shapes, labels, options, prior), strict=True))
@@ -156,14 +156,19 @@ def _plain(row: dict[str, Interval | None], places: int) -> dict[str, Any]:
     }
 
 
+def _share_outside(release: Amounts, shapes: dict[str, Any]) -> dict[str, float]:
+    """Compute by name which share of each region lies outside the map of a release."""
+    from geodp.features.amounts.outside import share_outside
+
+    return {name: share_outside(release.count.grid, one) for name, one in shapes.items()}
+
+
 def _list_outside(outside: dict[str, float]) -> Iterator[str]:
-    """Yield a sentence for every region that lies partly outside the map."""
-    for name, share in outside.items():
-        if share > 0:
-            yield (
-                f"{name}: {max(100 * share, 0.1):.1f} % of its area lies outside the map, and "
-                "nothing there is counted."
-            )
+    """List a sentence for every region that lies partly outside the map."""
+    from geodp.features.amounts.english import PAGE
+    from geodp.features.amounts.outside import list_outside
+
+    return list_outside(outside, PAGE["outside"])
 
 
 def _tabulate(
@@ -239,11 +244,14 @@ def compare(**options: Any) -> None:
     limits = [one.count.card().display_below for one in releases]
     rows = dict(zip(pairs, _differences(releases, [*pairs.values()]), strict=True))
     below = _below(releases, limits, pairs)
+    # Two releases have one grid, so that regions lie alike in both.
+    outside = _share_outside(releases[0], shapes)
     if options["as_json"]:
         places = decimals_of(releases[0].scale)
         document = {
             "amount": asdict(releases[0].index.amount),
             "labels": labels,
+            "outside": outside,
             "differences": [
                 {
                     "name": name,
@@ -256,7 +264,8 @@ def compare(**options: Any) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
         return
     head = _head(releases[0].index.amount, labels if not against else {})
-    click.echo("\n".join([head, *_tabulate_differences(rows, below, releases)]))
+    table = _tabulate_differences(rows, below, releases)
+    click.echo("\n".join([head, *table, *_list_outside(outside)]))
 
 
 Side: TypeAlias = "tuple[int, Region]"

@@ -2,12 +2,14 @@
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from geodp.features.amounts import files
+from geodp.features.amounts.commands.amounts import report
 from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.publish import publish
 from geodp.privacy.ledger import Ledger
@@ -400,6 +402,21 @@ def test_groups_of_a_region_are_estimated(groups):
     assert "; sex=f" in shown.output
     assert "partly: 25.0 % of its area lies outside the map" in shown.output
     assert "inside: " not in shown.output
+
+
+def test_compare_and_the_page_tell_what_lies_outside_the_map(groups, tmp_path):
+    _, folder = groups
+    named = (folder / "out", "--polygons", folder / "areas.geojson")
+    against = ("--label", "sex=m", "--against", "sex=f")
+    told = "partly: 25.0 % of its area lies outside the map, and nothing there is counted."
+    shown = Runner(compare).run(*named, *against)
+    assert shown.output.splitlines()[-1] == told
+    found = json.loads(Runner(compare).run(*named, *against, "--json").output)
+    assert found["outside"] == {"partly": pytest.approx(1 / 4), "inside": 0}
+    page = tmp_path / "page.html"
+    assert Runner(report).run(*named, "--output", page).exit_code == 0
+    text = unescape(page.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"<p>{told}</p>" in text
 
 
 def test_numbers_in_json_have_the_decimals_of_amounts(groups):
