@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, get_args
 
 from geodp.errors import UsageError
@@ -19,6 +20,7 @@ from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.outside import list_outside, share_outside
 from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
+from geodp.grid.region import Region, find_named
 from geodp.io.write.drawing.png import draw_png
 from geodp.io.write.map.captions import Language
 from geodp.io.write.map.look import Look
@@ -134,8 +136,9 @@ def _estimate(
     """Estimate the given regions in their order, or those of the grid, largest first."""
     grid = release.count.grid
     if regions:
-        found = release.estimate_all(regions.values())
-        return [_Row(*pair) for pair in zip(regions, found, strict=True)]
+        given = find_named(regions, partial(Region.of, grid))
+        found = release.estimate_all(given.values())
+        return [_Row(*pair) for pair in zip(given, found, strict=True)]
     listed: Sequence[NamedRegion] = []
     if grid.places and not grid.maps.missing:
         listed = list_regions(grid)

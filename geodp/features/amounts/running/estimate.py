@@ -99,9 +99,10 @@ def estimate(**options: Any) -> None:
         read_labels(options["labels_of"], "--label"),
     )
     outside = _share_outside(release, shapes)
+    regions = _find_regions(release, shapes, labels)
     with report_progress():
         prior = read_known_prior(click.get_current_context(), release)
-        rows = dict(zip(shapes, _rows(release, shapes, labels, options, prior), strict=True))
+        rows = dict(zip(shapes, _rows(release, regions, options, prior), strict=True))
     if options["as_json"]:
         places = decimals_of(release.scale)
         document = {
@@ -118,19 +119,15 @@ def estimate(**options: Any) -> None:
 
 
 def _rows(
-    release: Amounts,
-    shapes: dict[str, Any],
-    labels: dict[str, list[str]],
-    options: dict[str, Any],
-    prior: Any,
+    release: Amounts, regions: dict[str, Region], options: dict[str, Any], prior: Any
 ) -> Iterator[dict[str, Interval | None]]:
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
 
     shares, lines = options["quantile"], options["below"]
-    places = shapes.values()
-    found = release.estimate_all(places, labels, quantiles=shares, below=lines, prior=prior)
-    spreads = release.spread_all(places, labels) if options["spread"] else [None] * len(found)
+    places = regions.values()
+    found = release.estimate_all(places, quantiles=shares, below=lines, prior=prior)
+    spreads = release.spread_all(places) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):
         count = one.count
         row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
@@ -154,6 +151,18 @@ def _plain(row: dict[str, Interval | None], places: int) -> dict[str, Any]:
         else round_plain(asdict(one), places if name in AMOUNTS or name[:9] == "quantile " else 6)
         for name, one in row.items()
     }
+
+
+def _find_regions(
+    release: Amounts, shapes: dict[str, Any], labels: dict[str, list[str]]
+) -> dict[str, Region]:
+    """Find the cells of labels in areas by name; an error says which area it is about."""
+    from geodp.grid.region import Region, choose_labels, find_named
+
+    grid = release.count.grid
+    # Wrong labels are the fault of no area: they are refused before any is found.
+    choose_labels(grid, labels)
+    return find_named(shapes, lambda one: Region.of(grid, one, labels))
 
 
 def _share_outside(release: Amounts, shapes: dict[str, Any]) -> dict[str, float]:
@@ -279,17 +288,12 @@ def _pair(
     against: dict[str, list[str]],
 ) -> dict[str, tuple[Side, Side]]:
     """Pair what is compared, by its name: regions, releases, or two groups of each region."""
-    from geodp.grid.region import Region
-
-    grids = [one.count.grid for one in releases]
     if not against:
         named = pair_regions([*shapes], [one.count for one in releases])
-        listed = [*shapes.values()]
+        found = [[*_find_regions(one, shapes, labels).values()] for one in releases]
         return {
-            name: ((i, Region.of(grids[i], listed[a], labels)),
-                   (j, Region.of(grids[j], listed[b], labels)))
-            for name, ((i, a), (j, b)) in named.items()
-        }  # fmt: skip
+            name: ((i, found[i][a]), (j, found[j][b])) for name, ((i, a), (j, b)) in named.items()
+        }
     if len(releases) != 1 or not shapes:
         raise UsageError(
             "--against compares two groups of each region of one release: give one release, and "
@@ -297,13 +301,9 @@ def _pair(
             code="amounts-against-one",
         )
     second = {**labels, **against}
-    return {
-        f"{name}: {show_labels(second)} - {show_labels(labels) or 'all'}": (
-            (0, Region.of(grids[0], shape, labels)),
-            (0, Region.of(grids[0], shape, second)),
-        )
-        for name, shape in shapes.items()
-    }
+    groups = [_find_regions(releases[0], shapes, of) for of in (labels, second)]
+    between = f"{show_labels(second)} - {show_labels(labels) or 'all'}"
+    return {f"{name}: {between}": ((0, groups[0][name]), (0, groups[1][name])) for name in shapes}
 
 
 def _differences(releases: list[Amounts], pairs: list[tuple[Side, Side]]) -> list[AmountDifference]:

@@ -467,7 +467,28 @@ def test_groups_of_a_region_are_compared(groups):
 )
 def test_labels_that_are_none_are_refused(groups, more, said):
     area = ("--polygons", groups[1] / "areas.geojson")
-    assert said in Runner(estimate).error_of(groups[1] / "out", *area, *more)
+    refused = Runner(estimate).error_of(groups[1] / "out", *area, *more)
+    assert said in refused
+    assert "partly" not in refused
+
+
+@pytest.mark.parametrize(
+    "command", [(estimate,), (compare, "--label", "sex=m", "--against", "sex=f"), (compare,),
+                (report, "--output", "page.html")], ids=str,
+)  # fmt: skip
+def test_a_polygon_without_a_cell_is_named(groups, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    _, folder = groups
+    document = json.loads((folder / "areas.geojson").read_text())
+    document["features"][1]["properties"]["name"] = "far"
+    corners = [[80, 4], [90, 4], [90, 12], [80, 12], [80, 4]]
+    document["features"][1]["geometry"]["coordinates"] = [corners]
+    (tmp_path / "far.geojson").write_text(json.dumps(document))
+    first, *more = command
+    areas = ("--polygons", tmp_path / "far.geojson")
+    refused = Runner(first).error_of(folder / "out", *areas, *more)
+    assert refused.startswith("far: The region contains no cell of the domain")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_groups_of_two_releases_are_refused(groups):
