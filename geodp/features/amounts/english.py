@@ -47,6 +47,7 @@ PAGE: Mapping[str, str] = {
     "column_mean": "Mean ({unit})",
     "column_median": "Median ({unit})",
     "figures": "{value} ({low} to {high})",
+    "figures_hidden": "{value} (interval not shown)",
     "unknown": "cannot be told from this release",
     "below": "fewer than {limit}",
     "heading_always": "What always holds",

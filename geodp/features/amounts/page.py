@@ -29,7 +29,7 @@ from geodp.release.report.html.markup import Html, Page, bind, element, join, ta
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.quotes import quote_places, write_ends
 from geodp.release.report.html.static import DPI, embed_picture, write_static
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
@@ -213,13 +213,15 @@ def _write(one: AmountEstimate, name: str, page: Page, limit: int | None) -> str
     if is_below(one.count.count, limit):
         return page["below"].format(limit=f"{limit:,}") if name == COUNT else "–"
     if name == COUNT:
-        rounded = Rounded.of(one.count)
-        value, low, high = map(write_count, (rounded.count, rounded.low, rounded.high))
-        return page["figures"].format(value=value, low=low, high=high)
+        ends = write_ends(one.count, Rounded.of(one.count), page, limit)
+        return page["figures"].format(value=ends["count"], low=ends["low"], high=ends["high"])
     interval: Interval | None = getattr(one, name)
     if interval is None:
         return page["unknown"]
     value, low, high = round_interval(interval)
+    # The end of the sum would reveal that of the count.
+    if name == SUM and is_below(one.count.high, limit):
+        return page["figures_hidden"].format(value=value)
     return page["figures"].format(value=value, low=low, high=high)
 
 

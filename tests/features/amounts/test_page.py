@@ -72,6 +72,39 @@ def test_counts_below_the_limit_of_display_are_hidden():
     assert re.match(r"[23]\d\d", shown["many"][2])
 
 
+@pytest.mark.parametrize(
+    ("language", "few", "none"),
+    [("en", "fewer than 100", "0 (0 to fewer than 100)"), ("ja", "100 未満", "0（0～100 未満）")],
+)
+def test_ends_below_the_limit_of_display_are_hidden(language, few, none):
+    data = pa.table({"x": [9.5] * 500, "y": [0.5] * 500, "income": [300] * 500})
+    release = publish(data, metadata={"display_below": 100}, key=KEY)
+    ends = {"none": (0, 15, 1, 16), "all": (0, 0, 16, 16)}
+    one = release.estimate(ends["none"])
+    assert one.count.count == 0 < one.count.high < 100
+    assert one.sum.high > 0
+    shown = rows_of(write_page(release, ends, language))
+    count, total = (unescape(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in shown["none"][:2])
+    assert count == none
+    assert total in ("0 (interval not shown)", "0（区間は示しません）")
+    # Without a limit, and of large counts, both are there.
+    assert few not in shown["all"][0]
+    assert "(" in shown["all"][1] or "（" in shown["all"][1]
+    unlimited = publish(data, key=KEY)
+    assert few not in str(rows_of(write_page(unlimited, ends, language))["none"])
+
+
+@pytest.mark.parametrize(
+    ("language", "where"),
+    [("en", "The files contain the released numbers."), ("ja", "公開値はファイルにあります。")],
+)
+def test_the_rule_of_display_says_where_the_numbers_are(language, where):
+    page = write_page(publish(metadata={"display_below": 10}), REGIONS, language)
+    assert where in text_of(page)
+    assert "page's source" not in text_of(page)
+    assert "<script" not in page
+
+
 def test_a_region_of_which_nothing_is_known_is_told():
     page = write_page(publish(epsilon="1/100"), {"far": (15, 15, 16, 16)})
     assert "cannot be told from this release" in rows_of(page)["far"]

@@ -202,7 +202,9 @@ def _tabulate(
                 ends = show_interval(one.value, one.low, one.high, limit)
             elif one is not None and not hidden:
                 value, low, high = map(show_amount, (one.value, one.low, one.high))
-                ends = f"{low} to {high}"
+                # The end of the sum would reveal that of the count.
+                shown = column != "sum" or count is None or not is_below(count.high, limit)
+                ends = f"{low} to {high}" if shown else "-"
             yield f"{'' if number else name:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}"
 
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_FEW = (
+    "By the publisher's rule, numbers above 0 and below {limit:,} are shown as <{limit:,} on this "
+    "page, without an interval, sums of areas too. This rule does not protect anybody; the noise "
+    "does."
+)
+
 PAGE: Mapping[str, str] = {
     "subtitle": "Release {release_id}, made by {software}.",
     "title_squares": "{who}, counted in {rows:,} × {cols:,} squares{km}",
@@ -241,9 +247,8 @@ PAGE: Mapping[str, str] = {
     "heading_office": "From the publisher",
     "office_own": "In the publisher's own words, which geodp does not check:",
     "office_none": "The publisher says nothing of title, licence or contact in this release.",
-    "office_few": "By the publisher's rule, numbers above 0 and below {limit:,} are shown as "
-    "<{limit:,} on this page, without an interval, sums of areas too. This rule does not protect "
-    "anybody; the noise does. The files and this page's source contain the released numbers.",
+    "office_few": f"{_FEW} The files and this page's source contain the released numbers.",
+    "office_few_static": f"{_FEW} The files contain the released numbers.",
     "heading_registry": "Record for the registry of deployments",
     "registry": "For the Differential Privacy Deployments Registry: the facts of this release, "
     "and what the publisher adds to them. JSON, which is YAML too.",

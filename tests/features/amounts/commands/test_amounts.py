@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from geodp import open as geodp_open
 from geodp.features.amounts import files
 from geodp.features.amounts.commands.amounts import report
 from geodp.features.amounts.running.estimate import compare, estimate
@@ -318,6 +319,16 @@ def test_small_counts_are_shown_as_the_office_does(call, tmp_path):
     done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400")
     assert "<1,000,000" in done.output
     assert np.all(["-" in line for line in done.output.splitlines()[3:]])
+    release = geodp_open(tmp_path / "out")
+    codes = [code_of(cell) for cell in np.ndindex(16, 16)]
+    counts = [one.count.count for one in release.estimate_all(codes)]
+    empty = codes[counts.index(0)]
+    done = Runner(estimate).run(tmp_path / "out", "--area", empty)
+    count, total = (line.split() for line in done.output.splitlines()[2:4])
+    assert count[2:] == ["0", "0.0", "to", "<1,000,000"]
+    # The sum's end would reveal that of the count.
+    assert release.estimate(empty).sum.high > 0
+    assert total == ["sum", "0", "-"]
     areas = ("--area", "1kmN3000E4000", "--area", "1kmN3001E4000")
     done = Runner(compare).run(tmp_path / "out", *areas)
     assert np.all([line.split()[-1] == "-" for line in done.output.splitlines()[2:]])
@@ -352,6 +363,11 @@ def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_pa
     assert RUNNER.run(*words, "--resume").exit_code == 0
     index = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
     assert any("residents by age" in one for one in index["guarantee"]["not_protected"])
+
+
+def code_of(cell):
+    """Return the code of a cell by its row and column from the south-west."""
+    return f"1kmN{3000 + cell[0]}E{4000 + cell[1]}"
 
 
 @pytest.fixture(scope="module")
