@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from geodp.cli.help import option
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
+    from geodp.grid.region import Region
     from geodp.release.release import Release
 
 
@@ -51,7 +53,7 @@ def require_named(options: dict[str, Any]) -> None:
 
 
 def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
-    """Return the requested regions by name, in a release's grid."""
+    """Return the requested areas by name: codes, and polygons in the CRS of a release's grid."""
     shapes: dict[str, Any] = {code: code for code in options["area"]}
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
@@ -59,3 +61,10 @@ def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
         path, name = options["polygons"], options["polygon_name"]
         shapes |= read_polygons(path, release.grid, name=name)
     return shapes
+
+
+def read_regions(options: dict[str, Any], release: Release) -> dict[str, Region]:
+    """Find the requested regions by name, in a release's grid; an error says which it is about."""
+    from geodp.grid.region import Region, find_named
+
+    return find_named(read_shapes(options, release), partial(Region.of, release.grid))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -221,6 +221,41 @@ class Region:
         return cls(grid, np.unique(grid.encode(index[:, inside])))
 
 
+def find_named(areas: Mapping[str, Any], find: Callable[[Any], Region]) -> dict[str, Region]:
+    """Find regions by name, so that an error says which of them it is about.
+
+    Parameters
+    ----------
+    areas : mapping of str to area
+    find : callable
+        Finds the region of an area, such as :meth:`Region.of` with a grid.
+
+    Raises
+    ------
+    UsageError, CodeError
+        As ``find`` does; a UsageError begins with the name.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from shapely import box
+    >>> grid = Grid.regular((2, 2), crs="EPSG:3035", transform=(1, 0, 0, 0, -1, 2))
+    >>> areas = {"here": box(0, 0, 2, 2), "there": box(8, 8, 9, 9)}
+    >>> find_named(areas, partial(Region.of, grid))
+    Traceback (most recent call last):
+        ...
+    geodp.errors.UsageError: there: The region contains no cell of the domain, which lies within \
+west 0, south 0, east 2, north 2.
+    """
+    regions = {}
+    for name, area in areas.items():
+        try:
+            regions[name] = find(area)
+        except UsageError as error:
+            raise UsageError(f"{printable(name)}: {error}", code=error.code) from None
+    return regions
+
+
 def regions_of_polygons(
     grid: Grid, shapes: Sequence[Any], labels: Labels | None = None
 ) -> list[Region]:
@@ -268,26 +303,36 @@ def _times_labels(
 
     Raises UsageError for labels and attributes that the grid does not have.
     """
+    times = 1
+    for which in choose_labels(grid, labels):
+        _require_few(index.shape[1] * which.size)
+        repeated = np.tile(which, index.shape[1])
+        index = np.vstack([np.repeat(index, which.size, axis=1), repeated])
+        times *= which.size
+    return index, times
+
+
+def choose_labels(grid: Grid, labels: Labels | None) -> list[NDArray[np.int64]]:
+    """Find the positions of the selected labels of every attribute, int64[k] in rising order.
+
+    Raises UsageError for labels and attributes that the grid does not have.
+    """
     if labels is not None and not isinstance(labels, Mapping):
         raise UsageError(
             'Labels are chosen by attribute: {"sex": "male"}.', code="labels-not-by-attribute"
         )
-    chosen, times = dict(labels or {}), 1
+    chosen, found = dict(labels or {}), list[NDArray[np.int64]]()
     for attribute in grid.attributes:
         names = chosen.pop(attribute.name, attribute.labels)
         names = (names,) if isinstance(names, str) else tuple(names)
         if unknown := [name for name in names if name not in attribute.labels]:
             raise UsageError(f"{attribute.name} has no label {unknown[0]!r}.", code="label-unknown")
-        which = np.unique([attribute.labels.index(name) for name in names])
-        _require_few(index.shape[1] * which.size)
-        repeated = np.tile(which, index.shape[1])
-        index = np.vstack([np.repeat(index, which.size, axis=1), repeated])
-        times *= which.size
+        found.append(np.unique([attribute.labels.index(name) for name in names]))
     if chosen:
         raise UsageError(
             f"The grid has no attribute {next(iter(chosen))!r}.", code="attribute-unknown"
         )
-    return index, times
+    return found
 
 
 def shapes_on(place: Lattice, shapes: Sequence[Any]) -> list[Any]:

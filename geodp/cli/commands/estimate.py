@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from geodp.cli.options import StrictCommand
-from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
+from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 
@@ -51,11 +51,11 @@ def estimate(**options: Any) -> None:
     from geodp.table.display import is_below, show_count, show_interval
 
     release = open_release(options["release"])
-    shapes = read_shapes(options, release)
+    regions = read_regions(options, release)
     prior = None if options["prior"] is None else open_release(options["prior"])
     with report_progress():
-        estimates = release.estimate_all(shapes.values(), method=options["method"], prior=prior)
-    rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, estimates, strict=True)]
+        estimates = release.estimate_all(regions.values(), method=options["method"], prior=prior)
+    rows = [{"name": name, **asdict(one)} for name, one in zip(regions, estimates, strict=True)]
     limit = release.card().display_below
     if options["as_json"]:
         # JSON has the exact counts in any case; programs learn which of them people see as <k.

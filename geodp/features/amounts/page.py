@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 from geodp.errors import UsageError
 from geodp.features.amounts.blocks import Quantity
-from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM
+from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, StatedAmount
 from geodp.features.amounts.drawing import draw_quantity, estimate_blocks
-from geodp.features.amounts.english import PAGE
+from geodp.features.amounts.english import FILES, PAGE, FileKind, describe_file
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.explanation import explain_amounts
 from geodp.features.amounts.formats.joint import NAME
 from geodp.features.amounts.numbers import AmountNumbers
+from geodp.features.amounts.outside import list_outside, share_outside
 from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
+from geodp.grid.region import Region, find_named
 from geodp.io.write.drawing.png import draw_png
 from geodp.io.write.map.captions import Language
 from geodp.io.write.map.look import Look
@@ -26,7 +29,7 @@ from geodp.release.report.html.markup import Html, Page, bind, element, join, ta
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.quotes import quote_places, write_ends
 from geodp.release.report.html.static import DPI, embed_picture, write_static
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
@@ -74,29 +77,40 @@ def write_page(
     texts = texts_of(language)
     page = {**texts.page, **translate_texts(PAGE, language, "amounts")}
     page = {name: bind(text) for name, text in page.items()}
-    page = {**page, "title": _write_title(release, page)}
+    page = {**page, "title": _write_title(release, page, language)}
     rows = _estimate(release, regions, page, texts.script)
+    quoted = {**page, **texts.card, **describe_files(release.index.amount, language)}
     sections: list[tuple[str, Html]] = [
         *_maps(release, page, language),
-        ("places", _places_section(release, rows, page)),
+        ("places", _places_section(release, rows, regions, page)),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_amounts(release.index, language).sections)),
         # Of a release in memory there are no files yet.
-        *([("files", files_section(page, release.index))] if release.index.files else []),
+        *([("files", files_section(quoted, release.index))] if release.index.files else []),
     ]
     header = element("header", *_list_head(release, page, language))
     view = release.count.view(COUNT)
     return write_static(view, header, sections, page, language, notice=notice)
 
 
-def _write_title(release: AmountNumbers, page: Page) -> str:
+def describe_files(amount: StatedAmount, language: Language) -> dict[str, str]:
+    """Describe the files of a release in a language, by their descriptions in its index."""
+    texts = translate_texts(FILES, language, "amounts_files")
+    kinds = get_args(FileKind)
+    return {
+        describe_file(FILES, kind, amount): describe_file(texts, kind, amount) for kind in kinds
+    }
+
+
+def _write_title(release: AmountNumbers, page: Page, language: Language) -> str:
     """Return the publisher's title, or the name of the amount, and the period of a series."""
     metadata = release.count.card().metadata
     if metadata is not None and metadata.title is not None:
         return metadata.title
     period = find_period(release.index.guarantee.not_protected)
     name = release.index.amount.name
-    named = {"name": f"{name[:1].upper()}{name[1:]}"}
+    # The name begins the English title; Japanese has no capitals, and the body has it as it is.
+    named = {"name": f"{name[:1].upper()}{name[1:]}" if language == "en" else name}
     if period is None:
         return page["title"].format(**named)
     return page["title_period"].format(time=period.time, **named)
@@ -122,8 +136,9 @@ def _estimate(
     """Estimate the given regions in their order, or those of the grid, largest first."""
     grid = release.count.grid
     if regions:
-        found = release.estimate_all(regions.values())
-        return [_Row(*pair) for pair in zip(regions, found, strict=True)]
+        given = find_named(regions, partial(Region.of, grid))
+        found = release.estimate_all(given.values())
+        return [_Row(*pair) for pair in zip(given, found, strict=True)]
     listed: Sequence[NamedRegion] = []
     if grid.places and not grid.maps.missing:
         listed = list_regions(grid)
@@ -160,8 +175,10 @@ def _maps(release: AmountNumbers, page: Page, language: Language) -> Iterator[tu
         yield name, embed_picture(draw_png(sheet, DPI), label)
 
 
-def _places_section(release: AmountNumbers, rows: Sequence[_Row], page: Page) -> Html:
-    """Write the table of places."""
+def _places_section(
+    release: AmountNumbers, rows: Sequence[_Row], regions: Mapping[str, Any], page: Page
+) -> Html:
+    """Write the table of places, and which given regions lie partly outside the map."""
     if not rows:
         return element("p", page["places_none"])
     columns = ["place", COUNT] + ([SUM, MEAN] if release.sum is not None else [])
@@ -174,10 +191,19 @@ def _places_section(release: AmountNumbers, rows: Sequence[_Row], page: Page) ->
         for row in shown
     ]
     text = "places_help" if len(shown) == len(rows) else "places_more"
+    if len(rows) == 1:
+        text = "places_one"
+    listed = {row.name for row in shown}
+    outside = {
+        name: share_outside(release.count.grid, one)
+        for name, one in regions.items()
+        if name in listed
+    }
     return join(
         [
             element("p", page[text].format(n=f"{len(shown):,}", file=f"{NAME}.csv")),
             table(page["heading_places"], head, lines, repeats=True),
+            *(element("p", one) for one in list_outside(outside, page["outside"])),
         ]
     )
 
@@ -187,13 +213,15 @@ def _write(one: AmountEstimate, name: str, page: Page, limit: int | None) -> str
     if is_below(one.count.count, limit):
         return page["below"].format(limit=f"{limit:,}") if name == COUNT else "–"
     if name == COUNT:
-        rounded = Rounded.of(one.count)
-        value, low, high = map(write_count, (rounded.count, rounded.low, rounded.high))
-        return page["figures"].format(value=value, low=low, high=high)
+        ends = write_ends(one.count, Rounded.of(one.count), page, limit)
+        return page["figures"].format(value=ends["count"], low=ends["low"], high=ends["high"])
     interval: Interval | None = getattr(one, name)
     if interval is None:
         return page["unknown"]
     value, low, high = round_interval(interval)
+    # The end of the sum would reveal that of the count.
+    if name == SUM and is_below(one.count.high, limit):
+        return page["figures_hidden"].format(value=value)
     return page["figures"].format(value=value, low=low, high=high)
 
 

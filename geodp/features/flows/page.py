@@ -41,7 +41,7 @@ from geodp.release.report.html.markup import Html, Page, bind, bullets, element,
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import name_place, write_count
+from geodp.release.report.html.quotes import name_place, write_ends
 from geodp.release.report.html.static import (
     draw_translated,
     embed_picture,
@@ -294,11 +294,11 @@ def _total(release: Flows, ends: Found, page: Page) -> list[Html]:
 
     None where the map is too large to sum up, or below the office's limit of display.
     """
-    one = ends.get((EVERYWHERE, EVERYWHERE))
-    if one is None or is_below(one.count, release.flows.card().display_below):
+    one, limit = ends.get((EVERYWHERE, EVERYWHERE)), release.flows.card().display_below
+    if one is None or is_below(one.count, limit):
         return []
     name = "total" if release.index.guarantee.max_weight is None else "total_weighed"
-    return [element("p", element("strong", page[name].format(**_ends(one))))]
+    return [element("p", element("strong", page[name].format(**_ends(one, page, limit))))]
 
 
 def find_places(
@@ -455,7 +455,10 @@ def _largest_section(
     lines = [ground.line(*pair, flows[pair].count / most, ALL) for pair in sure[::-1]]
     grid = found.regions[0].grid
     unit = "ground_help" if grid.places[0].crs or not grid.names.on_map else "ground_help_cells"
-    rows = [(found.names[a], found.names[b], _write(flows[a, b], page)) for a, b in sure[:PARTNERS]]
+    rows = [
+        (found.names[a], found.names[b], _write(flows[a, b], page, limit))
+        for a, b in sure[:PARTNERS]
+    ]
     head = [page[name] for name in ("column_from", "column_to", "column_trips")]
     help_ = page["largest_help"].format(n=f"{len(sure):,}", all=f"{some:,}")
     return join(
@@ -551,7 +554,7 @@ def _say_ends(name: str, both: tuple[Estimate, Estimate], page: Page, limit: int
     fields = {
         f"{way}{end}": text
         for way, one in ends.items()
-        for end, text in zip(("", "_low", "_high"), _ends(one).values(), strict=True)
+        for end, text in zip(("", "_low", "_high"), _ends(one, page, limit).values(), strict=True)
     }
     return page["place_summary"].format(place=name, **fields)
 
@@ -578,10 +581,10 @@ def _describe(
             text, aside = f"{number}", 8 * (-1) ** own
             numbers.append(ground.mark(pair[1 - own], text, COLOURS[own], aside))
             name = f"{number}  {found.names[pair[1 - own]]}"
-            rows.append((name, _write(flows[pair], page)))
+            rows.append((name, _write(flows[pair], page, limit)))
         within = flows.get((place, place))
         if within is not None and is_believed(within, limit):
-            rows.append((page["place_within"], _write(within, page)))
+            rows.append((page["place_within"], _write(within, page, limit)))
         unlisted = len(partners) + (within is not None) - len(rows)
         if unlisted:
             rows.append((page["place_unlisted"], f"{unlisted:,}"))
@@ -613,15 +616,14 @@ def _list_partners(flows: Found, place: int, own: int) -> list[tuple[int, int]]:
     return sorted(pairs, key=lambda pair: (-flows[pair].count, pair))[:PARTNERS]
 
 
-def _ends(one: Estimate) -> dict[str, str]:
+def _ends(one: Estimate, page: Page, limit: int | None) -> dict[str, str]:
     """Write an estimate and its interval, of whole trips, as ``geodp flows estimate`` does."""
-    rounded = Rounded.of(one, 1)
-    return {name: write_count(getattr(rounded, name)) for name in ("count", "low", "high")}
+    return write_ends(one, Rounded.of(one, 1), page, limit)
 
 
-def _write(one: Estimate, page: Page) -> str:
+def _write(one: Estimate, page: Page, limit: int | None) -> str:
     """Write an estimate that is believed, with its interval."""
-    return page["figures"].format(**_ends(one))
+    return page["figures"].format(**_ends(one, page, limit))
 
 
 def _maps_section(release: Flows, page: Page, language: Language) -> Html:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -71,17 +70,6 @@ def _find_box(grid: Grid, text: str) -> Region:
         "between two of them.",
         code="flows-zone-name",
     )
-
-
-def find_named(grid: Grid, shapes: Mapping[str, Any]) -> dict[str, Region]:
-    """Find the zones of regions by name; UsageError, which names the region, as above."""
-    found = {}
-    for name, shape in shapes.items():
-        try:
-            found[name] = find_region(grid, shape)
-        except UsageError as error:
-            raise UsageError(f"{printable(name)}: {error}", code=error.code) from None
-    return found
 
 
 def ground_of(grid: Grid) -> Grid:

@@ -35,7 +35,7 @@ from geodp.release.report.html.places import (
     list_regions,
     step_of,
 )
-from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.quotes import quote_places, write_ends
 from geodp.release.report.html.static import (
     draw_translated,
     embed_picture,
@@ -153,10 +153,13 @@ def _total(release: Households, page: Page, limit: int | None) -> list[Html]:
     one = release.estimate(Region(grid, keys))
     if one.is_below(limit):
         return []
+    tables = ("persons", one.persons), ("households", one.households)
     fields = {
-        f"{name}{end}": write_count(getattr(rounded, attribute))
-        for name, rounded in zip(("persons", "households"), _round_counts(one), strict=True)
-        for end, attribute in (("", "count"), ("_low", "low"), ("_high", "high"))
+        f"{name}{end}": text
+        for (name, sums), rounded in zip(tables, _round_counts(one), strict=True)
+        for end, text in zip(
+            ("", "_low", "_high"), write_ends(sums, rounded, page, limit).values(), strict=True
+        )
     }
     if one.mean_size is None:
         return [element("p", page["total_unknown"].format(**fields))]
@@ -239,8 +242,7 @@ def _write_figures(one: HouseholdEstimate, page: Page, limit: int | None) -> lis
         if is_below(sums.count, limit):
             figures.append(page["below"].format(limit=f"{limit:,}"))
             continue
-        ends = {name: write_count(getattr(rounded, name)) for name in ("count", "low", "high")}
-        figures.append(page["figures"].format(**ends))
+        figures.append(page["figures"].format(**write_ends(sums, rounded, page, limit)))
     if one.mean_size is None or one.is_below(limit):
         return [*figures, UNTOLD]
     count, low, high = _round_size(one)

@@ -20,6 +20,7 @@ from geodp.features.flows.page import (
     write_page,
 )
 from geodp.grid.region import Region
+from geodp.privacy.key import NoiseKey
 from geodp.release.report.html.texts import texts_of
 from tests.features.flows.test_publish import GRID, publish, trips_on
 from tests.refusals import refuses
@@ -238,6 +239,21 @@ def test_few_are_shown_as_the_office_shows_them(release):
     read = Reader(write_page(limited, simulations=20))
     assert read.lines == 0
     assert not any(re.fullmatch("[0-9,]+ .*to.*", one) for row in read.rows for one in row)
+
+
+@pytest.mark.parametrize(
+    ("language", "few"), [("en", "counted (fewer than {} to "), ("ja", "（{} 未満～")]
+)
+def test_ends_below_the_limit_of_display_are_hidden(language, few):
+    table, key = trips_on(MESH, number=20_000), NoiseKey(b"ends".ljust(32))
+    made = publish(table, key=key)
+    one = made.estimate(everywhere(made), everywhere(made), simulations=20)
+    assert 0 < one.low < one.count
+    few = few.format(f"{one.count:,}")
+    for metadata, hidden in ((None, False), ({"display_below": one.count}, True)):
+        page = write_page(publish(table, key=key, metadata=metadata), language, simulations=20)
+        assert (few in page.replace("\N{NO-BREAK SPACE}", " ")) == hidden
+    assert "source contain" not in page
 
 
 @pytest.mark.parametrize(

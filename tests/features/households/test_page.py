@@ -8,6 +8,8 @@ import pytest
 
 import geodp
 from geodp.features.households.page import MAX_LISTED, write_page
+from geodp.privacy.key import NoiseKey
+from geodp.release.report.html.places import Rounded
 from geodp.release.report.html.quotes import write_count
 from tests.features.households.test_publish import GRID, publish, sizes_on
 
@@ -82,6 +84,20 @@ def test_few_are_shown_as_the_office_shows_them():
     assert rows
     assert all("fewer than 100,000,000" in row[1] or row[1].startswith("0") for row in rows)
     assert all(row[3] == "–" for row in rows)
+
+
+@pytest.mark.parametrize(("language", "few"), [("en", "fewer than {}"), ("ja", "{} 未満")])
+def test_ends_below_the_limit_of_display_are_hidden(language, few):
+    given = {"by_size": sizes_on(MESH, scale=9), "key": NoiseKey(b"ends".ljust(32))}
+    place = {"Shore": ["533900"]}
+    one = publish(**given).estimate(place["Shore"]).persons
+    assert 0 < one.low < one.count
+    few = few.format(f"{one.count:,}")
+    for metadata, hidden in ((None, False), ({"display_below": one.count}, True)):
+        page = write_page(publish(**given, metadata=metadata), language, place)
+        (row,) = (row for row in Reader(page).rows if row[0] == "Shore")
+        assert (few in row[1].replace("\N{NO-BREAK SPACE}", " ")) == hidden
+        assert not hidden or write_count(Rounded.of(one).low) not in row[1]
 
 
 def test_counts_of_all_areas_are_listed_up_to_a_limit(monkeypatch):

@@ -34,6 +34,7 @@ GROUPS = {
     "flows": of_flows.PAGE,
     "flows_files": of_flows.FILES,
     "amounts": of_amounts.PAGE,
+    "amounts_files": of_amounts.FILES,
     "households": of_households.PAGE,
 }
 UNUSED_TERM = ("contribution", "the most that one person adds to the sum of all counts")

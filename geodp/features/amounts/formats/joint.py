@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.features.amounts.card import COUNT, INDEX, MEAN, MEDIAN, SUM, StatedAmount
+from geodp.features.amounts.english import FILES, FileKind, describe_file
 from geodp.features.amounts.estimates import Ends
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
@@ -38,11 +39,6 @@ DIGITS = 6
 """Digits of means and medians, of the span of the clip."""
 
 NO_DATA = "NaN, outside the domain, and where a number may be any amount within the clip"
-
-NO_ROW = (
-    "count, sum and classes of cells of the domain that the table does not list are 0, and their "
-    "other numbers have no data"
-)
 
 
 FORMATS: dict[str, tuple[str, Callable[[View, Path], None]]] = {
@@ -149,11 +145,13 @@ def _list_entries(
     for ending, (media_type, _) in FORMATS.items():
         if left_out.get(ending) is not None:
             continue
-        what, columns = describe(amount), view.columns
+        kind: FileKind = "table"
+        columns = view.columns
         if ending == "csv" and csv.is_marked(folder / f"{NAME}.csv"):
-            what += "; begins with the byte order mark of UTF-8"
+            kind = "marked"
         if ending != "csv" and view.located:
-            what, columns = f"{what}; with the outlines of the cells", (*columns, "geometry")
+            kind, columns = "outlines", (*columns, "geometry")
+        what = describe_file(FILES, kind, amount)
         yield f"{NAME}.{ending}", media_type, what, {"columns": columns, **unit}
         if ending == "csv":
             types = csv.types_entry(NAME)
@@ -161,8 +159,7 @@ def _list_entries(
     if left_out["tif"] is None:
         bands = tuple(name_bands(view.table.grid, list_bands(amount)))
         details = {"bands": bands, "data_type": "float64", "nodata": NO_DATA, **unit}
-        what = f"the numbers of the table as a map, north up; {NO_ROW}"
-        yield f"{NAME}.tif", MEDIA_TYPE, what, details
+        yield f"{NAME}.tif", MEDIA_TYPE, describe_file(FILES, "raster", amount), details
 
 
 def list_bands(amount: StatedAmount) -> list[Band]:
@@ -177,19 +174,6 @@ def list_bands(amount: StatedAmount) -> list[Band]:
         )
         for name in (COUNT, *name_columns(amount))
     ]
-
-
-def describe(amount: StatedAmount) -> str:
-    """Describe the columns of the table."""
-    parts = ["records (count)"]
-    if amount.notches:
-        parts.append(f"sum and mean of {amount.name} in {amount.unit}")
-    if amount.edges:
-        parts.append(f"records by class of {amount.name}, and its median in {amount.unit}")
-    return (
-        f"{', '.join(parts)} of every cell; low and high are the ends of 95 % intervals, and a "
-        "blank mean or median may be any amount within the clip"
-    )
 
 
 def name_classes(amount: StatedAmount) -> list[str]:

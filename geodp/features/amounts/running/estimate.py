@@ -16,7 +16,7 @@ from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
-from geodp.features.amounts.running.groups import read_labels, share_outside, show_labels
+from geodp.features.amounts.running.groups import read_labels, show_labels
 from geodp.features.amounts.running.inputs import open_all, open_amounts, read_known_prior
 from geodp.features.amounts.running.options import PriorCommand, label_option, time_option
 from geodp.features.amounts.running.plain import decimals_of, round_plain
@@ -98,10 +98,11 @@ def estimate(**options: Any) -> None:
         read_shapes(options, release.count),
         read_labels(options["labels_of"], "--label"),
     )
-    outside = {name: share_outside(release.count.grid, one) for name, one in shapes.items()}
+    outside = _share_outside(release, shapes)
+    regions = _find_regions(release, shapes, labels)
     with report_progress():
         prior = read_known_prior(click.get_current_context(), release)
-        rows = dict(zip(shapes, _rows(release, shapes, labels, options, prior), strict=True))
+        rows = dict(zip(shapes, _rows(release, regions, options, prior), strict=True))
     if options["as_json"]:
         places = decimals_of(release.scale)
         document = {
@@ -123,19 +124,15 @@ def estimate(**options: Any) -> None:
 
 
 def _rows(
-    release: Amounts,
-    shapes: dict[str, Any],
-    labels: dict[str, list[str]],
-    options: dict[str, Any],
-    prior: Any,
+    release: Amounts, regions: dict[str, Region], options: dict[str, Any], prior: Any
 ) -> Iterator[dict[str, Interval | None]]:
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
 
     shares, lines = options["quantile"], options["below"]
-    places = shapes.values()
-    found = release.estimate_all(places, labels, quantiles=shares, below=lines, prior=prior)
-    spreads = release.spread_all(places, labels) if options["spread"] else [None] * len(found)
+    places = regions.values()
+    found = release.estimate_all(places, quantiles=shares, below=lines, prior=prior)
+    spreads = release.spread_all(places) if options["spread"] else [None] * len(found)
     for one, spread in zip(found, spreads, strict=True):
         count = one.count
         row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
@@ -169,14 +166,31 @@ def _plain(row: dict[str, Interval | None], places: int) -> dict[str, Any]:
     }
 
 
+def _find_regions(
+    release: Amounts, shapes: dict[str, Any], labels: dict[str, list[str]]
+) -> dict[str, Region]:
+    """Find the cells of labels in areas by name; an error says which area it is about."""
+    from geodp.grid.region import Region, choose_labels, find_named
+
+    grid = release.count.grid
+    # Wrong labels are the fault of no area: they are refused before any is found.
+    choose_labels(grid, labels)
+    return find_named(shapes, lambda one: Region.of(grid, one, labels))
+
+
+def _share_outside(release: Amounts, shapes: dict[str, Any]) -> dict[str, float]:
+    """Compute by name which share of each region lies outside the map of a release."""
+    from geodp.features.amounts.outside import share_outside
+
+    return {name: share_outside(release.count.grid, one) for name, one in shapes.items()}
+
+
 def _list_outside(outside: dict[str, float]) -> Iterator[str]:
-    """Yield a sentence for every region that lies partly outside the map."""
-    for name, share in outside.items():
-        if share > 0:
-            yield (
-                f"{name}: {max(100 * share, 0.1):.1f} % of its area lies outside the map, and "
-                "nothing there is counted."
-            )
+    """List a sentence for every region that lies partly outside the map."""
+    from geodp.features.amounts.english import PAGE
+    from geodp.features.amounts.outside import list_outside
+
+    return list_outside(outside, PAGE["outside"])
 
 
 def _tabulate(
@@ -201,7 +215,9 @@ def _tabulate(
                 ends = show_interval(one.value, one.low, one.high, limit)
             elif one is not None and not hidden:
                 value, low, high = map(show_amount, (one.value, one.low, one.high))
-                ends = f"{low} to {high}"
+                # The end of the sum would reveal that of the count.
+                shown = column != "sum" or count is None or not is_below(count.high, limit)
+                ends = f"{low} to {high}" if shown else "-"
             yield f"{'' if number else name:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}"
 
 
@@ -252,11 +268,14 @@ def compare(**options: Any) -> None:
     limits = [one.count.card().display_below for one in releases]
     rows = dict(zip(pairs, _differences(releases, [*pairs.values()]), strict=True))
     below = _below(releases, limits, pairs)
+    # Two releases have one grid, so that regions lie alike in both.
+    outside = _share_outside(releases[0], shapes)
     if options["as_json"]:
         places = decimals_of(releases[0].scale)
         document = {
             "amount": asdict(releases[0].index.amount),
             "labels": labels,
+            "outside": outside,
             "differences": [
                 {
                     "name": name,
@@ -269,7 +288,8 @@ def compare(**options: Any) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
         return
     head = _head(releases[0].index.amount, labels if not against else {})
-    click.echo("\n".join([head, *_tabulate_differences(rows, below, releases)]))
+    table = _tabulate_differences(rows, below, releases)
+    click.echo("\n".join([head, *table, *_list_outside(outside)]))
 
 
 Side: TypeAlias = "tuple[int, Region]"
@@ -283,17 +303,12 @@ def _pair(
     against: dict[str, list[str]],
 ) -> dict[str, tuple[Side, Side]]:
     """Pair what is compared, by its name: regions, releases, or two groups of each region."""
-    from geodp.grid.region import Region
-
-    grids = [one.count.grid for one in releases]
     if not against:
         named = pair_regions([*shapes], [one.count for one in releases])
-        listed = [*shapes.values()]
+        found = [[*_find_regions(one, shapes, labels).values()] for one in releases]
         return {
-            name: ((i, Region.of(grids[i], listed[a], labels)),
-                   (j, Region.of(grids[j], listed[b], labels)))
-            for name, ((i, a), (j, b)) in named.items()
-        }  # fmt: skip
+            name: ((i, found[i][a]), (j, found[j][b])) for name, ((i, a), (j, b)) in named.items()
+        }
     if len(releases) != 1 or not shapes:
         raise UsageError(
             "--against compares two groups of each region of one release: give one release, and "
@@ -301,13 +316,9 @@ def _pair(
             code="amounts-against-one",
         )
     second = {**labels, **against}
-    return {
-        f"{name}: {show_labels(second)} - {show_labels(labels) or 'all'}": (
-            (0, Region.of(grids[0], shape, labels)),
-            (0, Region.of(grids[0], shape, second)),
-        )
-        for name, shape in shapes.items()
-    }
+    groups = [_find_regions(releases[0], shapes, of) for of in (labels, second)]
+    between = f"{show_labels(second)} - {show_labels(labels) or 'all'}"
+    return {f"{name}: {between}": ((0, groups[0][name]), (0, groups[1][name])) for name in shapes}
 
 
 def _differences(releases: list[Amounts], pairs: list[tuple[Side, Side]]) -> list[AmountDifference]:

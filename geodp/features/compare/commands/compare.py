@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_picture
-from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
+from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_regions, require_named
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -324,12 +324,12 @@ def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, A
     from geodp.release.opening import open_release
 
     releases = [open_release(path) for path in options["releases"]]
-    shapes = [read_shapes(options, release) for release in releases]
+    regions = [read_regions(options, release) for release in releases]
     if len(releases) == 2:
-        for name, shape in shapes[0].items():
-            yield name, (releases[0], shape), (releases[1], shapes[1][name])
+        for name, region in regions[0].items():
+            yield name, (releases[0], region), (releases[1], regions[1][name])
         return
-    count = len(shapes[0])
+    count = len(regions[0])
     if count < 2:
         raise UsageError("Give at least two regions of one release.", code="regions-fewer-than-two")
     # Each pair is a test with sums of its own, and a row of the output.
@@ -337,8 +337,8 @@ def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, A
         raise UsageError(
             f"{count} regions have more than {MAX_PAIRS} pairs; give fewer.", code="pairs-too-many"
         )
-    for (one, shape), (two, other) in combinations(shapes[0].items(), 2):
-        yield f"{one} {between} {two}", (releases[0], shape), (releases[0], other)
+    for (one, region), (two, other) in combinations(regions[0].items(), 2):
+        yield f"{one} {between} {two}", (releases[0], region), (releases[0], other)
 
 
 def _regions(options: dict[str, Any]) -> dict[str, Any]:

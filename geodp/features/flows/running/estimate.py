@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,8 @@ def _list_groups(
     names = [*zip(options["origins"], options["destinations"], strict=True)]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}
     if options["polygons"] is not None:
-        from geodp.features.flows.regions import find_named, ground_of
+        from geodp.features.flows.regions import find_region, ground_of
+        from geodp.grid.region import find_named
         from geodp.io.read.public.polygons import read_polygons
 
         name = options["polygon_name"]
@@ -172,7 +174,7 @@ def _list_groups(
                 "them are.",
                 code="flows-polygons-many",
             )
-        regions = find_named(grid, shapes)
+        regions = find_named(shapes, partial(find_region, grid))
         names = [(start, end) for start in regions for end in regions]
     return [(start, end, [(regions[start], regions[end])]) for start, end in names]
 

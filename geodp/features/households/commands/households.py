@@ -38,7 +38,7 @@ from geodp.cli.pages import (
 )
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
-from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
+from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import (
     format_result,
@@ -279,8 +279,8 @@ def estimate(**options: Any) -> None:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     release = _open(options["release"])
-    shapes = read_shapes(options, release.households)
-    estimates = dict(zip(shapes, release.estimate_all(shapes.values()), strict=True))
+    regions = read_regions(options, release.households)
+    estimates = dict(zip(regions, release.estimate_all(regions.values()), strict=True))
     limit = release.persons.card().display_below
     if options["as_json"]:
         document = [
@@ -314,11 +314,11 @@ def compare(**options: Any) -> None:
 
     releases = [_open(path) for path in options["releases"]]
     require_named(options)
-    shapes = read_shapes(options, releases[0].households)
+    regions = read_regions(options, releases[0].households)
     counts = [one.households for one in releases]
     limits = [one.card().display_below for one in counts]
-    named = pair_regions([*shapes], counts)
-    found = [one.estimate_all(shapes.values()) for one in releases]
+    named = pair_regions([*regions], counts)
+    found = [one.estimate_all(regions.values()) for one in releases]
     pairs = {name: (found[i][a], found[j][b]) for name, ((i, a), (j, b)) in named.items()}
     rows = {name: subtract(*pair, independent=len(releases) == 2) for name, pair in pairs.items()}
     # A difference would reveal the count that a limit of display hides.

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+_FEW = (
+    "By the publisher's rule, numbers above 0 and below {limit:,} are shown as <{limit:,} on this "
+    "page, without an interval, sums of areas too. This rule does not protect anybody; the noise "
+    "does."
+)
+
 PAGE: Mapping[str, str] = {
     "subtitle": "Release {release_id}, made by {software}.",
     "title_squares": "{who}, counted in {rows:,} × {cols:,} squares{km}",
@@ -241,9 +247,8 @@ PAGE: Mapping[str, str] = {
     "heading_office": "From the publisher",
     "office_own": "In the publisher's own words, which geodp does not check:",
     "office_none": "The publisher says nothing of title, licence or contact in this release.",
-    "office_few": "By the publisher's rule, numbers above 0 and below {limit:,} are shown as "
-    "<{limit:,} on this page, without an interval, sums of areas too. This rule does not protect "
-    "anybody; the noise does. The files and this page's source contain the released numbers.",
+    "office_few": f"{_FEW} The files and this page's source contain the released numbers.",
+    "office_few_static": f"{_FEW} The files contain the released numbers.",
     "heading_registry": "Record for the registry of deployments",
     "registry": "For the Differential Privacy Deployments Registry: the facts of this release, "
     "and what the publisher adds to them. JSON, which is YAML too.",
@@ -497,6 +502,17 @@ _AS_THEY_ARE = (
     "the counts as a map, north up; cells of the domain that the tables do not list are 0",
     "QGIS style of the raster and of the outlines: fixed classes",
     "the map as a picture, colours on a fixed scale",
+    "only a grid of one map has a raster",
+    "a raster has at most 64 bands, columns times combinations of attributes",
+    "a raster has at most 64 combinations of attributes",
+    "a raster has at most 2147483648 values",
+    "a count is too large to be exact in a raster",
+    "the grid lies nowhere on the Earth",
+    "its units have no outlines: publish with a table of units that has them",
+    "codes of H3 and S2 say where the cells lie, and files have no outlines of them",
+    "some of its units have no outline, as those for other places",
+    "the grid's CRS has no WKT of version 1",
+    "this Python's SQLite has no index of outlines",
     "whole numbers, none negative",
     "whole numbers, negative ones among them",
     "real numbers, none negative",

@@ -111,7 +111,7 @@ def write_page(
         left_out = _count_left_out(listing, places)
         listed = draw_places(page, script_texts, who, listing, largest, view.limit, named, left_out)
         shown.insert(1, ("places", listed))
-    shown += _card_sections(card, explained, unit, page, language)
+    shown += _card_sections(card, explained, unit, page, language, surface is not None)
     if record is not None:
         shown.append(("registry", parts.registry_section(page, record)))
     total = next(
@@ -219,15 +219,20 @@ def _map_sections(
 
 
 def _card_sections(
-    card: Card, explained: Sequence[ExplainedPart], unit: str, page: Page, language: Language
+    card: Card,
+    explained: Sequence[ExplainedPart],
+    unit: str,
+    page: Page,
+    language: Language,
+    has_data: bool,
 ) -> list[tuple[str, Html]]:
-    """List names and contents of the sections on the card."""
+    """List names and contents of the sections on the card; ``has_data``: see `office_section`."""
     return [
         ("read", parts.reading_section(page, unit)),
         ("guarantee", parts.guarantee_section(explained)),
         ("error", parts.errors_section(page, card)),
         ("hazards", parts.hazards_section(page, card, unit)),
-        ("office", parts.office_section(page, card, language)),
+        ("office", parts.office_section(page, card, language, has_data=has_data)),
         ("budget", join([element("p", page["specialists"]), parts.budget_section(page, card)])),
         ("domain", parts.domain_section(page, card, language)),
         ("method", parts.method_section(page, card, language)),

@@ -250,8 +250,11 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
     yield "others", page["answer_others"], "nobody"
 
 
-def office_section(page: Page, card: Card, language: Language) -> Html:
-    """Write the section of the publisher's metadata, in the language in which they are."""
+def office_section(page: Page, card: Card, language: Language, *, has_data: bool) -> Html:
+    """Write the section of the publisher's metadata, in the language in which they are.
+
+    ``has_data``: whether the source of the page contains the released numbers, for its script.
+    """
     metadata = card.metadata
     if metadata is None:
         return element("p", page["office_none"])
@@ -261,7 +264,8 @@ def office_section(page: Page, card: Card, language: Language) -> Html:
     ]
     items = [element("p", page["office_own"]), pairs(rows)] if rows else []
     if metadata.display_below is not None:
-        items.append(element("p", page["office_few"].format(limit=metadata.display_below)))
+        text = page["office_few" if has_data else "office_few_static"]
+        items.append(element("p", text.format(limit=metadata.display_below)))
     return join(items)
 
 

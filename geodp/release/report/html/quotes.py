@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from geodp.accuracy.interval import Estimate
 from geodp.grid.pairs import ENDS
 from geodp.release.report.html.embed import pack_integers
 from geodp.release.report.html.markup import Html, Page, bind, element, join
@@ -178,6 +179,37 @@ def write_count(count: float) -> str:
     ('12,300', '0.5')
     """
     return f"{count:,.0f}" if float(count).is_integer() else f"{count:,g}"
+
+
+def write_ends(
+    estimate: Estimate, rounded: Rounded, page: Page, limit: int | None
+) -> dict[str, str]:
+    """Write a rounded count and the ends of its interval, as the fields of a page's texts.
+
+    As in printed tables, see :func:`geodp.table.display.show_interval`, ends above 0 and below the
+    display limit are not shown.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Estimate whose count is not below the limit.
+    rounded : Rounded
+        The same, as it is shown.
+    page : mapping
+        Texts of the page, of which ``below`` stands for an end below the limit.
+    limit : int or None
+        The display limit.
+
+    Returns
+    -------
+    dict of str to str
+        ``count``, ``low`` and ``high``.
+    """
+    fields = {name: write_count(getattr(rounded, name)) for name in ("count", "low", "high")}
+    for name in ("low", "high"):
+        if limit is not None and is_below(getattr(estimate, name), limit):
+            fields[name] = page["below"].format(limit=f"{limit:,}")
+    return fields
 
 
 def pack_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:

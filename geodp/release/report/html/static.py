@@ -90,7 +90,10 @@ def write_static(
     """
     # The publisher's metadata, such as which release this one replaces, are those of every table.
     if view.card.metadata is not None:
-        sections = [*sections, ("office", office_section(page, view.card, language))]
+        sections = [
+            *sections,
+            ("office", office_section(page, view.card, language, has_data=False)),
+        ]
     headed = [(name, page[f"heading_{name}"], content) for name, content in sections]
     body = [
         header,

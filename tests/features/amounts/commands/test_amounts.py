@@ -2,12 +2,15 @@
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from geodp import open as geodp_open
 from geodp.features.amounts import files
+from geodp.features.amounts.commands.amounts import report
 from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.publish import publish
 from geodp.privacy.ledger import Ledger
@@ -321,6 +324,16 @@ def test_small_counts_are_shown_as_the_office_does(call, tmp_path):
     done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400", "--json")
     (region,) = json.loads(done.output)["regions"]
     assert region["below"] is True
+    release = geodp_open(tmp_path / "out")
+    codes = [code_of(cell) for cell in np.ndindex(16, 16)]
+    counts = [one.count.count for one in release.estimate_all(codes)]
+    empty = codes[counts.index(0)]
+    done = Runner(estimate).run(tmp_path / "out", "--area", empty)
+    count, total = (line.split() for line in done.output.splitlines()[2:4])
+    assert count[2:] == ["0", "0.0", "to", "<1,000,000"]
+    # The sum's end would reveal that of the count.
+    assert release.estimate(empty).sum.high > 0
+    assert total == ["sum", "0", "-"]
     areas = ("--area", "1kmN3000E4000", "--area", "1kmN3001E4000")
     done = Runner(compare).run(tmp_path / "out", *areas)
     assert np.all([line.split()[-1] == "-" for line in done.output.splitlines()[2:]])
@@ -355,6 +368,11 @@ def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_pa
     assert RUNNER.run(*words, "--resume").exit_code == 0
     index = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
     assert any("residents by age" in one for one in index["guarantee"]["not_protected"])
+
+
+def code_of(cell):
+    """Return the code of a cell by its row and column from the south-west."""
+    return f"1kmN{3000 + cell[0]}E{4000 + cell[1]}"
 
 
 @pytest.fixture(scope="module")
@@ -407,6 +425,21 @@ def test_groups_of_a_region_are_estimated(groups):
     assert "inside: " not in shown.output
 
 
+def test_compare_and_the_page_tell_what_lies_outside_the_map(groups, tmp_path):
+    _, folder = groups
+    named = (folder / "out", "--polygons", folder / "areas.geojson")
+    against = ("--label", "sex=m", "--against", "sex=f")
+    told = "partly: 25.0 % of its area lies outside the map, and nothing there is counted."
+    shown = Runner(compare).run(*named, *against)
+    assert shown.output.splitlines()[-1] == told
+    found = json.loads(Runner(compare).run(*named, *against, "--json").output)
+    assert found["outside"] == {"partly": pytest.approx(1 / 4), "inside": 0}
+    page = tmp_path / "page.html"
+    assert Runner(report).run(*named, "--output", page).exit_code == 0
+    text = unescape(page.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"<p>{told}</p>" in text
+
+
 def test_numbers_in_json_have_the_decimals_of_amounts(groups):
     _, folder = groups
     areas = (folder / "out", "--polygons", folder / "areas.geojson", "--json")
@@ -455,7 +488,28 @@ def test_groups_of_a_region_are_compared(groups):
 )
 def test_labels_that_are_none_are_refused(groups, more, said):
     area = ("--polygons", groups[1] / "areas.geojson")
-    assert said in Runner(estimate).error_of(groups[1] / "out", *area, *more)
+    refused = Runner(estimate).error_of(groups[1] / "out", *area, *more)
+    assert said in refused
+    assert "partly" not in refused
+
+
+@pytest.mark.parametrize(
+    "command", [(estimate,), (compare, "--label", "sex=m", "--against", "sex=f"), (compare,),
+                (report, "--output", "page.html")], ids=str,
+)  # fmt: skip
+def test_a_polygon_without_a_cell_is_named(groups, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    _, folder = groups
+    document = json.loads((folder / "areas.geojson").read_text())
+    document["features"][1]["properties"]["name"] = "far"
+    corners = [[80, 4], [90, 4], [90, 12], [80, 12], [80, 4]]
+    document["features"][1]["geometry"]["coordinates"] = [corners]
+    (tmp_path / "far.geojson").write_text(json.dumps(document))
+    first, *more = command
+    areas = ("--polygons", tmp_path / "far.geojson")
+    refused = Runner(first).error_of(folder / "out", *areas, *more)
+    assert refused.startswith("far: The region contains no cell of the domain")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_groups_of_two_releases_are_refused(groups):

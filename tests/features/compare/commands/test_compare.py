@@ -259,6 +259,18 @@ def test_estimates_that_cannot_be_had_are_refused_in_one_sentence(folders):
     assert "--polygons only" in ESTIMATE.error_of(*asked, "--polygon-name", "name")
 
 
+@pytest.mark.parametrize("releases", [1, 2])
+def test_a_polygon_without_a_cell_is_named(folders, tmp_path, releases):
+    document = json.loads((folders / "halves.geojson").read_text(encoding="utf-8"))
+    corners = [[10, 5], [11, 5], [11, 6], [10, 6], [10, 5]]
+    document["features"][1]["geometry"]["coordinates"] = [corners]
+    (tmp_path / "far.geojson").write_text(json.dumps(document))
+    asked = (folders / "one", folders / "two")[:releases]
+    said = "east: The region contains no cell of the domain"
+    assert error_of(*asked, "--polygons", tmp_path / "far.geojson").startswith(said)
+    assert ESTIMATE.error_of(asked[0], "--polygons", tmp_path / "far.geojson").startswith(said)
+
+
 def test_ratios_of_one_release_and_of_two_dates(folders):
     shapes = ("--polygons", folders / "halves.geojson", "--ratio")
     (row,) = document_of(folders / "one", *shapes)["ratios"]

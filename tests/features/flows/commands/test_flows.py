@@ -491,6 +491,9 @@ def test_what_is_estimated_is_said_in_one_way(written, tmp_path, monkeypatch):
     path = shapes(tmp_path / "a.json", box(139, 35, 139.1, 35.2))
     for more in ((), ("--polygons", path, "--across", path), ("--polygon-name", "name")):
         assert geodp(*words, *more).returncode == 2
+    far = shapes(tmp_path / "far.json", box(139, 35, 139.1, 35.2), box(9, 5, 10, 6))
+    refused = geodp(*words, "--polygons", far)
+    assert "b: The region contains no cell of the domain" in refused.stderr
     monkeypatch.setattr(asking, "MOST_POLYGONS", 0)
     refused = geodp(*words, "--polygons", path)
     assert refused.returncode == 2

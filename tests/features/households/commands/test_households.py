@@ -390,6 +390,14 @@ def test_regions_are_compared(written, tmp_path):
     assert row["name"] == f"{other} - {one}"
     assert row["persons"]["value"] == second.persons.count - first.persons.count
     assert row["persons"]["low"] < row["persons"]["value"] < row["persons"]["high"]
+    corners = [[9, 5], [10, 5], [10, 6], [9, 6], [9, 5]]
+    far = {"type": "Polygon", "coordinates": [corners]}
+    (tmp_path / "far.geojson").write_text(
+        json.dumps({"type": "Feature", "properties": {"name": "far"}, "geometry": far})
+    )
+    for command in ("estimate", "compare"):
+        result = geodp("households", command, written, "--polygons", tmp_path / "far.geojson")
+        assert "far: The region contains no cell of the domain" in result.stderr
     result = geodp("households", "compare", written, written, *areas)
     assert "the same release" in result.stderr
     publish_release(by_size=sizes_on(MESH, scale=9)).write(tmp_path / "later")

@@ -124,7 +124,7 @@ def test_without_a_limit_every_count_is_shown(pages):
 
 def test_the_page_names_the_class_and_what_the_rule_is_not(pages):
     for language, few, rule in (
-        ("en", "counts above 0: &lt;60", "This rule does not protect anybody"),
+        ("en", "counts above 0: &lt;60", "source contain the released numbers"),
         ("ja", "数が0を超え60未満", "この規則は保護ではなく"),
     ):
         page = pages[language, LIMIT][1]

@@ -18,6 +18,7 @@ from geodp.release.report.html.head import write_source
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import LANGUAGES
+from geodp.table.display import show_interval
 from tests.refusals import refuses
 from tests.release.report.html.pages import NODE, PLACE, data_of, drive, page_of, publish, towns
 
@@ -28,6 +29,26 @@ MESH = geodp.Grid.mesh("inspire:1km", bounds=(4300000, 3275000, 4330000, 3296000
 def mesh(tmp_path_factory):
     counts = towns(21, 30)
     return publish(tmp_path_factory.mktemp("mesh") / "release", MESH, counts)
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high", "limit", "said"),
+    [
+        (0, 0, 8.5, 10, ("0", "0", "<10")),
+        (0, -3, 8.5, 10, ("0", "0", "<10")),
+        (20, 4.5, 35.5, 10, ("20", "<10", "40")),
+        (20, 10.0, 30.0, 10, ("20", "10", "30")),
+        (20, 4.5, 35.5, None, ("20", "0", "40")),
+    ],
+)
+def test_ends_of_intervals_below_the_limit_are_hidden_as_in_printed_tables(
+    count, low, high, limit, said
+):
+    one = Estimate(count, 1.0, low, high, clamped=False)
+    fields = quotes.write_ends(one, places.Rounded.of(one), {"below": "<{limit}"}, limit)
+    assert tuple(fields.values()) == said
+    printed = show_interval(count, low, high, limit).split(" to ")
+    assert [one.startswith("<") for one in printed] == [one.startswith("<") for one in said[1:]]
 
 
 def by_name(release, public_list=None):
