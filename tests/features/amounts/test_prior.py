@@ -138,7 +138,7 @@ PINNED = {
     "classes": "83b85e3f6a6c60e3e24e086dd9bc1a843e4c2c2c97f79cbc028c4dcd8bc50f73",
     "both": "0161fe1c8138d073f93b79d2401428ff209dbae1cae8445ed0022c02d8049722",
     "gaussian": "25e26bfe8e4629e278b76b470b840bc617a7f1870bf723d9bc87dc4a18333afe",
-    "notches": "465df89c1fa3750cabdb9814f434af27654506643cd84250a3cf8d3703a53bee",
+    "notches": "da903b0785b0b1d69b3cdaa7950839f5ae82b342f6bdafcc9fd2164434d8738e",
     "debts": "f1dde74062d96c7ab78128770bba372fbea49ecee7c9acadad53dfc570bf0340",
 }
 """Digests of releases without a prior, from before there were priors."""

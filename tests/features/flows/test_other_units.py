@@ -131,7 +131,7 @@ def test_counted_rows_have_the_zone_and_no_blank_codes():
         (False, 4),
     }
     blank = table.set_column(0, "o", pa.array([" ", CODES[0, 0]]))
-    with refuses(InputError, "unit-unknown"):
+    with refuses(InputError, "code-missing"):
         geodp.flows.read_trips(blank, **ends)
 
 
