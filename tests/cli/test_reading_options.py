@@ -8,7 +8,7 @@ import click
 import pytest
 
 import geodp as package
-from geodp.cli import geodp
+from geodp.cli import HELP, geodp
 from geodp.cli.inputs import OPENING
 
 SOURCES = Path(package.__file__).parent
@@ -59,7 +59,8 @@ def list_commands(group, path=()):
 
 
 def params_of(command):
-    with click.Context(command) as context:
+    # With the names of the option for help, which a command keeps from the first time on.
+    with click.Context(command, **HELP) as context:
         return command.get_params(context)
 
 
