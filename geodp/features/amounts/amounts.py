@@ -78,7 +78,7 @@ BOTH_PROOF = (
 )
 
 WEIGHTS_PROOF = "a record of weight w counts as w such records"
-"""What proofs say besides where records have weights."""
+"""Addition to each proof where records have weights."""
 
 CHOSEN = (
     "The clip, the step and the edges of classes were chosen without looking at the data, or by a "

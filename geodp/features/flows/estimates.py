@@ -31,6 +31,7 @@ from geodp.features.flows.prior import TrustedPrior
 from geodp.features.flows.regions import find_region
 from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Blocks, Zones
+from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
 from geodp.release.protocol import ReleaseProtocol
 from geodp.table.counts import CountTable
@@ -200,23 +201,30 @@ class FlowEstimator:
         All are estimated from the same simulated releases, as if each were asked for alone. All
         trips from or to a region are a sum of a map of ends, too: the narrower interval is taken.
         """
-        simulated = self.simulate_sets(groups, sets, simulations, seed)
+        grid = self.plan.zones.grid
+        # Found once, for the simulation and for the maps of ends.
+        regions = [
+            [(find_region(grid, start), find_region(grid, end)) for start, end in group]
+            for group in groups
+        ]
+        simulated = self.simulate_sets(regions, sets, simulations, seed)
         found = [one.estimate(self.repeated) for one in simulated]
-        ends = self._estimate_ends(groups)
+        ends = self._estimate_ends(regions)
         for labels, estimates in zip(sets, found, strict=True):
             if self.choose(labels).all():
                 for at, one in ends.items():
                     estimates[at] = min(estimates[at], one, key=lambda each: each.high - each.low)
         return found
 
-    def _estimate_ends(self, groups: Sequence[Sequence[tuple[Any, Any]]]) -> dict[int, Estimate]:
+    def _estimate_ends(
+        self, groups: Sequence[Sequence[tuple[Region, Region]]]
+    ) -> dict[int, Estimate]:
         """Estimate the groups that are all trips from or to one region, by their numbers."""
         grid, found = self.plan.zones.grid, dict[int, Estimate]()
         alone = {at: group[0] for at, group in enumerate(groups) if len(group) == 1}
-        regions = {at: [find_region(grid, one) for one in pair] for at, pair in alone.items()}
         for way, of_map in enumerate(self.maps):
             ends = {
-                at: pair[way] for at, pair in regions.items() if pair[1 - way].key.size == grid.size
+                at: pair[way] for at, pair in alone.items() if pair[1 - way].key.size == grid.size
             }
             found |= zip(ends, of_map.estimate_all(ends.values()), strict=True)
         return found

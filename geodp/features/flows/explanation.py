@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
 from geodp.errors import printable
 from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
@@ -15,7 +16,7 @@ from geodp.features.explain.sections import (
     open_section,
     where_section,
 )
-from geodp.features.flows.card import GROUPED, FlowsCard
+from geodp.features.flows.card import GROUPED, FlowsCard, FlowsGuarantee
 from geodp.privacy.neighbours import ADD_REMOVE
 
 
@@ -29,6 +30,13 @@ def explain_flows(card: FlowsCard, language: str) -> Explanation:
     return write_explanation(page, title, card.private, partial(_sections, page, card))
 
 
+def name_bound(guarantee: FlowsGuarantee) -> Literal["enforced", "weighed", "vouched"]:
+    """Name who bounds the trips of a unit: geodp, by their number or weights, or the office."""
+    if guarantee.max_weight is not None:
+        return "weighed"
+    return "enforced" if guarantee.assumptions[0].stated_by == "geodp" else "vouched"
+
+
 def _sections(page: Writer, card: FlowsCard) -> tuple[Section, ...]:
     """Write the sections of the page."""
     guarantee = card.guarantee
@@ -36,11 +44,8 @@ def _sections(page: Writer, card: FlowsCard) -> tuple[Section, ...]:
     alone = reach_of(1)
     kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
     rule = "households_epsilon" if guarantee.rho is None else "households_rho"
-    enforced = guarantee.assumptions[0].stated_by == "geodp"
-    answers = "flows_enforced" if enforced else "flows_vouched"
     weights = []
     if guarantee.max_weight is not None:
-        answers = "flows_weighed"
         weights.append(page.write("flows_weights", largest=guarantee.max_weight))
     if guarantee.raked_to is not None:
         weights.append(page.write("flows_raked", totals=printable(guarantee.raked_to)))
@@ -48,7 +53,9 @@ def _sections(page: Writer, card: FlowsCard) -> tuple[Section, ...]:
         page.write(f"suppose_{kind}", unit=unit),
         factor_sentence(page, alone),
         *budget_sentences(page, guarantee),
-        page.write(answers, unit=unit, contribution=guarantee.contribution),
+        page.write(
+            f"flows_{name_bound(guarantee)}", unit=unit, contribution=guarantee.contribution
+        ),
         *weights,
     ]
     # Units of periods are named after what they are periods of.

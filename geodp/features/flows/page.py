@@ -28,7 +28,7 @@ from geodp.features.flows.card import DESTINATIONS, ORIGINS
 from geodp.features.flows.drawing import ALL, INTO, OUT, Ground
 from geodp.features.flows.english import FILES, PAGE, describe_file
 from geodp.features.flows.estimates import SIMULATIONS
-from geodp.features.flows.explanation import explain_flows
+from geodp.features.flows.explanation import explain_flows, name_bound
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.regions import find_columns, find_region
 from geodp.grid.grid import Grid
@@ -124,7 +124,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class PageFlows:
-    """What a page says of places.
+    """Estimates and labels that a page shows of places.
 
     Attributes
     ----------
@@ -278,12 +278,10 @@ def _introduce(release: Flows, page: Page, language: Language) -> str:
     """Write what the numbers are: noisy, of at most so many trips of a unit, with intervals."""
     guarantee = release.index.guarantee
     unit = Writer(language).unit(guarantee.unit)
-    bound = "enforced" if guarantee.assumptions[0].stated_by == "geodp" else "vouched"
-    if guarantee.max_weight is not None:
-        bound = "weighed"
+    bound = page[f"bound_{name_bound(guarantee)}"]
     sentences = [
         page["intro"].format(unit=unit),
-        page[f"bound_{bound}"].format(unit=unit, contribution=f"{guarantee.contribution:,}"),
+        bound.format(unit=unit, contribution=f"{guarantee.contribution:,}"),
         page["interval"],
     ]
     return ("" if language == "ja" else " ").join(sentences)

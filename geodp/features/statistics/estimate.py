@@ -419,16 +419,16 @@ def model_of(release: Release, classes: Sequence[int]) -> MapModel:
     """Describe the map to be simulated; UsageError if its releases cannot be simulated."""
     method, event, grid = release.method, release.event, release.grid
     # Reports come from devices, each of which randomises its own: no table makes them anew.
-    if isinstance(event, Measurement) and not isinstance(method, Mechanism):
+    if not isinstance(event, Measurement):
+        raise UsageError(
+            "Reports of devices are not simulated, so their map has no statistics.",
+            code="devices-have-no-statistics",
+        )
+    if not isinstance(method, Mechanism):
         raise UsageError(
             "This map was released together with others, from measurements that they share, so "
             "that it is not simulated by itself and has no statistics.",
             code="statistics-of-one-of-several",
-        )
-    if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
-        raise UsageError(
-            "Reports of devices are not simulated, so their map has no statistics.",
-            code="devices-have-no-statistics",
         )
     grid.require_plain_map(
         Rule("statistics-need-plain-map", "Statistics need one map without attributes.")

@@ -104,7 +104,7 @@ def estimate(**options: Any) -> None:
         prior = read_known_prior(click.get_current_context(), release)
         rows = dict(zip(shapes, _rows(release, regions, options, prior), strict=True))
     if options["as_json"]:
-        places = decimals_of(release.scale)
+        places, limit = decimals_of(release.scale), release.count.card().display_below
         document = {
             "amount": asdict(release.index.amount),
             "labels": labels,
@@ -112,7 +112,7 @@ def estimate(**options: Any) -> None:
                 {
                     "name": name,
                     "outside": outside[name],
-                    **_mark(row, release),
+                    **_mark(row, limit),
                     **_plain(row, places),
                 }
                 for name, row in rows.items()
@@ -148,11 +148,11 @@ def _rows(
         yield row
 
 
-def _mark(row: dict[str, Interval | None], release: Amounts) -> dict[str, bool]:
+def _mark(row: dict[str, Interval | None], limit: int | None) -> dict[str, bool]:
     """Return the field that tells programs whether an office's limit of display hides a region."""
     from geodp.table.display import is_below
 
-    limit, count = release.count.card().display_below, row["count"]
+    count = row["count"]
     return mark_below(count is not None and is_below(count.value, limit), [limit])
 
 
