@@ -61,8 +61,7 @@ catalogues: $(INSTALLED)
 	@echo "Compiling the translations of help and messages, .po to .mo ..."
 	$(BIN)/python packaging/catalogues.py
 
-# The same sources make the same bytes: the time that files say is that of the last commit. Compiled
-# loops name the folders of Numba and of their sources, so that neither may be one of a random name.
+# The same sources make the same bytes: the time that files say is that of the last commit.
 COMMITTED = $$(git log -1 --format=%ct)
 
 wheels: $(INSTALLED)

@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from typing import Any
+
+from numba.core import ir
 
 from geodp.kernels.jit import digest_of, find_sources, full_name
 from geodp.kernels.shipped import TARGETS, Shipped, Target, save
@@ -71,12 +74,27 @@ def compile_apart(target: Target, place: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment)
 
 
+def forget_folders() -> None:
+    """Make Numba state the files of compiled functions without their folders.
+
+    What its own functions raise names their file in the compiled code, so that the bytes would
+    depend on where Numba is installed.
+    """
+    place = ir.Loc.__init__
+
+    def place_without_folder(self: ir.Loc, filename: str, *rest: Any, **options: Any) -> None:
+        place(self, os.path.basename(filename), *rest, **options)
+
+    ir.Loc.__init__ = place_without_folder
+
+
 def compile_here(name: str) -> None:
     """Compile for the target of this name, and write its set.
 
     The environment must be that of :func:`compile_apart`.
     """
     (target,) = (one for one in TARGETS if one.name == name)
+    forget_folders()
     results = {}
     for kernel, types, text in listed():
         kernel.compile(types)
