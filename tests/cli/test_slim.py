@@ -17,7 +17,7 @@ RUN = """
 import json, sys
 
 ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "h5py", "matplotlib", "openpyxl",
-          "pandas", "pmtiles", "pyogrio", "python_calamine", "s2geometry", "scipy", "xarray"}
+          "pandas", "pmtiles", "pyogrio", "s2geometry", "scipy", "xarray"}
 
 class Absent:
     @staticmethod

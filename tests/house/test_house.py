@@ -168,7 +168,6 @@ OUTSIDE = {
     "pyogrio": ("", "io/read io/write/export"),
     "openpyxl": ("", "io/read/rows/forms io/write/export"),
     "pmtiles": ("", "io/write/export"),
-    "python_calamine": ("", "io/read/rows/forms"),
     "fsspec": ("", "io/read/rows/forms"),
     "aiohttp": ("", "io/read/rows/forms"),
     "h3": ("", "grid/cells"),

@@ -277,8 +277,6 @@ FORMS = (
     Form("parquet, checked", partial(parquet, write_page_checksum=True), by_code),
     Form("xlsx", workbook, by_code, checked=True),
     Form("ods", partial(workbook, form="ods"), by_code, checked=True),
-    Form("xls", partial(workbook, form="xls"), by_code),
-    Form("xlsb", partial(workbook, form="xlsb"), by_code, checked=True),
     Form("shp", partial(features, name="a.shp"), by_point),
     Form("shp, shx cut", partial(features, name="a.shp"), by_point, cut=".shx"),
     Form("shp, dbf cut", partial(features, name="a.shp"), by_point, cut=".dbf"),

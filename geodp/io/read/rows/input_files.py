@@ -73,7 +73,7 @@ _KINDS = {
     b"CDF\x02": "netcdf",
     b"CDF\x05": "netcdf",
     b"\x89HDF": "hdf5",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "xls",  # also documents, and workbooks with a password
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "binary workbook",  # or with a password
 }
 VECTOR = ("geopackage", "flatgeobuf", "shapefile", "zipped shapefile", "dbf")
 """Kinds that GDAL reads as features."""
@@ -90,13 +90,18 @@ DAMAGED = Rule("file-damaged", "The file is truncated or damaged; fetch or write
 OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
 """Bytes of an OpenDocument file, a zip archive, after its first header of 30 bytes."""
 
-WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
+WORKBOOKS = ("xlsx", "ods")
 """Kinds that have sheets of cells."""
 
 NO_SPREADSHEET = Rule(
     "document-without-sheet",
-    "This is a document without a spreadsheet; save the table as xlsx, xlsb, xls or ods without a "
-    "password, or as CSV.",
+    "This is a document without a spreadsheet; save the table as xlsx or ods without a password, "
+    "or as CSV.",
+)
+BINARY = Rule(
+    "workbook-binary",
+    "This is a binary workbook (xls, xlsb), or one with a password, and neither is read; open it "
+    "in a spreadsheet program and save it as xlsx or ods without a password, or as CSV.",
 )
 NO_ARCHIVE = Rule(
     "member-needs-archive",
@@ -319,10 +324,12 @@ def kind_of(path: FilePath) -> str:
         raise InputError(rule, file=name)
     kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
     ending = Path(path).suffix.lower()
+    if kind == "binary workbook" or (kind == "zip" and ending == ".xlsb"):
+        raise InputError(BINARY, file=name)
     if kind == "zip" and (document or ending == ".ods"):
         return "ods"
-    if kind == "zip" and ending in (".xlsx", ".xlsm", ".xlsb"):
-        return "xlsb" if ending == ".xlsb" else "xlsx"
+    if kind == "zip" and ending in (".xlsx", ".xlsm"):
+        return "xlsx"
     return _kind_of_text(ending, start) if kind == "text" else kind
 
 

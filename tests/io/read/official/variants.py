@@ -33,7 +33,6 @@ import shapely
 from rasterio.transform import Affine
 
 from geodp.io.read.layout.presets import find_fitting
-from tests.io.read import workbooks
 
 WIDE = {code: code + 0xFEE0 for code in range(0x30, 0x3A)}
 """Digits as full-width ones."""
@@ -229,12 +228,12 @@ ENDINGS = {
     **{"parquet": ".parquet", "pages": ".parquet", "xlsx": ".xlsx", "jsonl": ".jsonl"},
     **{"gpkg": ".gpkg", "fgb": ".fgb", "shp": ".shp", "geojson": ".geojson"},
     **{"geoparquet": ".parquet", "zipped shp": ".zip"},
-    **{"ods": ".ods", "xls": ".xls", "xlsb": ".xlsb"},
+    "ods": ".ods",
 }
 """Endings of files, by the container of a sheet."""
 
 TYPED = {"parquet", "pages", "xlsx", "jsonl", "gpkg", "fgb", "shp", "geojson", "geoparquet"}
-TYPED |= {"zipped shp", "ods", "xls", "xlsb"}
+TYPED |= {"zipped shp", "ods"}
 """Containers without a text."""
 
 OUTLINES = {"gpkg", "fgb", "shp", "geojson", "geoparquet", "zipped shp"}
@@ -300,10 +299,6 @@ def _write_typed(sheet: Sheet, path: Path) -> None:
         book.save(path)
     elif sheet.packing == "ods":
         pyogrio.write_dataframe(table_of(sheet).to_pandas(), path, driver="ODS")
-    elif sheet.packing in ("xls", "xlsb"):
-        table = table_of(sheet)
-        columns = table.to_pydict().values()
-        workbooks.write(path, [table.column_names, *zip(*columns, strict=True)])
     elif sheet.packing == "geoparquet":
         _frame(sheet).to_parquet(path)
     elif sheet.packing == "zipped shp":
@@ -476,7 +471,7 @@ def _packed(packing):
 
 for _packing in ("parquet", "pages", "jsonl", "xlsx", "gpkg", "fgb", "geojson", "geoparquet"):
     TABLES.append(Alteration(f"packed as {_packing}", "packing", True, _packed(_packing)))
-for _packing in ("shp", "zipped shp", "ods", "xls", "xlsb"):
+for _packing in ("shp", "zipped shp", "ods"):
     TABLES.append(Alteration(f"packed as {_packing}", "packing", True, _packed(_packing)))
 
 
@@ -504,7 +499,7 @@ for _column in ("code", "value"):
         TABLES.append(
             Alteration(f"{_column} as {_kind}", "packing", False, _type_of(_column, _kind))
         )
-    for _packing in ("xlsx", "jsonl", "ods", "xls", "xlsb"):
+    for _packing in ("xlsx", "jsonl", "ods"):
         for _kind in ("int64", "float64", "string"):
             TABLES.append(
                 Alteration(

@@ -15,7 +15,7 @@ from tests.io.read.workbooks import write
 from tests.refusals import refuses
 
 CODES = ("53394611", "53394612", "53394613", "53394614")
-FORMS = ("csv", "parquet", "dictionary", "xlsx", "ods", "xls", "jsonl", "frame")
+FORMS = ("csv", "parquet", "dictionary", "xlsx", "ods", "jsonl", "frame")
 
 
 def table(folder, counts, form="csv"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import struct
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -23,14 +22,14 @@ Row: TypeAlias = tuple[list[Cell], bool]
 
 BROKEN = (
     *(*DAMAGES, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, SyntaxError),
-    *(RuntimeError, NotImplementedError, ExpatError, struct.error),
+    *(RuntimeError, NotImplementedError, ExpatError),
 )
 """Errors of libraries for damaged, hostile or encrypted workbooks; messages may quote cells."""
 
 NO_WORKBOOK = Rule(
     "workbook-unreadable",
-    "The file cannot be read as a workbook (xlsx, xlsb, xls, ods); it may be damaged or encrypted: "
-    "save it again without a password, or as CSV.",
+    "The file cannot be read as a workbook (xlsx, ods); it may be damaged or encrypted: save it "
+    "again without a password, or as CSV.",
 )
 
 

@@ -20,7 +20,8 @@ from geodp.io.read.rows.forms.url import refuse_url
 from geodp.io.read.rows.names import fold
 
 TEXTS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
-WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
+# Binary workbooks are refused when they are opened; left out here, their rows would be missing.
+WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 FORMS = (".parquet", *TEXTS, *WORKBOOKS)
 """Endings of the files that are read from a folder; texts may be compressed."""
 

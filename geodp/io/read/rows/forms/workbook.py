@@ -226,10 +226,6 @@ def _open_book(file: InputFile) -> Book:
         from geodp.io.read.rows.forms.ods import OpenDocumentBook
 
         return OpenDocumentBook(file)
-    if file.kind in ("xls", "xlsb"):
-        from geodp.io.read.rows.forms.xls import BinaryBook
-
-        return BinaryBook(file)
     from geodp.io.read.rows.forms.xlsx import OpenXmlBook
 
     return OpenXmlBook(file)

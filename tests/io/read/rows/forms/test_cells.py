@@ -86,7 +86,7 @@ class Failing(Book):
 
 
 def test_the_words_of_a_library_are_not_passed_on():
-    found = Failing(InputFile("a.xls", "a.xls", "xls")).rows("a")
+    found = Failing(InputFile("a.ods", "a.ods", "ods")).rows("a")
     assert next(found) == ([1], False)
     with refuses(InputError, "workbook-unreadable") as caught:
         next(found)
