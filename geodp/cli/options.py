@@ -264,9 +264,8 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         multiple=True,
         help="All labels of an attribute, from a public source and never from the inputs: "
         "NAME=LABEL,LABEL..., or a public list as NAME=FILE or FILE: one label per line, a "
-        "table of attribute and label or of code and name, TOML, JSON, a DDI codebook, or "
-        "code lists of SDMX or CSVW; repeatable. Needs a --contribution, unless --person "
-        "enforces one.",
+        "table of attribute and label or of code and name, TOML or JSON; repeatable. Needs a "
+        "--contribution, unless --person enforces one.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Public lists of the labels of attributes: tables, texts, TOML, JSON, codebooks, code lists.
+"""Public lists of the labels of attributes: tables, texts, TOML, JSON.
 
 Labels belong to the public domain of a release, so they are declared and never taken from records.
 """
@@ -11,7 +11,6 @@ from typing import Any
 
 from geodp.errors import UsageError, printable
 from geodp.io.opening import parse_json
-from geodp.io.read.layout.code_lists import read_json_lists, read_xml
 from geodp.io.read.layout.named import Lists
 from geodp.io.read.layout.presets import read_text, read_toml
 from geodp.io.read.rows.columns import InputTable, Rows, batches, open_tables
@@ -29,8 +28,7 @@ LABELS = frozenset(map(fold, ("label", "labels", "name", "title", "ラベル", "
 
 FORMS = (
     "a list of labels is a table with columns attribute and label, or code and name for one "
-    "attribute, a text with one label a line, TOML or JSON with a list for each attribute, a "
-    "codebook of DDI, code lists of SDMX, or CSVW metadata"
+    "attribute, a text with one label a line, or TOML or JSON with a list for each attribute"
 )
 
 
@@ -126,10 +124,13 @@ def _read_file(path: Path, opening: Mapping[str, Any]) -> dict[str, tuple[str, .
             raise UsageError(
                 f"{path} is not a valid JSON document.", code="labels-not-json"
             ) from None
-        lists = read_json_lists(document, path)
-        return _of_document(document, path) if lists is None else lists
+        return _of_document(document, path)
+    # Its lines would pass for labels.
     if path.suffix.lower() == ".xml":
-        return read_xml(path)
+        raise UsageError(
+            f"{path} is XML, such as a codebook or a message of code lists; {FORMS}.",
+            code="labels-in-xml",
+        )
     tables = [*open_tables(path, **opening)]
     if len(tables) != 1:
         raise UsageError(f"{path} holds several tables; {FORMS}.", code="labels-of-several-tables")

@@ -1,10 +1,14 @@
 """Public lists of labels: tables, one label a line, TOML and JSON."""
 
+import pandas as pd
 import pytest
 
+import geodp
 from geodp.errors import InputError, UsageError
 from geodp.io.read.layout.labels import read_lists
 from tests.refusals import refuses
+
+GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
 
 
 def written(folder, name, text, encoding="utf-8"):
@@ -51,9 +55,29 @@ def test_a_file_may_be_for_one_attribute(tmp_path):
         read_lists({"hour": several})
 
 
+def test_a_list_is_found_by_the_name_of_the_column_or_a_word_for_the_attribute(tmp_path):
+    by_column = written(tmp_path, "a.toml", 'B4 = ["1", "2", "9"]\nAGEP = ["0", "1"]')
+    rows = pd.DataFrame({"code": ["53394611"] * 2, "B4": ["1", "2"], "n": [3, 4]})
+    found = geodp.read_table(
+        rows, grid=GRID, code="code", value="n", columns={"sex": "B4"}, by=["sex"], labels=by_column
+    )
+    assert found.grid.attributes[0].labels == ("1", "2", "9")
+    by_word = written(tmp_path, "b.toml", 'Geschlecht = ["1", "2", "9"]')
+    plain = rows.rename(columns={"B4": "sex"})
+    again = geodp.read_table(plain, grid=GRID, code="code", value="n", by=["sex"], labels=by_word)
+    assert again.count.tolist() == found.count.tolist() == [3, 4]
+    two = written(tmp_path, "c.toml", 'SEXE = ["1", "2"]\nGender = ["x"]')
+    with refuses(UsageError, "lists-ambiguous: sex: SEXE, Gender"):
+        read_lists({"sex": two})
+
+
 @pytest.mark.parametrize(
     ("name", "text", "rule"),
     [
+        ("a.xml", '<?xml version="1.0"?><codeBook><dataDscr/></codeBook>', "labels-in-xml: TOML"),
+        ("a.XML", "<codeBook>\n<dataDscr/>\n</codeBook>\n", "labels-in-xml"),
+        ("a.json", '{"data": {"codelists": [{"id": "CL_SEX"}]}}', "labels-not-a-list"),
+        ("a.json", '{"@context": "http://www.w3.org/ns/csvw", "url": "a"}', "labels-not-a-list"),
         ("a.txt", "m\nm\n", "label-twice"),
         ("a.csv", "a,b,c\n1,2,3\n", "labels-columns-missing"),
         ("a.csv", "attribute,label\nsex,m\n,f\n", "labels-without-attribute"),
