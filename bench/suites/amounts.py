@@ -19,14 +19,11 @@ import geodp
 from bench.inputs.public import load
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
-from geodp.features.amounts.edges import divide_clip, prepare_edges
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
 from geodp.grid.region import Region
 from geodp.privacy.budget import rational
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.terms import Terms
-from geodp.release.request import Request
 
 TITLE = """\
 Incomes of the people of the Kanto window, census 2020, made up: lognormal with the logarithm's
@@ -78,8 +75,6 @@ MEDIANS = {
 SHARES = ("1/3", "2/5", "1/2", "3/5", "2/3")
 """Shares of sums in releases of means and medians."""
 
-STEPS = 1024
-"""Steps of the clip among which edges are chosen."""
 
 SIDES = {"cell": 1, "1 km": 2, "4 km": 8, "8 km": 16}
 
@@ -280,7 +275,6 @@ def measure(
     saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
     result: dict[str, Any] = {name: saved.get(name, []) for name in ("settings", *PARTS)}
     once: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
-        "edges": lambda: measure_edges(trials),
         "cost": lambda: measure_cost(data),
     }
     result |= {part: [*once[part]()] for part in chosen if part in once}
@@ -294,7 +288,6 @@ def measure(
         "coverage": lambda one: cover(truth, one, min(trials, COVERED)),
         "alone": lambda one: cover_alone(one, RELEASES),
         "differences": lambda one: cover_differences(truth, one, min(trials, COMPARED)),
-        "spread": lambda one: cover_spread(data, one, min(trials, COVERED)),
     }
     for part in chosen:
         if part in each:
@@ -443,55 +436,6 @@ def measure_shares(truth: Truth, trials: int) -> Iterator[dict[str, Any]]:
         )
 
 
-def measure_edges(trials: int) -> Iterator[dict[str, Any]]:
-    """Yield by how many records edges are off, beside those of a tree of noisy counts."""
-    scale = Scale.of((0, STEPS), 1, "10,000 yen", "income")
-    for records in (1000, 100_000):
-        income = np.random.default_rng(1).lognormal(5.5, 0.7, records)
-        counted = np.minimum(np.floor(income + 0.5).astype(np.int64), STEPS - 1)
-        number = np.bincount(counted, minlength=STEPS)
-        before = np.append(0, np.cumsum(number))
-        for classes in (4, 12, 40):
-            table = geodp.CountTable.from_dense(
-                number[None, None], divide_clip(classes, scale, scale)
-            )
-            made = AmountTable(table, table.key.astype(np.int64) * table.count, scale)
-            goal = records * np.arange(1, classes) / classes
-            for epsilon in (Fraction(1, 100), Fraction(1, 10), Fraction(1)):
-                off: dict[str, list[float]] = {"choose_edges": [], "tree of counts": []}
-                for trial in range(trials):
-                    terms = Terms.of(epsilon=epsilon, contribution=1)
-                    request = Request(terms=terms, key=key_of(trial))
-                    chosen = prepare_edges(made, classes, request).release().chosen
-                    edges = sorted(int(str(one["index"])) for one in chosen)
-                    tree = edges_of_tree(number, classes, float(epsilon), trial)
-                    for name, one in zip(off, (edges, tree), strict=True):
-                        off[name].append(float(np.abs(before[one] - goal).mean()))
-                yield {"records": records, "classes": classes, "epsilon": str(epsilon)} | {
-                    name: 100 * float(np.mean(one)) / records for name, one in off.items()
-                }
-
-
-def edges_of_tree(number: Dense, classes: int, epsilon: float, trial: int) -> list[int]:
-    """Return quantiles of a binary tree of noisy counts, made consistent (Hay et al. 2010)."""
-    draw, levels = np.random.default_rng(trial), [number.astype(float)]
-    while levels[-1].size > 1:
-        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    noisy = [one + draw.laplace(0, len(levels) / epsilon, one.size) for one in levels]
-    # From the leaves up every node is averaged with the sum of its children, by their variances.
-    means = noisy[:1]
-    for height, one in enumerate(noisy[1:], 2):
-        weight = 2.0 ** (height - 1) / (2.0**height - 1)
-        means.append(weight * one + (1 - weight) * means[-1].reshape(-1, 2).sum(axis=1))
-    fitted = means[-1]
-    for one in means[-2::-1]:
-        pairs = one.reshape(-1, 2)
-        fitted = (pairs + (fitted - pairs.sum(axis=1))[:, None] / 2).ravel()
-    below = np.cumsum(fitted)
-    goals = below[-1] * np.arange(1, classes) / classes
-    return sorted(1 + int(np.argmin(np.abs(below[:-1] - goal))) for goal in goals)
-
-
 NAMES = ("count", "sum", "mean", "median")
 """Numbers whose intervals are measured; medians are those of a release of classes alone."""
 
@@ -591,65 +535,9 @@ def truth_of_box(truth: Truth, box: Box) -> dict[str, Any]:
     return {"count": n, "sum": s, "mean": s / n if n else None, "median": median}
 
 
-def cover_spread(data: Path | None, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
-    """Yield how often intervals of the spread hold, and how wide they are, by released records."""
-    window = load("kanto", data).to_dense()[WINDOW]
-    people = np.zeros((SIDE, SIDE), np.int64)
-    people[: window.shape[0], : window.shape[1]] = window
-    cells = np.repeat(np.argwhere(people >= 0).T, people.ravel(), axis=1)
-    draw = np.random.default_rng(3)
-    field = np.kron(draw.normal(0, 0.25, (SIDE // 16,) * 2), np.ones((16, 16)))
-    incomes = draw.lognormal(5.5 + field[tuple(cells)], 0.7)
-    truth = truth_of(cells, incomes)
-    counted = np.minimum(np.floor(incomes + 0.5), UPPER).reshape(-1)
-    start = np.append(0, np.cumsum(people.ravel()))
-    rows: dict[str, list[list[Any]]] = {name: [] for name in RELEASED}
-    for trial in range(trials):
-        release = publish_amounts(truth, epsilon, 4000 + trial, classes=True, means=False)
-        boxes = draw_squares(truth, trial)
-        regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
-        found = zip(boxes, release.estimate_all(regions), release.spread_all(regions), strict=True)
-        for box, one, spread in found:
-            at = np.ravel_multi_index(np.mgrid[box].reshape(2, -1), people.shape)
-            own = np.concatenate([np.arange(start[i], start[i + 1]) for i in at])
-            name = name_of(one.count.count)
-            if name is not None and own.size:
-                rows[name].append(judge_spread(spread, counted[own], incomes[own]))
-    for name, listed in rows.items():
-        line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
-        for at, column in enumerate(SPREADS):
-            known = [row[at] for row in listed if row[at] is not None]
-            line[column] = float(np.mean(known)) if known else None
-        yield line | {"known": float(np.mean([row[1] is not None for row in listed]))}
-
-
 def name_of(released: float) -> str | None:
     """Return the class of a number of released records; None where there are none."""
     return next((name for name, (low, high) in RELEASED.items() if low <= released < high), None)
-
-
-SPREADS = ("deviation", "Gini", "clipped", "error of Gini", "width of its interval",
-           "left open by classes")  # fmt: skip
-"""What is measured of the spread: how often intervals hold; mean errors, and widths of intervals
-with the noise and without it."""
-
-
-def judge_spread(
-    spread: geodp.amounts.Spread, counted: NDArray[np.float64], incomes: NDArray[np.float64]
-) -> list[float | None]:
-    """Return which intervals hold what the incomes of a square are, and the widths of Gini's."""
-    deviation, gini = spread.standard_deviation, spread.gini
-    order, n = np.sort(counted), counted.size
-    exact = float(((2 * np.arange(1, n + 1) - n - 1) * order).sum() / max(n * order.sum(), 1))
-    beyond, clipped = float((incomes > UPPER).mean()), spread.clipped
-    return [
-        None if deviation is None else deviation.low <= counted.std() <= deviation.high,
-        None if gini is None else gini.low <= exact <= gini.high,
-        None if clipped is None else beyond <= clipped.high,
-        None if gini is None else abs(gini.value - exact),
-        None if gini is None else gini.high - gini.low,
-        None if gini is None else gini.most - gini.least,
-    ]
 
 
 def list_alone() -> Iterator[tuple[str, Dense, NDArray[Any], list[tuple[slice, slice]]]]:
@@ -745,8 +633,7 @@ def measure_cost(data: Path | None, repeats: int = 9) -> Iterator[dict[str, Any]
                    "maps of counts": ratio, "goal": goals.get(run)}  # fmt: skip
 
 
-PARTS = ("means", "sums", "medians", "shares", "coverage", "alone", "differences", "spread",
-         "edges", "cost")  # fmt: skip
+PARTS = ("means", "sums", "medians", "shares", "coverage", "alone", "differences", "cost")
 """Tables of the document, by their markers."""
 
 
@@ -765,9 +652,7 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the lines of a table."""
     rows: list[dict[str, Any]] = result[part]
     shares: tuple[str, ...] = (*NAMES, "means known", "medians known")
-    if part == "spread":
-        shares = (*SPREADS[:3], "known")
-    elif part not in ("coverage", "alone", "differences"):
+    if part not in ("coverage", "alone", "differences"):
         return rows
     return [
         {name: value for name, value in row.items() if name not in shares}

@@ -121,7 +121,6 @@ FRONT_DOORS = [
     geodp.cluster.write,
     geodp.amounts.publish,
     geodp.amounts.publish_series,
-    geodp.amounts.plan_prior,
 ]
 CHOOSE = [
     geodp.select.level,
@@ -129,7 +128,6 @@ CHOOSE = [
     geodp.select.quantile,
     geodp.select.top_cells,
     geodp.amounts.choose_clip,
-    geodp.amounts.choose_edges,
 ]
 """Selections have a budget of one kind only."""
 

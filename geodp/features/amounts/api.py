@@ -4,19 +4,15 @@ from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.amounts.clip import ClipChoice, choose_clip
 from geodp.features.amounts.comparison import AmountDifference
-from geodp.features.amounts.edges import EdgeChoice, choose_edges
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.plan import PlannedClip, plan
-from geodp.features.amounts.planned_prior import AreaErrors, PlannedPrior, plan_prior
 from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.amounts.series.publish import publish_series
 from geodp.features.amounts.series.series import AmountsSeries
-from geodp.features.amounts.spread import Grouped, Spread
 from geodp.features.amounts.streams import AmountTable
-from geodp.features.amounts.trimming import Trimming
 
 __all__ = [
     "AmountDifference",
@@ -26,20 +22,12 @@ __all__ = [
     "AmountsCard",
     "AmountsSeries",
     "AmountsSeriesCard",
-    "AreaErrors",
     "ClipChoice",
-    "EdgeChoice",
-    "Grouped",
     "Interval",
     "PlannedClip",
-    "PlannedPrior",
     "Scale",
-    "Spread",
-    "Trimming",
     "choose_clip",
-    "choose_edges",
     "plan",
-    "plan_prior",
     "publish",
     "publish_series",
     "read_records",

@@ -15,7 +15,7 @@ from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
-from geodp.features.select.question import Answer, Question
+from geodp.features.select.question import Answer
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
@@ -209,16 +209,9 @@ def prepare_choice(
     labels = [label_number(exact(one, "candidates")) for one in uppers]
     numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
     counts = count_at(AXIS, labels, numbers)
-    return prepare_question(table, counts, QuantileOfAmounts(q, AXIS), request)
-
-
-def prepare_question(
-    table: AmountTable, counts: CountTable, question: Question, request: Request
-) -> PreparedSelection:
-    """Prepare a selection by the numbers of records of a table along their amounts."""
     # Totals are looked for among the labels that were read, and not among amounts.
     read = CountTable.from_keys(
-        table.read_on or table.records.grid,
+        table.records.grid,
         (),
         (),
         bound=table.records.bound,
@@ -232,7 +225,7 @@ def prepare_question(
     if table.max_weight > 1:
         facts = (*facts, GIVEN.format(table.max_weight))
     request = replace(request, terms=replace(request.terms, contribution=None))
-    return prepare(counts, question, request, facts=facts)
+    return prepare(counts, QuantileOfAmounts(q, AXIS), request, facts=facts)
 
 
 def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:

@@ -30,8 +30,6 @@ from geodp.features.amounts.estimates import (
 from geodp.features.amounts.methods import CountOfAmounts, stream_event
 from geodp.features.amounts.narrowing import narrow_estimates, state_stream
 from geodp.features.amounts.scale import Scale, exact
-from geodp.features.amounts.spread import Spread, estimate_spread
-from geodp.features.amounts.trimming import Trimming, estimate_trimming
 from geodp.grid.region import Labels, Region
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
@@ -323,63 +321,6 @@ class AmountNumbers:
         UsageError without classes.
         """
         return self.estimate(region, labels, below=(line,)).below[line]
-
-    def spread(self, region: Any, labels: Labels | None = None) -> Spread:
-        """Estimate how unequal the amounts of a region are, and how many the clip may have cut.
-
-        Parameters
-        ----------
-        region, labels
-            As for :meth:`geodp.Release.estimate`.
-
-        Returns
-        -------
-        Spread
-            ``standard_deviation``, ``gini`` and ``clipped``, each of the clipped amounts, with 95 %
-            intervals that hold wherever amounts lie in their classes.
-
-        Raises
-        ------
-        UsageError
-            A release without classes.
-        """
-        return self.spread_all([region], labels)[0]
-
-    def spread_all(self, regions: Iterable[Any], labels: Labels | None = None) -> list[Spread]:
-        """Estimate the spread of many regions, in their order; each is as for :meth:`spread`."""
-        self._require_classes()
-        listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        return estimate_spread(self._classes_of(listed), float(self.scale.clip[0]))
-
-    def trimming(self, region: Any, people: float, labels: Labels | None = None) -> Trimming:
-        """Estimate what trimmed weights leave out of a region, by a public total of its people.
-
-        Parameters
-        ----------
-        region, labels
-            As for :meth:`geodp.Release.estimate`.
-        people : float
-            How many people the weights of the region add up to before they are trimmed, from a
-            public table such as a census; never from the data.
-
-        Returns
-        -------
-        Trimming
-            ``lost``, a share of these people, and ``mean``, with an interval that holds whatever
-            the amounts of the lost are.
-
-        Raises
-        ------
-        UsageError
-            A release without weights, or a total that is not above 0 or below the records.
-        """
-        if self.index.amount.max_weight is None:
-            raise UsageError(
-                "This release has no weights, of which anything could be trimmed.",
-                code="amounts-without-weights",
-            )
-        lower, upper = map(float, self.scale.clip)
-        return estimate_trimming(self.estimate(region, labels), people, (lower, upper))
 
     def _check(self, quantiles: Sequence[float], below: Sequence[float]) -> None:
         """Raise UsageError for quantiles or lines outside their ranges, or without classes."""

@@ -80,8 +80,6 @@ class AmountRecords(Points):
         Most records that are kept of a person, the first ones.
     edges : tuple of int
         Edges of classes, in steps above the lower end.
-    by_amount : Grid, optional
-        Its keys are equal parts of the clip: records are then counted by these, and not by place.
     """
 
     scale: Scale
@@ -92,7 +90,6 @@ class AmountRecords(Points):
     raked_to: str | None = None
     records: int = 1
     edges: tuple[int, ...] = ()
-    by_amount: Grid | None = None
     beyond: Counter[str] = field(default_factory=Counter, repr=False)
 
     def read(self, paths: TableSource) -> Any:
@@ -129,20 +126,11 @@ class AmountRecords(Points):
             kept = self._bounded(batches_of_rows, share)
         for key, given, counted in kept:
             above, number = self._trim(given, counted)
-            found.add(self._file(key, above), above, number, self._classify(above))
+            found.add(key, above, number, self._classify(above))
         facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
         if self._weights is not None:
             facts += self._weights.facts
-        grid = self.grid if self.by_amount is None else self.by_amount
-        return found.table(grid, self.scale, bound, survey, tuple(facts), self)
-
-    def _file(self, key: KeyArray, above: IntArray) -> KeyArray:
-        """Return the keys under which records are counted."""
-        if self.by_amount is None:
-            return key
-        parts = self.by_amount.size
-        # The last part holds the upper end, too.
-        return np.minimum(above // (self.scale.span // parts), parts - 1).astype(np.uint64)
+        return found.table(self.grid, self.scale, bound, survey, tuple(facts), self)
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
         """Yield the rows in the domain with their amounts."""
@@ -358,12 +346,10 @@ class _Sums:
         sums = CountTable.of_cells(grid, *_positive(*self._above.arrays()))
         above = np.asarray(sums.counts_at(key), np.int64)
         parts = tuple(classes) if reader.edges else ()
-        read_on = None if reader.by_amount is None else reader.grid
         return AmountTable(
             *(records, above, scale, facts, reader.edges, parts),
             beyond=reader.beyond,
             max_weight=reader.max_weight,
-            read_on=read_on,
         )
 
 

@@ -82,8 +82,6 @@ class AmountTable:
         How many records were below and above the clip: for the operator only.
     max_weight : int
         Largest weight of a record, which counts as so many; 1 without weights.
-    read_on : Grid, optional
-        The grid that located records which are counted by their amounts, and not by place.
     """
 
     records: CountTable = field(repr=False)
@@ -94,7 +92,6 @@ class AmountTable:
     classes: tuple[CountTable, ...] = field(default=(), repr=False)
     beyond: Mapping[str, int] = field(default_factory=dict, repr=False)
     max_weight: int = 1
-    read_on: Grid | None = None
 
     def __post_init__(self) -> None:
         if self.above.shape != self.records.count.shape:

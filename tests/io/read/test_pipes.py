@@ -44,7 +44,6 @@ INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", 
 YEARS = ("2015=in.csv", "2020=in.csv", *INCOMES, "--person-in", "all")
 EARNED = (*MESH[:4], "--code", "code", *INCOMES[6:])
 CLIP = (*INCOMES[:8], *INCOMES[11:], "--candidates", "3,9")
-EDGES = (*INCOMES, "--classes", "2")
 GUESSES = (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4")
 HOMES = (*CELLS, "--protect", "person", *TERMS)
 ENDS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y")
@@ -156,13 +155,10 @@ READ = {
         "regions": (*YEARS, "--regions", PIPE, "--regions-source", "s"),
         "metadata": (*YEARS, "--metadata", PIPE),
     },
-    **{
-        f"amounts {command}": {
-            "inputs": (PIPE, *words),
-            "mask": ("in.csv", *words, "--mask", PIPE, "--mask-source", "s"),
-            "regions": ("in.csv", *words, "--regions", PIPE, "--regions-source", "s"),
-        }
-        for command, words in (("choose-clip", CLIP), ("choose-edges", EDGES))
+    "amounts choose-clip": {
+        "inputs": (PIPE, *CLIP),
+        "mask": ("in.csv", *CLIP, "--mask", PIPE, "--mask-source", "s"),
+        "regions": ("in.csv", *CLIP, "--regions", PIPE, "--regions-source", "s"),
     },
     "amounts plan": {
         "mask": (*GUESSES, "--mask", PIPE, "--mask-source", "s"),

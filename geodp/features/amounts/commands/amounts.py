@@ -11,7 +11,7 @@ from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import page_options, read_notice, write_html
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
-from geodp.features.amounts.running.choose import choose_clip, choose_edges
+from geodp.features.amounts.running.choose import choose_clip
 from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.inputs import open_amounts
 from geodp.features.amounts.running.options import time_option
@@ -31,13 +31,12 @@ def amounts() -> None:
     geodp amounts publish-series 2015=FILE 2020=FILE ... --person-in all --output out
     geodp amounts plan --grid jis:half ... --median 250 --upper-tenth 600 --people 1e7 --epsilon 1
     geodp amounts choose-clip FILE ... --lowest 100 --highest 10000 --epsilon 0.02 --output clip
-    geodp amounts choose-edges FILE ... --clip 0 1000 --classes 8 --epsilon 0.02 --output edges
     geodp amounts estimate out --area 5339
     geodp amounts compare out --area 5339 --area 5340
     """
 
 
-for one in (publish, publish_series, choose_clip, choose_edges, plan, estimate, compare, sql):
+for one in (publish, publish_series, choose_clip, plan, estimate, compare, sql):
     amounts.add_command(one)
 
 

@@ -1,8 +1,7 @@
-"""``geodp amounts choose-clip`` and ``choose-edges``: scales that are chosen by the records."""
+"""``geodp amounts choose-clip``: the upper end of the clip, chosen by the records."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,8 @@ from geodp.features.amounts.running.options import (
     RecordsCommand,
     amount_option,
     check_reading,
-    clip_option,
     contribution_option,
     make_records_reader,
-    read_scale,
     split_amounts,
     step_option,
     unit_of_amount_option,
@@ -90,49 +87,6 @@ def choose_clip(**options: Any) -> None:
     run_selection(options, "choose-clip", lambda: _prepare_clip(options), show)
 
 
-@click.command("choose-edges", cls=RecordsCommand, no_args_is_help=True)
-@inputs
-@partial(grid_options, required=True)
-@amount_option
-@unit_of_amount_option
-@clip_option
-@option(
-    "--classes",
-    group="Privacy",
-    everyday=True,
-    required=True,
-    type=int,
-    metavar="NUMBER",
-    help="Number of classes, which have about as many records each.",
-)
-@option(
-    "--edge-step",
-    group="Privacy",
-    everyday=True,
-    metavar="AMOUNT",
-    help="Edges are multiples of it, and it is one of --step.  [default: --step]",
-)
-@step_option
-@weight_options
-@contribution_option
-@request_options(*FIELDS, without=("contribution",))
-@folder_options
-def choose_edges(**options: Any) -> None:
-    """Choose the edges of classes by the records in INPUTS, with a charge of its own.
-
-    \b
-    geodp amounts choose-edges FILE --grid jis:half --code mesh --amount income --clip 0 1000
-        --classes 8 --edge-step 10 --unit-of-amount "10,000 yen" --contribution 1 --epsilon 0.02
-        --output edges
-
-    Edges are drawn inside the clip, so that each class has about as many records as any other.
-    Writes OUTPUT/public and OUTPUT/restricted, and prints the option of geodp amounts publish,
-    which spends a budget of its own.
-    """
-    check_reading(click.get_current_context(), options)
-    run_selection(options, "choose-edges", lambda: _prepare_edges(options), _show_edges)
-
-
 def _prepare_clip(options: dict[str, Any]) -> Ready:
     """Read the inputs, and prepare the choice of the upper end of the clip."""
     from geodp.features.amounts.clip import list_candidates, prepare_choice, require_quantile
@@ -150,23 +104,6 @@ def _prepare_clip(options: dict[str, Any]) -> Ready:
     return prepare_choice(table, uppers, q, request), _facts(table)
 
 
-def _prepare_edges(options: dict[str, Any]) -> Ready:
-    """Read the inputs, and prepare the choice of edges."""
-    from geodp.features.amounts.edges import divide_clip, prepare_edges
-
-    number = options["classes"]
-    uncounted = {**options, "classes": None}
-    scale, _ = read_scale(uncounted)
-    coarse, _ = read_scale({**uncounted, "step": options["edge_step"] or options["step"]})
-    parts = divide_clip(number, scale, coarse)
-    grid = grid_of(options)
-    request = read_request(options, grid)
-    reader = replace(make_records_reader(uncounted, grid, request), by_amount=parts)
-    progress.begin("Reading")
-    table = reader.read_amounts(options["inputs"])
-    return prepare_edges(table, number, request), _facts(table)
-
-
 def _facts(table: AmountTable) -> dict[str, Any]:
     """Return what the operator may know of the records of a choice."""
     number = int(table.records.count.sum())
@@ -181,13 +118,3 @@ def _show_clip(options: dict[str, Any], card: Card) -> Shown:
     lower, upper = show_number(exact(options["lower"], "lower")), find_upper(card.chosen)
     use = f"Use --clip {lower} {upper} with geodp amounts publish."
     return Shown([translate_message(use)], {"clip": (lower, upper)})
-
-
-def _show_edges(card: Card) -> Shown:
-    """Say which option of a release was chosen."""
-    from geodp.features.amounts.edges import list_edges
-
-    edges = list_edges(card.chosen)
-    listed = ",".join(edges)
-    use = f"Use --classes {listed} with geodp amounts publish."
-    return Shown([translate_message(use)], {"classes": edges})

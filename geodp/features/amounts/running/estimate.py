@@ -54,13 +54,6 @@ AMOUNTS = ("sum", "mean", "median", "standard deviation")
     help="Also estimate the share of records below an amount, by classes; repeatable.",
 )
 @option(
-    "--spread",
-    group="Options",
-    is_flag=True,
-    help="Also estimate the standard deviation, the Gini coefficient, and the share of records "
-    "that the clip may have cut, by classes.",
-)
-@option(
     "--prior",
     group="Options",
     type=click.Path(path_type=Path),
@@ -82,7 +75,7 @@ def estimate(**options: Any) -> None:
 
     \b
     geodp amounts estimate out --area 5339 --area 5340
-    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
+    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150
     geodp amounts estimate series --time 2020 --area 5339
     geodp amounts estimate out --area 5339 --label sex=f --label age=30-34 --label age=35-39
     geodp amounts estimate out --area 5339 --prior census.csv --code mesh --prior-value people
@@ -132,8 +125,7 @@ def _rows(
     shares, lines = options["quantile"], options["below"]
     places = regions.values()
     found = release.estimate_all(places, quantiles=shares, below=lines, prior=prior)
-    spreads = release.spread_all(places) if options["spread"] else [None] * len(found)
-    for one, spread in zip(found, spreads, strict=True):
+    for one in found:
         count = one.count
         row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
         if release.sum is not None:
@@ -142,9 +134,6 @@ def _rows(
             row["median"] = one.median
         row |= {f"quantile {share:g}": one.quantiles[share] for share in shares}
         row |= {f"below {line:g}": one.below[line] for line in lines}
-        if spread is not None:
-            row |= {"standard deviation": spread.standard_deviation, "gini": spread.gini}
-            row["clipped at most"] = spread.clipped
         yield row
 
 

@@ -268,26 +268,6 @@ def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
     assert "not the prior of the release" in geodp(*asked, "--prior", later).stderr
 
 
-def test_a_plan_shows_what_a_prior_leaves(call, tmp_path):
-    words = ("amounts", "plan", *GRID, "--median", "250", "--upper-tenth", "600", "--epsilon", "1")
-    words += ("--area-records", "50", "--method", "pyramid:setting=R")
-    assert geodp("amounts", "publish", *call).returncode == 0
-    out = tmp_path / "out"
-    people = ("--prior", out / "public" / "count", "--releases", "2")
-    done = geodp(*words, *people)
-    assert done.returncode == 0, done.stderr
-    for text in ("without a prior", "with the prior", "are not simulated"):
-        assert text in done.stdout
-    found = json.loads(geodp(*words, *people, "--json").stdout)
-    assert found["clips"] == json.loads(geodp(*words, "--json").stdout)
-    assert found["prior"]["areas"] > 0
-    assert {*found["prior"]["with_prior"]} == {"count", "sum", "mean"}
-    done = geodp(*words, "--prior", out)
-    assert done.returncode == 2
-    assert "map of records" in done.stderr
-    assert "--releases goes with --prior" in geodp(*words, "--releases", "2").stderr
-
-
 def test_what_to_estimate_is_asked_for(call, tmp_path):
     assert geodp("amounts", "publish", *call).returncode == 0
     asking, area = Runner(estimate), ("--area", "10kmN300E400")
@@ -406,7 +386,7 @@ def test_groups_of_a_region_are_estimated(groups):
     release, folder = groups
     done = Runner(estimate).run(
         folder / "out", "--polygons", folder / "areas.geojson", "--label", "sex=f",
-        "--label", "age=30-34", "--label", "age=35-39", "--spread", "--quantile", "0.9", "--json",
+        "--label", "age=30-34", "--label", "age=35-39", "--quantile", "0.9", "--json",
     )  # fmt: skip
     found = json.loads(done.output)
     assert found["labels"] == {"sex": ["f"], "age": ["30-34", "35-39"]}
@@ -444,7 +424,7 @@ def test_numbers_in_json_have_the_decimals_of_amounts(groups):
     _, folder = groups
     areas = (folder / "out", "--polygons", folder / "areas.geojson", "--json")
     for runner, more in (
-        (Runner(estimate), ("--spread",)),
+        (Runner(estimate), ()),
         (Runner(compare), ("--label", "sex=m", "--against", "sex=f")),
     ):
         text = runner.run(*areas, *more).output

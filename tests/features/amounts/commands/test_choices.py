@@ -1,4 +1,4 @@
-"""``geodp amounts choose-clip`` and ``choose-edges``: charged once, said in words to go on with."""
+"""``geodp amounts choose-clip``: charged once, said in words to go on with."""
 
 import json
 
@@ -15,16 +15,7 @@ from tests.keys import keep
 PLACE = ("--grid", "jis:basic", "--bounds", "139", "35", "140", "36", "--code", "mesh")
 AMOUNT = ("--amount", "income", "--unit-of-amount", "EUR")
 READ = (*PLACE, *AMOUNT, "--contribution", "1")
-COMMANDS = {
-    "choose-clip": ("--lowest", "100", "--highest", "5000", "--share", "1/20"),
-    "choose-edges": ("--clip", "0", "1000", "--classes", "4", "--edge-step", "10"),
-}
-SAID = {"choose-clip": "--clip", "choose-edges": "--classes"}
-LIBRARY = {
-    "choose-clip": {"lowest": 100, "highest": 5000, "share": "1/20"},
-    "choose-edges": {"clip": (0, 1000), "classes": 4, "edge_step": 10},
-}
-by_command = pytest.mark.parametrize("command", COMMANDS)
+CHOICE = ("--lowest", "100", "--highest", "5000", "--share", "1/20")
 
 
 @pytest.fixture
@@ -37,20 +28,19 @@ def office(tmp_path):
     return tmp_path, into
 
 
-def choose(office, command, *more):
+def choose(office, *more):
     folder, into = office
-    call = ("in.csv", *READ, *COMMANDS[command], "--epsilon", "1", *into, "--output", "out")
-    return geodp("amounts", command, *call, *more, cwd=folder)
+    call = ("in.csv", *READ, *CHOICE, "--epsilon", "1", *into, "--output", "out")
+    return geodp("amounts", "choose-clip", *call, *more, cwd=folder)
 
 
 def losses(office):
     return [str(one.loss.epsilon) for one in Ledger.open(office[0] / "ledger").charges("persons")]
 
 
-@by_command
-def test_it_is_charged_once_and_said_in_words_of_the_next_command(office, command):
+def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     folder, into = office
-    done = choose(office, command)
+    done = choose(office)
     assert done.returncode == 0, done.stderr
     use, where, promise = done.stdout.splitlines()
     assert "Published in" in where
@@ -61,15 +51,13 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office, comman
     run = json.loads((folder / "out" / "restricted" / "run.json").read_text())
     assert run["records"] == 2000
     words = use.removeprefix("Use ").removesuffix(" with geodp amounts publish.").split()
-    assert words[0] == SAID[command]
-    words += [] if command == "choose-clip" else ["--clip", "0", "1000"]
+    assert words[0] == "--clip"
     call = ("in.csv", *READ, *words, "--epsilon", "1", *into, "--output", "amounts")
     published = geodp("amounts", "publish", *call, cwd=folder)
     assert published.returncode == 0, published.stderr
     assert losses(office) == ["1", "1"]
 
 
-@by_command
 @pytest.mark.parametrize(
     ("more", "given"),
     [
@@ -78,16 +66,12 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office, comman
         (("--person", "id"), {"person": "id"}),
     ],
 )
-def test_it_is_the_choice_of_the_library(office, command, more, given):
+def test_it_is_the_choice_of_the_library(office, more, given):
     folder, _ = office
     file = keep(folder / "key")
-    done = choose(office, command, *more, "--key-file", file, "--json")
+    done = choose(office, *more, "--key-file", file, "--json")
     assert done.returncode == 0, done.stderr
-    function = {
-        "choose-clip": package.amounts.choose_clip,
-        "choose-edges": package.amounts.choose_edges,
-    }[command]
-    choice = function(
+    choice = package.amounts.choose_clip(
         folder / "in.csv",
         grid=package.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36)),
         code="mesh",
@@ -96,15 +80,14 @@ def test_it_is_the_choice_of_the_library(office, command, more, given):
         contribution=1,
         epsilon=1,
         key=NoiseKey.from_file(file),
-        **LIBRARY[command],
+        lowest=100,
+        highest=5000,
+        share="1/20",
         **given,
     )
     said = json.loads(done.stdout)
     assert said["chosen"] == [dict(one) for one in choice.selected.chosen]
-    if command == "choose-clip":
-        assert said["clip"] == ["0", choice.upper]
-    else:
-        assert tuple(said["classes"]) == choice.edges
+    assert said["clip"] == ["0", choice.upper]
     card = json.loads((folder / "out" / "public" / "release.json").read_text())
     expected = json.loads(json.dumps(choice.selected.card().to_json()))
     # Of one choice, but for the ledger that charged it.
@@ -113,45 +96,41 @@ def test_it_is_the_choice_of_the_library(office, command, more, given):
     assert card == expected
 
 
-@by_command
-def test_an_interrupted_choice_is_completed_without_another_charge(office, command, monkeypatch):
+def test_an_interrupted_choice_is_completed_without_another_charge(office, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(StagedSelection, "write", fail)
-        stopped = choose(office, command)
+        stopped = choose(office)
     assert stopped.returncode == 1
     assert "--resume" in stopped.stderr
-    (other,) = {*COMMANDS} - {command}
-    assert choose(office, other, "--resume").returncode == 2
+    other = choose(office, "--resume", "--share", "1/10")
+    assert other.returncode == 2
     (office[0] / "in.csv").write_text("mesh\n")  # nothing is read
-    done = choose(office, command, "--resume")
+    done = choose(office, "--resume")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"Use {SAID[command]} ")
+    assert done.stdout.startswith("Use --clip ")
     assert losses(office) == ["1"]
     assert geodp("verify", office[0] / "out").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("command", "more", "said"),
+    ("more", "said"),
     [
-        ("choose-clip", ("--candidates", "100,200"), "or the lowest and the highest"),
-        ("choose-clip", ("--share", "0"), "above 0 and below 1"),
-        ("choose-clip", ("--duplicates", "sum"), "--duplicates"),
-        ("choose-edges", ("--edge-step", "1/2"), "must be a multiple of the step"),
-        ("choose-edges", ("--classes", "1"), "number of classes is from 2 to"),
-        ("choose-edges", ("--cells", "2"), "--cells"),
+        (("--candidates", "100,200"), "or the lowest and the highest"),
+        (("--share", "0"), "above 0 and below 1"),
+        (("--duplicates", "sum"), "--duplicates"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, command, more, said):
+def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, more, said):
     folder, into = office
-    asked = [*COMMANDS[command]]
+    asked = [*CHOICE]
     if more[0] in asked:
         at = asked.index(more[0])
         del asked[at : at + len(more)]
     call = ("in.csv", *READ, *asked, *more, "--epsilon", "1", *into, "--output", "out")
-    done = geodp("amounts", command, *call, cwd=folder)
+    done = geodp("amounts", "choose-clip", *call, cwd=folder)
     assert done.returncode == 2
     assert said in done.stderr
     assert losses(office) == []

@@ -15,7 +15,7 @@ def test_other_readers_have_the_options_that_are_refused():
     assert every - taken - {"value", "points"} == {*OF_OTHERS}
 
 
-@pytest.mark.parametrize("command", ["publish", "publish-series", "choose-clip", "choose-edges"])
+@pytest.mark.parametrize("command", ["publish", "publish-series", "choose-clip"])
 def test_help_shows_no_option_that_is_refused(command):
     done = geodp("amounts", command, "--help-all")
     assert done.returncode == 0, done.stderr
