@@ -98,7 +98,6 @@ INTERNAL = {
     ),
     "a form that many types have, each public by itself or somebody else's": (
         "geodp.features.amounts.numbers.AmountNumbers",
-        "geodp.features.plan.simulation.Simulated",
         "geodp.io.folder.kinds.PublicCard",
         "geodp.io.read.rows.input_files.ArrowStream",
         "geodp.io.read.rows.input_files.LabelledArray",

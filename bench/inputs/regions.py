@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.features.plan.families import Objective, Objectives, draw_families
-from geodp.features.plan.regions import Boxes, CellSets
+from bench.inputs.families import draw_families
+from bench.measure.regions import Boxes, CellSets
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.table.counts import CountTable
@@ -129,10 +129,9 @@ def draw(
 def draw_areas(
     places: CountTable, families: tuple[str, ...], number: int, random: np.random.Generator
 ) -> dict[str, list[Region]]:
-    """Draw regions of families of the planner, around places drawn by their people."""
+    """Draw regions of families, around places drawn by their people."""
     grid, proxy, regions = places.grid, Proxy(places, "the places"), {}
-    # Families of the planner, so that measured regions are those that plans are made for.
-    for family in draw_families(Objectives(tuple(map(Objective, families))), grid, proxy):
+    for family in draw_families(families, grid, proxy):
         for group in family.groups:
             if isinstance(group, Boxes):
                 order = random.permutation(group.count(grid))[:number]

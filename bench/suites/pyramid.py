@@ -36,7 +36,6 @@ PARTS: dict[str, Callable[[Path | None, int], Rows]] = {
     ),
     "gaussian": lambda folder, trials: pyramid_parts.gaussian(2 * trials),
     "gains": lambda folder, trials: pyramid_parts.gains(),
-    "dominance": lambda folder, trials: pyramid_parts.dominance(folder, max(2, trials // 2)),
     "planned": lambda folder, trials: pyramid_parts.planned(2 * trials),
 }
 """Measurements, each a table of the document."""
@@ -66,7 +65,7 @@ def measure(
         raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
     saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
     # Fails now where data are missing, rather than after a long measurement.
-    if set(chosen) & {"kanto", "sizes", "ratios", "large", "dominance"}:
+    if set(chosen) & {"kanto", "sizes", "ratios", "large"}:
         public.load("kanto", data)
     measured = {part: PARTS[part](data, trials) for part in chosen}
     return {part: measured.get(part, saved.get(part, [])) for part in PARTS}
@@ -235,31 +234,6 @@ def _gains(rows: Rows) -> Rows:
     return lines
 
 
-def _dominance(rows: Rows) -> Rows:
-    lines = []
-    for row in rows:
-        planned, measured = row.get("planned"), row.get("mae")
-        line: dict[str, Any] = {"n": f"2^{row['bits']}", "other": f"`{row['other']}`"}
-        line["planned, largest"] = f"{row['largest']:.3f}" if planned else "-"
-        line["planned at 2^0, 2^2, 2^4 ..."] = _row(planned) if planned else "-"
-        line["Kanto, MAE at 2^0 ... 2^12"] = _row(measured[:7]) if measured else "-"
-        for measure in ("mae", "rmse"):
-            row_ratios = row.get(measure)
-            largest = max(range(7), key=lambda i: row_ratios[i]) if row_ratios else 0
-            line[f"Kanto, largest {measure.upper()}"] = (
-                f"{row_ratios[largest]:.2f} ± {row[f'{measure}_se'][largest]:.2f}, 2^{2 * largest}"
-                if row_ratios
-                else "-"
-            )
-        line["pyramid"] = f"`{row['spec']}`" if planned else f"not planned: {row['refused']}"
-        lines.append(line)
-    return lines
-
-
-def _row(values: list[float]) -> str:
-    return " ".join(map(_decimals, values))
-
-
 def _sizes(rows: Rows) -> Rows:
     measured = {
         _power(row["area"]): _decimals(row["ratio"])
@@ -293,7 +267,6 @@ LINES: dict[str, Callable[[Rows], Rows]] = {
     "large": _large,
     "gaussian": _gaussian,
     "gains": _gains,
-    "dominance": _dominance,
     "planned": _planned,
 }
 """Functions that build the lines of each part's table."""

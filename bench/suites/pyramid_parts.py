@@ -14,7 +14,6 @@ import geodp
 from bench.inputs import public
 from bench.measure import errors as accuracy
 from geodp.features.evaluate.blocks import shifts_of
-from geodp.features.plan.api import dominate
 from geodp.features.plan.plan import plan
 from geodp.mechanisms import mechanism
 
@@ -36,10 +35,6 @@ TABLES = (
     *("flow-attributes", "taxi"),
 )
 LARGE_TABLES = ("japan", "trips")
-OTHERS = {
-    18: ("laplace", "privelet", "hb", "quadtree", "topdown"),
-    26: ("laplace", "privelet", "hb", "quadtree:height=13", "topdown"),
-}
 PLANS = 10
 MIN_SHARE = 0.02
 PEOPLE = 1_000_000
@@ -256,36 +251,6 @@ def gains() -> Rows:
 def _errors(grid: geodp.Grid, spec: str, **budget: str) -> Floats:
     """Compute planned standard errors of blocks of 1, 4, 16 ... cells."""
     return np.array([b.standard_error for b in plan(grid, spec, **budget).blocks])[::2]  # type: ignore[arg-type]
-
-
-def dominance(folder: Path | None, trials: int) -> Rows:
-    """Plan pyramids so that no aligned block is worse, and measure them on Kanto."""
-    table = public.load("kanto", folder)
-    rows = []
-    for bits, others in OTHERS.items():
-        grid = table.grid if bits == table.grid.bits else geodp.Grid.regular((1 << bits // 2,) * 2)
-        for other in others:
-            row: dict[str, Any] = {"bits": bits, "other": other}
-            rows.append(row)
-            try:
-                dominance_plan = dominate(grid, other, epsilon=EPSILON, releases=0)
-            # Not every method can be dominated; the reason is part of the table.
-            except geodp.GeodpError as reason:
-                row["refused"] = str(reason)
-                continue
-            spec = dominance_plan.plan.event.mechanism
-            row |= {
-                "spec": spec,
-                "largest": dominance_plan.largest,
-                "planned": list(dominance_plan.ratios.values())[::2],
-            }
-            if bits == table.grid.bits:
-                both = evaluated(table, [spec, other], trials, epsilon=EPSILON)
-                for measure in ("mae", "rmse"):
-                    ratio, error = ratio_of(both.methods[spec], both.methods[other], measure)
-                    row[measure], row[f"{measure}_se"] = ratio.tolist(), error.tolist()
-                row["trials"] = trials
-    return rows
 
 
 def random_plan(draw: np.random.Generator, bits: int) -> str:

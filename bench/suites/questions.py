@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 import geodp
 from bench.baselines import libraries
 from bench.inputs import derived
+from bench.inputs.families import draw_families
 from bench.measure.errors import mean_and_error
+from bench.measure.regions import MapDifference
+from bench.measure.simulation import FRESH, public_key
 from bench.suites import held_out
 from bench.suites.methods import names
 from bench.suites.shares import DOCUMENT
 from bench.tables import fill_saved, markdown, table, text
-from geodp.features.plan.families import Objectives, draw_families
-from geodp.features.plan.regions import MapDifference
-from geodp.features.plan.simulation import FRESH, public_key
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
@@ -45,7 +45,7 @@ FORMER = {
 """The default of version 4 of the pyramid, by the bits of a key."""
 
 PAPER, CELLS, GRID = "topdown", "OpenDP laplace, each cell", "AG, as its authors have it"
-FAMILIES = Objectives.parse("cells=1,polygons=1,municipalities=1,rectangles=1")
+FAMILIES = ("cells", "polygons", "municipalities", "rectangles")
 SAVED = Path(__file__).parents[1] / "results" / "questions.json"
 MARKS = ("<!-- bench:questions -->", "<!-- /bench:questions -->")
 

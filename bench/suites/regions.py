@@ -13,10 +13,10 @@ import numpy as np
 import geodp
 from bench.baselines import libraries
 from bench.inputs import public
+from bench.inputs.families import draw_families
+from bench.measure.regions import MapDifference
 from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table, text
-from geodp.features.plan.families import Objectives, draw_families
-from geodp.features.plan.regions import MapDifference
 from geodp.table.proxy import Proxy
 
 TITLE = """\
@@ -29,7 +29,7 @@ SETTINGS = ("pyramid:setting=R", "pyramid:setting=fine")
 """Settings of the pyramid, in addition to the default of every method."""
 
 PAPERS = ("HDMM, all ranges", "PrivTree", "AG, as its authors have it", "NumPy topdown (T2)")
-FAMILIES = Objectives.parse("polygons=1,municipalities=1,rectangles=1")
+FAMILIES = ("polygons", "municipalities", "rectangles")
 SIZES = (0, 2, 4, 6, 8, 12, 16)
 """Bits of aligned blocks."""
 

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs import derived
+from bench.inputs.families import draw_families
+from bench.measure.shares import Levels, minimise_product
+from bench.measure.simulation import FRESH, ErrorRatio, PlanSimulation
 from bench.suites import shares_bound
 from bench.suites.shares_bound import (
     LARGE,
@@ -24,10 +27,6 @@ from bench.suites.shares_bound import (
     first_large,
 )
 from bench.tables import fill, markdown, table
-from geodp.features.plan.families import Objectives, draw_families
-from geodp.features.plan.search import Candidate
-from geodp.features.plan.shares import minimise_product
-from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.default import FEW_BITS, default_levels
@@ -40,7 +39,7 @@ Plans for the pyramid's default: mean absolute errors over those of the paper's 
   largest    ratio of small aligned blocks (of up to 2^10 cells; 2^18 on domains of 2^22 and more),
              and of all, that is known to 5 %"""
 
-OBJECTIVES = Objectives.parse("cells=1,polygons=1,municipalities=1,rectangles=1,squares=1")
+OBJECTIVES = ("cells", "polygons", "municipalities", "rectangles", "squares")
 PATTERNS = {
     "3-6": (3, (6,)),
     "3-4-4-6": (3, (4, 4, 6)),
@@ -144,22 +143,21 @@ def limits_of(bits: int, *, gaussian: bool = False) -> Floats:
     return np.asarray(np.sqrt(variance) * factor, np.float64)
 
 
-def plan_of(bits: int, pattern: str) -> Candidate:
+def plan_of(bits: int, pattern: str) -> Levels:
     """Compute levels and shares by closed form, within the bound on aligned blocks."""
     (squares, weights), gaussian = regions_of(bits), pattern == GAUSSIAN
     chain, limits = chain_of(bits, pattern), limits_of(bits, gaussian=gaussian)
     if not gaussian:
         # Halves of lowest nodes lose more by the clamp than the closed form says.
         limits[bits - chain[-1] + 1] *= OF_HALVES
-    best = minimise_product(chain, squares, weights, limits=limits, gaussian=gaussian)
-    return Candidate.of(best.steps, best.parts)
+    return minimise_product(chain, squares, weights, limits, gaussian=gaussian)
 
 
-def plan_on(grid: Grid, pattern: str) -> Candidate:
+def plan_on(grid: Grid, pattern: str) -> Levels:
     """Compute levels and shares for a grid; small domains have the default's."""
     if grid.bits <= FEW_BITS:
         steps, weights = default_levels(grid, gaussian=pattern == GAUSSIAN)
-        return Candidate.of(steps, [int(weight) for weight in weights])
+        return Levels.of(steps, [int(weight) for weight in weights])
     return plan_of(grid.bits, pattern)
 
 
@@ -209,7 +207,7 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
         small, all_ = shares_bound.largest([r.largest for r in ratios[ends[-2] :]], squares)
         # A pattern that breaks the bound on blocks is penalised, but not excluded.
         over = max(0.0, float(np.log(small / SMALL)), float(np.log(all_ / LARGE)))
-        errors = {o.objective.name: float(np.exp(v)) for o, v in zip(families, logs, strict=True)}
+        errors = {o.name: float(np.exp(v)) for o, v in zip(families, logs, strict=True)}
         polygons = {r.name: r.mae for r in ratios if r.name.startswith("polygons")}
         rows.append(
             {

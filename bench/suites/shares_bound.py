@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs import derived
-from geodp.features.plan.simulation import FRESH, public_key
+from bench.measure.simulation import FRESH, public_key
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms

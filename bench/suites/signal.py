@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.inputs import derived
+from bench.inputs.families import draw_families
+from bench.measure.shares import Levels
+from bench.measure.simulation import FRESH, ErrorRatio, PlanSimulation
 from bench.suites.methods import names
 from bench.suites.shares import DOCUMENT, OBJECTIVES, limits_of
 from bench.suites.shares_bound import ENOUGH, LARGE, PAPER, SMALL, first_large
 from bench.suites.sparsest import by_family
 from bench.tables import fill_saved, markdown, table
-from geodp.features.plan.families import draw_families
-from geodp.features.plan.search import Candidate
-from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.default import default_levels
@@ -155,7 +155,7 @@ def draw_plans(grid: Grid, random: np.random.Generator) -> Iterator[str]:
         share = np.diff(np.interp([0, *accumulate(levels)], deep, cumulative), prepend=0.0)
         # Two widths of the factors, for plans close to the default and far from it.
         spread = random.normal(0, random.choice([0.2, 0.5]), share.size)
-        plan = Candidate.of(levels, (np.maximum(share, MIN_SHARE) * np.exp(spread)).tolist())
+        plan = Levels.of(levels, (np.maximum(share, MIN_SHARE) * np.exp(spread)).tolist())
         if closed(grid, plan.spec) <= 0:
             yield plan.spec
 

@@ -12,15 +12,14 @@ import numpy as np
 
 import geodp
 from bench.inputs import derived
+from bench.inputs.families import Family, draw_families
+from bench.measure.regions import MapDifference
+from bench.measure.shares import Levels
+from bench.measure.simulation import FRESH, ErrorRatio, PlanSimulation, Simulated
 from bench.suites.methods import names
 from bench.suites.shares import DOCUMENT, TARGETS
 from bench.suites.shares_bound import MAX_RELATIVE_ERROR, PAPER, first_large
 from bench.tables import fill_saved, markdown, table
-from geodp.features.plan.api import serve
-from geodp.features.plan.families import Family, Objectives, draw_families
-from geodp.features.plan.regions import MapDifference
-from geodp.features.plan.search import Candidate
-from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation, Simulated
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.budget import rational
@@ -34,20 +33,13 @@ Mean absolute errors over those of the paper's method, of random pyramids, on th
   below all         and below the limits of all these regions at once
   best              pyramid of these regions, by as many other releases
   cells, at best    nothing but cells measured, with the whole budget, by who knows how many cells
-                    have how many people: the median of those that a noisy count speaks of
-Then the default and what `geodp plan --for` makes of another public map: an earlier census of the
-same place, or (of Samoa, where there is none) the map itself. Largest: ratio of aligned blocks of
-up to 2^10 cells, and of all, in mean absolute or in root-mean-square errors."""
+                    have how many people: the median of those that a noisy count speaks of"""
 
 MAPS = ["samoa-100m", "europe-2018-9-8"]
 """Maps on which the default is above 1.1 times the target of its mean."""
 
-PRIORS = {"samoa-100m": "samoa-100m", "europe-2018-9-8": "europe-2011-9-8"}
-PURPOSE = "cells=1,municipalities=2"
-"""The purpose of plans, and the public map that they are made on."""
-
-OBJECTIVES = Objectives.parse("cells=1,polygons=1,municipalities=1,rectangles=1")
-WITH_SQUARES = Objectives.parse(f"{OBJECTIVES.text},squares=1")
+OBJECTIVES = ("cells", "polygons", "municipalities", "rectangles")
+WITH_SQUARES = (*OBJECTIVES, "squares")
 WIDEST = 8
 """Bits of the widest level that is tried."""
 
@@ -57,7 +49,6 @@ PRUNED = ("", "1", "2", "3", "4")
 SEED = 20190601
 SAVED = Path(__file__).parents[1] / "results" / "sparsest.json"
 MARKS = ("<!-- bench:sparsest -->", "<!-- /bench:sparsest -->")
-PLANNED = ("<!-- bench:sparsest:planned -->", "<!-- /bench:sparsest:planned -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -76,25 +67,14 @@ def measure(
 
     Saved figures of other maps stay.
     """
-    rows, tried, planned = _saved(set(maps))
+    rows, tried = _saved(set(maps))
     for name in maps:
-        source, prior = (derived.load(map_name, data) for map_name in (name, PRIORS[name]))
+        source = derived.load(name, data)
         map_rows, pyramids = _measure_map(source, name, epsilon, plans, trials)
         rows += map_rows
         tried += [{"map": name, **pyramid} for pyramid in pyramids]
-        planned += _plan(source, prior, name, epsilon, trials)
     settings = {"epsilon": epsilon, "trials": trials}
-    return {**settings, "rows": rows, "planned": planned, "tried": tried}
-
-
-def _plan(
-    source: geodp.CountTable, prior: geodp.CountTable, name: str, epsilon: str, trials: int
-) -> list[dict[str, Any]]:
-    """Measure ratios of the default, and of a plan that was made on another public map."""
-    plan = serve(source.grid, PURPOSE, prior=prior, epsilon=epsilon).name
-    ratios = compare(source, name, ["pyramid", plan], epsilon, trials)
-    made = zip(("-", PRIORS[name]), ("pyramid", plan), ratios, strict=True)
-    return [{"map": name, "planned on": on, "plan": spec, **row} for on, spec, row in made]
+    return {**settings, "rows": rows, "tried": tried}
 
 
 def compare(
@@ -132,7 +112,7 @@ def _saved(remeasured: set[str]) -> tuple[list[dict[str, Any]], ...]:
     """Load the saved figures of the document's maps that are not measured again."""
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
     # Maps that are no longer in the document are dropped.
-    others, parts = set(MAPS) - remeasured, ("rows", "tried", "planned")
+    others, parts = set(MAPS) - remeasured, ("rows", "tried")
     return tuple([row for row in saved[part] if row["map"] in others] for part in parts)
 
 
@@ -189,9 +169,7 @@ def by_family(families: tuple[Family, ...], groups: Any) -> dict[str, float]:
     """Compute geometric means over the groups of every family."""
     ends = [0, *accumulate(len(family.groups) for family in families)]
     parts = zip(families, pairwise(ends), strict=True)
-    return {
-        family.objective.name: float(np.exp(np.log(groups[a:b]).mean())) for family, (a, b) in parts
-    }
+    return {family.name: float(np.exp(np.log(groups[a:b]).mean())) for family, (a, b) in parts}
 
 
 def _over(errors: dict[str, float], others: dict[str, float]) -> dict[str, float]:
@@ -203,7 +181,7 @@ def draw_plan(grid: Grid, random: np.random.Generator, prune: str) -> str:
     steps: list[int] = []
     while (rest := grid.bits - sum(steps)) > 0:
         steps.append(int(random.integers(min(2, rest), min(WIDEST, rest) + 1)))
-    plan = Candidate.of(steps, np.exp(random.normal(0, 1, len(steps) + 1)).tolist())
+    plan = Levels.of(steps, np.exp(random.normal(0, 1, len(steps) + 1)).tolist())
     return plan.spec + (f",prune={prune}" if prune else "")
 
 
@@ -261,21 +239,11 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     return table_lines
 
 
-def plan_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Build the rows of the document's table of plans."""
-    return [
-        {k: f"{v:.2f}" if isinstance(v, float) else v for k, v in row.items()}
-        | {"plan": f"`{row['plan']}`"}
-        for row in result["planned"]
-    ]
-
-
 def show(result: dict[str, Any]) -> str:
-    """Format maps and families of regions, and plans."""
-    return f"{table(lines(result))}\n\n{table(plan_lines(result))}"
+    """Format maps and families of regions."""
+    return table(lines(result))
 
 
 def fill_document() -> dict[str, Any]:
     """Fill the document's table with the saved figures, and return those."""
-    fill_saved(SAVED, DOCUMENT, PLANNED, lambda result: markdown(plan_lines(result)))
     return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

@@ -12,10 +12,10 @@ import numpy as np
 
 import geodp
 from bench.inputs import public
+from bench.inputs.families import draw_families
+from bench.measure.regions import CellSets, MapDifference
 from bench.suites import statistics_dates
 from bench.tables import fill, markdown, paragraph, table
-from geodp.features.plan.families import Objectives, draw_families
-from geodp.features.plan.regions import CellSets, MapDifference
 from geodp.features.statistics.estimate import (
     MEASURED,
     estimate_statistics,
@@ -53,7 +53,7 @@ YEARS = {"hiroshima-2020": 10, "europe-2018-7-5": 7, "europe-2018-9-8": 7}
 MEASUREMENTS = "measurements"
 """In place of a prior map: the measurements of all cells."""
 
-SUMS = Objectives.parse("polygons=1,municipalities=1")
+SUMS = ("polygons", "municipalities")
 SUM_MAPS = ("kanto", "hiroshima-2020", "europe-2018-9-8")
 """Regions of whose sums the simulated error is compared, with aligned squares, and the maps."""
 

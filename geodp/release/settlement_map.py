@@ -1,7 +1,7 @@
 """Make synthetic public maps with settlements of known sizes and surroundings.
 
 A clamp takes most from isolated settlements, and no release shows what it has lost; it can only be
-measured on such maps. Used by :mod:`geodp.release.settlements` and by plans for islands.
+measured on such maps. Used by :mod:`geodp.release.settlements`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,6 @@ WIDEST = 9
 
 EACH = 4
 """Settlements of every kind on one map, if there is space."""
-
-ISOLATION, MIN_ISOLATED, MAX_ISOLATED, CELLS_EACH = 16, 4, 256, 2800
-"""Parameters of maps of isolated settlements: empty cells in each direction, so that no lowest node
-has other people; minimum and maximum number of settlements; and cells of the domain for each of
-them, about half of which it clears."""
 
 DRAWN, TRIED = 1 << 13, 64
 """Sites that are drawn in the domain, and how many of them are tried for a settlement."""
@@ -85,7 +80,7 @@ def make_maps(grid: Grid, people: float, max_maps: int) -> tuple[list[Settlement
         Whether coasts are those of the domain; a domain without any gets coasts of empty cells.
     """
     random, towns = np.random.default_rng(SEED), Proxy.make_up(grid, people).table
-    place = _draw_places(grid, random)
+    place = draw_places(grid, random)
     coastal = _lies_at_coast(grid, place)
     # Without a coast in the domain, the towns on one side of a settlement are removed instead.
     inhabited = grid.decode(towns.key)[:2].astype(np.int64).T if towns.key.size else place
@@ -96,36 +91,13 @@ def make_maps(grid: Grid, people: float, max_maps: int) -> tuple[list[Settlement
         # Each map begins with a kind that is still missing: large settlements may not fit after the
         # others, but do so on a map where they come first.
         kinds = [i % len(KINDS) for i in range(first, first + EACH * len(KINDS))]
-        maps.append(_place_settlements(towns, kinds, sites, not coastal.any(), random))
+        maps.append(place_settlements(towns, kinds, sites, not coastal.any(), random))
         missing -= set(maps[-1].kinds)
         first = min(missing, default=0)
     return maps, bool(coastal.any())
 
 
-def place_isolated(
-    towns: CountTable, min_people: int, random: np.random.Generator
-) -> SettlementMap:
-    """Make a map of isolated settlements of all size classes; everybody near them is removed.
-
-    Parameters
-    ----------
-    towns : CountTable
-        Public table on one map without labels.
-    min_people : int
-        Lower bound of the smallest size class: one of ``SIZES``.
-    random : Generator
-    """
-    grid = towns.grid
-    kinds = [
-        KINDS.index((size, ISOLATED)) for size in range(SIZES.index(min_people), len(SIZES) - 1)
-    ]
-    number = int(np.clip(grid.domain.cells // CELLS_EACH, MIN_ISOLATED, MAX_ISOLATED))
-    sites: dict[Surroundings, IntArray] = {ISOLATED: _draw_places(grid, random)}
-    sequence = [kinds[i % len(kinds)] for i in range(number)]
-    return _place_settlements(towns, sequence, sites, False, random, ISOLATION)
-
-
-def _draw_places(grid: Grid, random: np.random.Generator) -> IntArray:
+def draw_places(grid: Grid, random: np.random.Generator) -> IntArray:
     """Draw cells of the domain, as rows and columns: int64[n, 2]."""
     rank = random.integers(grid.domain.cells, size=DRAWN)
     return grid.decode(grid.domain.keys_of_ranks(rank))[:2].astype(np.int64).T
@@ -142,7 +114,7 @@ def _lies_at_coast(grid: Grid, place: IntArray) -> NDArray[np.bool_]:
     return at_coast
 
 
-def _place_settlements(
+def place_settlements(
     towns: CountTable,
     sequence: Sequence[int],
     sites: dict[Surroundings, IntArray],

@@ -70,7 +70,6 @@ PYRAMID = {
     "large": {"required": ["data", "epsilon", "mae", "output", *AREAS], "properties": AREAS},
     "gaussian": {"required": ["method", "budget", "trials", *AREAS], "properties": AREAS},
     "gains": {"required": ["bits", "over_paper", "over_pyramid", "wide_over_quadtree"]},
-    "dominance": {"required": ["bits", "other"]},
     "planned": {"required": ["spec", "trials", *AREAS], "properties": AREAS},
 }
 DATA = ROOT.parent / "shared" / "data"

@@ -10,7 +10,6 @@ import geodp
 from bench import tables
 from bench.inputs import derived
 from bench.suites import shares, shares_bound
-from geodp.features.plan.search import Candidate
 from geodp.mechanisms.trees.default import FEW_BITS, table_levels
 from geodp.table.released import ReleasedTable
 
@@ -45,7 +44,7 @@ def test_chains_of_patterns_split_all_bits():
         for bits in range(1, 40):
             chain = shares.chain_of(bits, pattern)
             assert sum(chain) == bits
-            assert Candidate.of(chain, [1.0] * (len(chain) + 1)).fits((2,) * bits)
+            assert max(chain) <= 12  # a node has at most 4,096 children
 
 
 def test_maps_of_one_place_are_left_out_together():

@@ -1,4 +1,4 @@
-"""Statistics, regions and dominated methods: how they are measured, and what was."""
+"""Statistics and regions: how they are measured, and what was."""
 
 import json
 from types import SimpleNamespace
@@ -9,14 +9,14 @@ import pytest
 import geodp
 from bench import tables
 from bench.inputs import public
-from bench.suites import dominate, regions, statistics, statistics_dates
+from bench.suites import regions, statistics, statistics_dates
 from tests.features.statistics.test_unmixing import villages
 
 FAMILIES = (
     *(f"cells 2^{bits}" for bits in (0, 2, 6, 12)),
     *("polygons of 1 to 64 cells", "polygons of 64 to 512 cells", "municipalities", "rectangles"),
 )
-KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in (statistics, regions, dominate)}
+KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in (statistics, regions)}
 
 
 @pytest.fixture
@@ -35,23 +35,6 @@ def test_regions_of_every_kind_are_measured_and_one_is_the_best():
     for name in {name for _, name in rows}:
         assert sum(row["best"] for (_, other), row in rows.items() if other == name) == 1
     assert "PrivTree" in regions.show(found)
-
-
-@pytest.mark.law
-@pytest.mark.usefixtures("small_maps")
-def test_a_plan_is_measured_beside_what_it_dominates():
-    found = dominate.measure(
-        maps=["kanto"], methods=["laplace", "matrix"], releases=1, trials=3, epsilon="1"
-    )
-    assert found["rows"][0]["method"] == "laplace"
-    assert found["rows"][0]["plan"].startswith("pyramid:chain=")
-    assert found["rows"][0]["promised"] > 0
-    assert "laplace" in dominate.show(found)
-
-
-def test_squares_of_cells_are_added_up():
-    source = geodp.CountTable.from_dense(np.arange(30).reshape(6, 5), geodp.Grid.regular((6, 5)))
-    assert dominate.coarsen(source, 2).to_dense().tolist() == [[12, 20], [52, 60], [92, 100]]
 
 
 @pytest.mark.parametrize(
@@ -177,16 +160,6 @@ def test_who_wins_where_is_as_the_document_tells():
         assert found[map_, "cells 2^8"] == "pyramid:setting=R"
 
 
-def test_every_method_was_dominated_or_refused():
-    kept = KEPT[dominate]
-    for name in dominate.MAPS:
-        told = {row["method"] for row in kept["rows"] if row["map"] == name}
-        assert told == set(geodp.METHODS) - {"matrix", "parts"}  # which takes attributes only
-    for row in kept["rows"]:
-        if row["closed_form"] is not None and row["closed_form"] < 1:
-            assert row["measured"] < 1  # dominated by its closed form, and measured
-
-
 def test_documents_show_the_committed_figures():
     found = KEPT[statistics]
     shown = {
@@ -196,7 +169,6 @@ def test_documents_show_the_committed_figures():
         (statistics, statistics.DATE_MARKS): statistics.date_section(found),
         (statistics, statistics.SUM_MARKS): tables.markdown(statistics.sum_lines(found)),
         (regions, regions.MARKS): regions.section(KEPT[regions]),
-        (dominate, dominate.MARKS): tables.markdown(dominate.lines(KEPT[dominate])),
     }
     for (suite, (start, end)), words in shown.items():
         text = suite.DOCUMENT.read_text(encoding="utf-8")

@@ -98,8 +98,6 @@ def test_what_needs_scipy_says_so_before_any_charge(tmp_path):
         ["publish", "one.csv", *COUNTS, "--method", "matrix", "--output", "out"],
         ["publish", "one.csv", *COUNTS, "--method", "barak", "--output", "out"],
         [*series, *COUNTS, "--person-in", "all", "--output", "out"],
-        [*PLAN, "--weight", "1=1"],
-        [*PLAN, "--for", "cells=1"],
         ["publish", "one.csv", *COUNTS, "--method", "matrix:strategy=tree", "--output", "tree"],
         ["budget", "show", *LEDGER[:2], "--json"],
     )

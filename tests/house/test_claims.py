@@ -8,7 +8,7 @@ import pytest
 
 import geodp
 from geodp.features.cluster import partitioned, run
-from geodp.features.plan import plan, shares
+from geodp.features.plan import plan
 from geodp.io import opening
 from geodp.io.write import geotiff, tiles
 from geodp.table import counts
@@ -28,7 +28,6 @@ def text_of(file):
         ("docs/verify.md", "20 digits", opening.MAX_DIGITS),
         ("docs/planning.md", "16 places", plan.PLACES),
         ("docs/planning.md", "2^20 cells", plan.MAX_KEYS.bit_length() - 1),
-        ("docs/planning.md", "2 %", shares.MIN_PARTS * 100 // shares.PARTS),
         ("docs/distributed.md", "64 combinations", geotiff.MAX_BANDS),
         ("docs/distributed.md", "4,096 tiles", tiles.MAX_TILES),
         ("docs/proofs/cluster.md", "131,072 nodes", partitioned.MAX_ROOTS),

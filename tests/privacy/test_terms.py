@@ -114,18 +114,12 @@ FRONT_DOORS = [
     geodp.plan,
     geodp.evaluate,
     geodp.planning.compare,
-    geodp.planning.dominate,
-    geodp.planning.optimise,
-    geodp.planning.serve,
     geodp.cluster.publish,
     geodp.cluster.write,
     geodp.amounts.publish,
     geodp.amounts.publish_series,
 ]
 CHOOSE = [
-    geodp.select.level,
-    geodp.select.median_centre,
-    geodp.select.quantile,
     geodp.select.top_cells,
     geodp.amounts.choose_clip,
 ]

@@ -10,14 +10,12 @@ import click
 from geodp.cli.translation import translate_message
 
 if TYPE_CHECKING:
-    from geodp.features.plan.api import Comparison, Dominance
+    from geodp.features.plan.api import Comparison
     from geodp.features.plan.areas import Planned
     from geodp.features.plan.plan import Plan
 
 
-def show(
-    comparison: Comparison, dominance: Dominance | None, smallest: tuple[float, float] | None
-) -> None:
+def show(comparison: Comparison, smallest: tuple[float, float] | None) -> None:
     """Print aligned tables for people."""
     main = comparison.plans[0]
     click.echo(f"{main.name}, {main.event.spends}, {main.event.neighbours}")
@@ -29,27 +27,13 @@ def show(
         columns = ["area"] * (title != "Blocks") + ["cells", "standard error", "95 % margin"]
         _table(title, columns, [_cells(row, named="area" in columns) for row in rows])
     _show_parts(main)
-    ratios = {} if dominance is None else dominance.ratios
-    if len(comparison.plans) > 1 or ratios:
+    if len(comparison.plans) > 1:
         names = [one.name for one in comparison.plans]
         side = [
-            [
-                _size(n),
-                *(_text(row.get(name)) for name in names),
-                f"{ratios[n]:.3f}" if n in ratios else "",
-            ]
+            [_size(n), *(_text(row.get(name)) for name in names)]
             for n, row in comparison.table().items()
         ]
-        columns = ["cells", *names, "ratio"]
-        last = len(columns) if ratios else -1
-        _table("Standard errors of blocks", columns[:last], [row[:last] for row in side])
-    if dominance is not None and dominance.ratios:
-        click.echo(
-            f"\nLargest planned ratio to the method to dominate: {dominance.largest:.3f}, of "
-            "aligned blocks; other areas can have a larger one."
-        )
-    if dominance is not None:
-        click.echo("\n".join(dominance.sentences))
+        _table("Standard errors of blocks", ["cells", *names], side)
     click.echo()
     for one in comparison.plans:
         for sentence in _describe(one, smallest):

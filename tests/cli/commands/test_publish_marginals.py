@@ -54,6 +54,6 @@ def test_a_plan_shows_them_beside_all_parts():
     done = geodp("plan", *GRID, *TERMS, "--people", "9000", "--marginals", "sex")
     assert done.returncode == 0, done.stderr
     assert "2 sex" in done.stdout
-    refused = geodp("plan", *GRID, *TERMS, "--marginals", "sex", "--for", "municipalities")
+    refused = geodp("plan", *GRID, *TERMS, "--marginals", "sex", "--prior", "x")
     assert refused.returncode == 2
     assert "cannot be combined with --marginals" in refused.stderr

@@ -1,4 +1,4 @@
-"""Plans: closed forms against releases, wishes that are met, files that publish takes."""
+"""Plans: closed forms against releases, and files that publish takes."""
 
 import dataclasses
 import json
@@ -10,13 +10,12 @@ import pytest
 import geodp
 from geodp import CountTable, Grid, NoiseKey
 from geodp.errors import InputError, UsageError
-from geodp.features.plan.api import compare, dominate, optimise, read_plan
+from geodp.features.plan.api import compare, read_plan
 from geodp.features.plan.plan import plan
 from geodp.grid.coarsen import Coarsening
-from geodp.grid.hierarchy import WIDEST, Hierarchy
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
-from geodp.mechanisms.trees.levels import steps_of, weights_of
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.proxy import Proxy
 from tests.refusals import refuses
@@ -137,8 +136,6 @@ def test_an_office_s_regions():
     grid = Grid.regular((8, 8)).with_hierarchy(Hierarchy.of_cells(cell, codes, "an example"))
     found = plan(grid, epsilon=1)
     assert [(a.name, a.cells) for a in found.areas][:2] == [("prefecture", 32), ("city", 16)]
-    chosen = optimise(grid, weights={"city": 1}, epsilon=1)
-    assert error_of(chosen.areas, "city") < error_of(found.areas, "city")
 
 
 def test_the_floor_is_the_smallest_block_that_tells_more_than_zeros():
@@ -252,134 +249,6 @@ def test_comparison():
     assert len(found.to_dict()["plans"]) == 3
     with pytest.raises(UsageError):
         compare(KANTO, ["matrix"], epsilon=0.1)
-
-
-def test_wishes_by_weight():
-    start = plan(KANTO, epsilon=0.1)
-    found = optimise(KANTO, weights={1: 1}, epsilon=0.1)
-    assert found.blocks[0].standard_error < start.blocks[0].standard_error / 1.5
-    found = optimise(KANTO, weights={"basic": 1, "half": 1}, epsilon=0.1)
-    assert found.blocks[2].standard_error < start.blocks[2].standard_error / 1.3
-    assert found.name.startswith("pyramid:chain=")
-    official = KANTO.with_official_order()
-    found = optimise(official, weights={"jis:secondary": 1}, epsilon=0.1)
-    assert error_of(found.areas, "jis:secondary") < 17  # Laplace on 10 km meshes alone has 14
-
-
-def test_wishes_by_target():
-    found = optimise(KANTO, targets={1: 100, 256: 200, 2**18: 300}, epsilon=0.1)
-    margins = {block.cells: block.margin_95 for block in found.blocks}
-    assert margins[1] <= 100
-    assert margins[256] <= 200
-    assert margins[2**18] <= 300
-
-
-def test_impossible_targets_are_missed_alike():
-    found = optimise(GRID, targets={1: 1, 64: 2}, epsilon=0.1, chain="6-6")
-    margins = {block.cells: block.margin_95 for block in found.blocks}
-    assert margins[1] / 1 == pytest.approx(margins[64] / 2, rel=0.01)
-    assert margins[1] > 1
-
-
-def shares_of(found):
-    chain, shares = found.name.partition("chain=")[2].split(",shares=")
-    return steps_of(chain), weights_of(shares)
-
-
-@pytest.mark.law
-@pytest.mark.parametrize(
-    ("wish", "given"),
-    [
-        ({1: 1}, {"epsilon": 0.1}),
-        ({2**26: 1}, {"epsilon": 0.1}),
-        ({1: 1, 2**13: 1e-6}, {"rho": 0.01}),
-    ],
-)
-def test_no_level_is_too_wide_and_no_share_tiny(wish, given):
-    found = optimise(Grid.regular((8192, 8192)), weights=wish, **given)
-    steps, shares = shares_of(found)
-    assert max(2**step for step in steps) <= WIDEST
-    assert min(shares) >= 200
-    assert sum(shares) == 10_000
-
-
-@pytest.mark.law
-@pytest.mark.parametrize(
-    ("method", "most"),
-    [("topdown", 0.81), ("privelet", 0.81), ("laplace", 1.0205), ("hay", 0.84), ("quadtree", 1.2)],
-)
-def test_dominance(method, most):
-    found = dominate(GRID, method, epsilon=0.1, releases=0)
-    assert found.largest <= most
-    theirs = plan(GRID, method, epsilon=0.1).blocks
-    for own, other in zip(found.plan.blocks, theirs, strict=True):
-        assert found.ratios[own.cells] == own.standard_error / other.standard_error
-
-
-def test_dominance_is_that_of_aligned_blocks_only():
-    """Rectangles, and every second block of a size, have a larger ratio than any block has."""
-    grid = Grid.regular((64, 64))
-    found, theirs = (
-        dominate(grid, "topdown", epsilon=1, releases=0),
-        plan(grid, "topdown", epsilon=1),
-    )
-    assert found.largest == pytest.approx(0.787, abs=1e-3)
-    own, other = (one.method.tree_variance(grid, one.event) for one in (found.plan, theirs))
-    key = np.arange(4096, dtype=np.uint64)
-    row, col = grid.decode(key)
-
-    def ratio(inside):
-        return float(np.sqrt(own.region(key[inside]) / other.region(key[inside])))
-
-    assert all(ratio(key < 1 << size) <= found.largest + 1e-9 for size in range(13))
-    combs = [ratio(key >> np.uint64(size) & np.uint64(1) == 0) for size in range(12)]
-    assert max(combs) == pytest.approx(0.861, abs=1e-3)
-    edges = np.random.default_rng(0).integers(0, 65, (200, 4)).tolist()
-    sides = [(*sorted(edge[:2]), *sorted(edge[2:])) for edge in edges]
-    inside = [(row >= a) & (row < b) & (col >= c) & (col < d) for a, b, c, d in sides]
-    assert found.largest < 0.82 < max(ratio(some) for some in inside if some.any()) < 0.845
-
-
-def test_a_row_binds_the_sizes_that_it_has():
-    found = dominate(Grid.regular((64, 64)), [5.0] * 7, epsilon=1)
-    assert found.largest == pytest.approx(1.60, abs=0.01)
-    between = max(block.standard_error / 5 for block in found.plan.blocks[1::2])
-    assert between == pytest.approx(1.96, abs=0.01)
-
-
-def test_dominance_of_a_row():
-    row = [30.0, 60, 90, 90, 90, 90, 120]
-    found = dominate(GRID, row, epsilon=0.2)
-    assert list(found.ratios) == [4**i for i in range(7)]
-    assert found.largest < 1
-    assert found.to_dict()["largest_ratio"] == found.largest
-    with refuses(UsageError, r"row-length: \b13\b"):
-        dominate(GRID, [1.0, 2.0], epsilon=1)
-    with refuses(UsageError, "no-closed-form-on-grid"):
-        dominate(GRID, "mwem", epsilon=1, releases=0)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {},
-        {"weights": {1: 1}, "targets": {1: 1}},
-        {"weights": {3: 1}},
-        {"weights": {1: -1}},
-        {"weights": {"jis:basic": 1}},
-        {"weights": {1: 1}, "chain": "6-7"},
-        {"weights": {1: 1}, "chain": "six"},
-        {"weights": {1: 1}, "chain": "6--6"},
-    ],
-)
-def test_wishes_that_cannot_be(wrong):
-    with pytest.raises(UsageError):
-        optimise(GRID, epsilon=1, **wrong)
-
-
-def test_a_chain_that_is_too_wide_is_refused():
-    with refuses(UsageError, r"pyramid-too-wide: \b4096\b"):
-        optimise(Grid.regular((128, 128)), weights={1: 1}, chain="13-1", epsilon=1)
 
 
 @pytest.mark.parametrize(

@@ -92,37 +92,6 @@ def test_polygons(tmp_path):
 
 
 @pytest.mark.law
-def test_wishes():
-    found = document_of(*KANTO, "--epsilon", 0.1, "--target", "1=100", "--target", "basic=150")
-    assert found["plans"][0]["method"].startswith("pyramid:chain=")
-    found = document_of(*SMALL, "--weight", "1=1", "--chain", "4-4-4")
-    assert found["plans"][0]["method"].startswith("pyramid:chain=4-4-4,")
-    found = document_of(*SMALL, "--dominate", "topdown")
-    assert found["largest_ratio"] < 0.95
-    assert found["simulated"]
-    assert [one["method"] for one in found["plans"]][1:] == ["topdown"]
-    done = run(*SMALL, "--dominate", "30,60,120,120,120,120,240")
-    assert "Largest planned ratio to the method to dominate" in done.output
-
-
-@pytest.mark.law
-def test_a_plan_for_families_of_regions_is_simulated_on_a_public_release(tmp_path):
-    folder, file = tmp_path / "old", tmp_path / "plan.toml"
-    grid = geodp.Grid.regular((32, 32))
-    old = geodp.CountTable.from_dense(np.arange(1024).reshape(32, 32) // 7, grid)
-    geodp.publish(old, epsilon=1, contribution=1).write(folder)
-    purpose = ["--for", "municipalities=3,cells=1,relative", "--releases", 1]
-    purpose += ["--prior", folder / "public"]
-    small = ["--grid", "regular:32x32", "--epsilon", "0.5"]
-    found = document_of(*small, *purpose, "--output", file)
-    (main,) = found["plans"]
-    assert "1 releases of the prior map" in main["reasons"][0]
-    assert read_plan(file).method == main["method"]
-    assert "# Chosen for municipalities=3,cells=1,relative" in file.read_text()
-    assert "Chosen for cells=1:" in run(*small, "--for", "cells=1", "--releases", 0).output
-
-
-@pytest.mark.law
 def test_a_prior_alone_chooses_between_the_default_and_who_trusts_it(tmp_path):
     grid = geodp.Grid.regular((128, 128))
     people = np.random.default_rng(0).pareto(1.0, grid.shape).astype(np.int64)
@@ -136,28 +105,15 @@ def test_a_prior_alone_chooses_between_the_default_and_who_trusts_it(tmp_path):
     told = main["reasons"][0].removesuffix(".").split("errors: ")[1].split("; ")
     errors = dict(one.rsplit(" ", 1) for one in told)
     assert main["method"] == min(errors, key=lambda name: float(errors[name].replace(",", "")))
-    assert "at least 1 release" in error_of(*arguments, 0, *prior)
-
-
-def test_polygons_of_a_file_are_planned_for_and_told_and_drawn_ones_say_so(tmp_path):
-    import shapely
-
-    file = tmp_path / "halves.geojson"
-    box = shapely.to_geojson(shapely.box(139, 35, 139.5, 36))
-    feature = {"type": "Feature", "properties": {"name": "west"}, "geometry": json.loads(box)}
-    file.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
-    place = ["--grid", "jis:5km", "--bounds", 139, 35, 140, 36]
-    asked = [*place, "--epsilon", 1, "--releases", 0]
-    done = run(*asked, "--for", f"polygons:{file}")
-    assert "west" in done.stdout
-    assert "made up" not in done.stderr
-    assert "--for polygons:FILE.geojson" in run(*asked, "--for", "municipalities").stderr
+    compared = document_of(*arguments, 1, *prior, "--compare", "topdown")["plans"]
+    assert [one["method"] for one in compared] == [main["method"], "topdown"]
+    assert compared[0]["reasons"] == main["reasons"]
 
 
 def test_coarser_cells_and_official_orders():
     fine = ["--grid", "jis:half", *BOX, "--epsilon", 1]
     assert document_of(*fine, "--stop-at", "basic")["plans"][0]["grid"]["cells"] == 65536
-    found = document_of(*fine, "--order", "official", "--weight", "jis:primary=1")
+    found = document_of(*fine, "--order", "official")
     assert found["plans"][0]["areas"][0]["name"] == "jis:primary"
 
 
@@ -165,20 +121,9 @@ def test_coarser_cells_and_official_orders():
     ("wrong", "words"),
     [
         (["--epsilon", "1", "--rho", "1"], "either epsilon or rho"),
-        (["--epsilon", "1", "--weight", "1=1", "--target", "1=1"], "Give one of"),
-        (["--epsilon", "1", "--weight", "1"], "CELLS=NUMBER"),
-        (["--epsilon", "1", "--weight", "1=x"], "CELLS=NUMBER"),
-        (["--epsilon", "1", "--weight", "1=1", "--weight", "1=2"], "CELLS=NUMBER"),
-        (["--epsilon", "1", "--weight", "x=1"], "no node x"),
-        (["--epsilon", "1", "--weight", "1=1", "--method", "topdown"], "--method"),
-        (["--epsilon", "1", "--chain", "6-6"], "--chain"),
-        (["--epsilon", "1", "--dominate", "mwem", "--releases", "0"], "closed form"),
-        (["--epsilon", "1", "--prior", "x", "--method", "topdown"], "--prior goes with --for"),
-        (["--epsilon", "1", "--weight", "1=1", "--releases", "1"], "--releases goes with"),
-        (["--epsilon", "1", "--for", "cells=x"], "FAMILY=WEIGHT"),
-        (["--epsilon", "1", "--for", "cells=1", "--weight", "1=1"], "one of --weight"),
-        (["--epsilon", "1", "--for", "polygons:none.geojson=1"], "place on the Earth"),
-        (["--epsilon", "1", "--dominate", "1,2"], "13 standard errors"),
+        (["--epsilon", "1", "--prior", "x", "--method", "topdown"], "combined with --method"),
+        (["--epsilon", "1", "--prior", "x", "--snapshots", "2"], "combined with --snapshots"),
+        (["--epsilon", "1", "--releases", "1"], "--releases goes with --prior"),
         (["--epsilon", "1", "--primary", "5339"], "--primary is not for regular"),
         (["--epsilon", "1", "--polygon-name", "n"], "--polygons"),
         (["--epsilon", "1", "--mask-source", "n"], "--mask "),
@@ -195,7 +140,9 @@ def test_errors_are_one_sentence(wrong, words):
 def test_publish_takes_a_plan_as_it_is(tmp_path):
     file = tmp_path / "plan.toml"
     budget = ["--epsilon", "1/2", "--unit", "household"]
-    planned = document_of(*KANTO, *budget, "--weight", "4=1", "--output", file)["plans"][0]
+    planned = document_of(*KANTO, *budget, "--method", "pyramid:setting=R", "--output", file)[
+        "plans"
+    ][0]
     out = ["--output", tmp_path / "out", "--json"]
     done = PUBLISHER.run(*INPUT, "--plan", file, *out)
     assert done.exit_code == 0, done.output

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.release.settlement_map import (
-    AROUND,
-    ISOLATED,
-    ISOLATION,
-    KINDS,
-    MIN_ISOLATED,
-    SIZES,
-    place_isolated,
-)
+from bench.inputs.isolated import ISOLATION, MIN_ISOLATED, place_isolated
+from geodp.release.settlement_map import AROUND, ISOLATED, KINDS, SIZES
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
 from tests.release.test_settlements import cells, near

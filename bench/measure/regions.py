@@ -1,8 +1,7 @@
-"""Groups of regions whose errors are planned: sums of errors, and closed forms of their squares."""
+"""Groups of regions: sums of errors over them, and closed forms of their squares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -204,38 +203,6 @@ class CellSets:
             inside = np.diff(np.append(np.flatnonzero(first), node.size)) / stride
             means.append(float((inside * inside).sum()) / max(1, self.start.size))
         return np.array(means)
-
-
-@dataclass(frozen=True, eq=False)
-class Settlements:
-    """Surroundings of isolated settlements, on separate maps.
-
-    Their error is the total loss, and not the error of each settlement.
-
-    Attributes
-    ----------
-    name : str
-    parts : tuple of (CountTable, Cells)
-        Public maps on which they were placed, and their surroundings.
-    """
-
-    name: str
-    parts: tuple[tuple[CountTable, CellSets], ...] = field(repr=False)
-
-    def count(self, grid: Grid) -> int:
-        """Return the number of settlements on all maps."""
-        return sum(cells.count(grid) for _, cells in self.parts)
-
-    def sums(self, differences: Mapping[int, MapDifference]) -> Sums:
-        """Return the sums over all settlements; ``differences``: of every map, by its ``id``."""
-        parts = [cells.sums(differences[id(table)]) for table, cells in self.parts]
-        people, error = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return people, error
-
-    def squares(self, grid: Grid) -> FloatArray:
-        """Return the mean squared parts over all settlements."""
-        sums = [cells.squares(grid) * cells.count(grid) for _, cells in self.parts]
-        return np.asarray(np.sum(sums, axis=0) / max(1, self.count(grid)), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
