@@ -10,9 +10,9 @@ new kind of event is a new class with its own ``loss`` and ``statement``; no cod
 What may never change
 ---------------------
 - The names of the fields of :class:`Measurement`, their order and their values: all but
-  ``key_origin`` and ``layout``, on which no noise depends, enter the digest that derives a
-  release's noise from a kept key (:mod:`geodp.release.noise_identity`). A changed field would draw
-  new noise for a release that was published before, and charge for it again.
+  ``key_origin`` and ``layout``, on which no noise depends, and a ``share`` of 1, enter the digest
+  that derives a release's noise from a kept key (:mod:`geodp.release.noise_identity`). A changed
+  field would draw new noise for a release that was published before, and charge for it again.
 - ``mechanism``, ``neighbours``, ``contribution`` and the text of ``loss`` stand in ledger entries,
   and an entry is recognised by them.
 - The keys of :meth:`Measurement.describe` stand in release cards, which are read back.
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -68,6 +68,16 @@ class Guarantee:
     precondition: str
     source: str
 
+
+TOGETHER = "any result of this table together with all that it depends on"
+"""What the guarantee of a table speaks of that depends on the noise of other tables, too."""
+
+DEPENDS = (
+    "that this table depends on noisy counts of other tables of its release, too: the stated "
+    "budget is that of all that it depends on, of which its own noise has {}; it was charged once, "
+    "and budgets of tables of one release do not add up"
+)
+"""The fact about such a table, by its share of the budget."""
 
 NOT_PRIVATE = "NOT PRIVATE: the noise was made with a fixed key, for tests only."
 NOISE_KEYS = {
@@ -212,6 +222,10 @@ class Measurement(TableEvent):
     layout : str
         Name and title of the layout that states the contribution; empty where none does. Unless
         geodp or a layout answers for the contribution, the operator does.
+    share : Fraction
+        Above 0 and at most 1: the part of the budget that the noise of this table has. Below 1 the
+        table depends on other noisy counts, too, so that its loss is the whole budget, whereas its
+        errors follow from the part.
     """
 
     __repr__ = one_line
@@ -227,6 +241,7 @@ class Measurement(TableEvent):
     rho: Fraction | None = None
     delta: Fraction | None = None
     layout: str = ""
+    share: Fraction = Fraction(1)
 
     @classmethod
     def of(
@@ -277,6 +292,42 @@ class Measurement(TableEvent):
             terms.layout,
         )
 
+    def depending_on(self, whole: Measurement) -> Measurement:
+        """Return the event of a table with this noise that depends on all of another event.
+
+        Parameters
+        ----------
+        whole : Measurement
+            Of everything that the table depends on, with its own noise.
+
+        Examples
+        --------
+        >>> whole = Measurement.of("pyramid", Terms.of(epsilon=1, contribution=1), 1)
+        >>> part = Measurement.of("pyramid", Terms.of(epsilon="1/4", contribution=1), 1)
+        >>> made = part.depending_on(whole)
+        >>> made.spends, str(made.share), made.scale == part.scale
+        ('epsilon = 1', '1/4', True)
+        """
+        amounts = (self.epsilon, whole.epsilon) if self.rho is None else (self.rho, whole.rho)
+        mine, all_of_it = amounts
+        assert mine is not None
+        assert all_of_it is not None
+        share = mine / all_of_it
+        if share == 1:
+            return self
+        return replace(self, epsilon=whole.epsilon, rho=whole.rho, delta=whole.delta, share=share)
+
+    @property
+    def own(self) -> Measurement:
+        """The event of the table's own noise alone, with its share of the budget."""
+        if self.share == 1:
+            return self
+        if self.rho is not None:
+            rho = self.rho * self.share
+            return replace(self, epsilon=None, rho=rho, delta=None, share=Fraction(1))
+        assert self.epsilon is not None
+        return replace(self, epsilon=self.epsilon * self.share, share=Fraction(1))
+
     @property
     def bound(self) -> ContributionBound:
         """The contribution, and who answers for it."""
@@ -317,16 +368,16 @@ class Measurement(TableEvent):
 
     @property
     def scale(self) -> Fraction:
-        """Scale of the discrete Laplace noise: sensitivity / epsilon."""
+        """Scale of the discrete Laplace noise: sensitivity / (epsilon * share)."""
         if self.rho is not None or self.epsilon is None:
             raise UsageError(
                 "Gaussian noise has no scale but sigma2.", code="gaussian-has-no-scale"
             )
-        return self.sensitivity / self.epsilon
+        return self.sensitivity / (self.epsilon * self.share)
 
     @property
     def sigma2(self) -> Fraction:
-        """Variance parameter of the discrete Gaussian noise: squared L2 sensitivity / (2 rho).
+        """Variance of the discrete Gaussian noise: squared L2 sensitivity / (2 rho share).
 
         Each time that a person is counted changes s measurements by 1, which has the L2 norm
         ``sqrt(s)``; f times, ``f sqrt(s)`` at most, with f the contribution, or twice that where
@@ -337,7 +388,7 @@ class Measurement(TableEvent):
                 "Laplace noise has no sigma2 but a scale.", code="laplace-has-no-sigma2"
             )
         factor = self.contribution * (2 if self.neighbours == REPLACE else 1)
-        return self.sensitivity * factor / (2 * self.rho)
+        return self.sensitivity * factor / (2 * self.rho * self.share)
 
     def law(self, share: Fraction = Fraction(1)) -> Law:
         """Return the noise of measurements that have a share of the budget."""
@@ -380,6 +431,7 @@ class Measurement(TableEvent):
             "other releases about the same people: their budgets add to this one",
             f"groups: k people together are protected with {k}",
             *(() if self.key_origin == "entropy" else repeats),
+            *(() if self.share == 1 else [DEPENDS.format(self.share)]),
         )
 
     @property
@@ -388,20 +440,21 @@ class Measurement(TableEvent):
         if not self.is_private:
             return NOT_PRIVATE
         change, counted = describe_change(self.neighbours, self.contribution, self.unit)
+        result = "any result" if self.share == 1 else TOGETHER
         if self.epsilon is None:
             return (
-                f"{change} changes the probability of any result only slightly: the Renyi "
+                f"{change} changes the probability of {result} only slightly: the Renyi "
                 f"divergence of order a is at most {self.rho} a for every a above 1, {counted}"
             )
         # Each sentence is one text, as catalogues of translations have it.
         factor = describe_factor(self.epsilon)
         if self.delta is None:
             return (
-                f"{change} changes the probability of any result by a factor of at most {factor}, "
+                f"{change} changes the probability of {result} by a factor of at most {factor}, "
                 f"{counted}"
             )
         return (
-            f"{change} changes the probability of any result by a factor of at most {factor}, "
+            f"{change} changes the probability of {result} by a factor of at most {factor}, "
             f"plus at most {float(self.delta):g}, {counted}"
         )
 
@@ -427,6 +480,7 @@ class Measurement(TableEvent):
             "noise_sigma2": None if self.rho is None else str(self.sigma2),
             "key_origin": self.key_origin,
             "noise_key": NOISE_KEYS[self.key_origin],
+            "share": None if self.share == 1 else str(self.share),
         }
 
 

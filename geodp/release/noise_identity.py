@@ -118,13 +118,12 @@ def loss_fields(event: Measurement | Selection) -> Plain:
     """List names and values of an event's budget, neighbours, contribution and sensitivity.
 
     Left out are the origin of the key and the layout that states the contribution: the same input
-    is the same release, whoever vouches for it.
+    is the same release, whoever vouches for it. So is a share of 1: what is measured has all of the
+    budget of its event.
     """
-    return tuple(
-        (field.name, getattr(event, field.name))
-        for field in fields(event)
-        if field.name not in ("key_origin", "layout")
-    )
+    named = {field.name: getattr(event, field.name) for field in fields(event)}
+    left_out = ("key_origin", "layout", *(["share"] if named.get("share") == 1 else []))
+    return tuple((name, value) for name, value in named.items() if name not in left_out)
 
 
 def encode(value: Plain) -> bytes:

@@ -109,6 +109,25 @@ def test_terms_that_leave_the_contribution_to_a_table_cost_nothing_yet():
         spent(contribution=None)
 
 
+@pytest.mark.parametrize("amounts", [{"epsilon": "1/2"}, {"rho": "1/8"}], ids=["epsilon", "rho"])
+@pytest.mark.parametrize("neighbours", [ADD_REMOVE, REPLACE])
+def test_a_table_that_depends_on_more_costs_all_of_it_and_keeps_its_noise(neighbours, amounts):
+    one, three = ({name: F(text) * times for name, text in amounts.items()} for times in (1, 3))
+    part, whole = (
+        Measurement.of("m", Terms.of(**each, neighbours=neighbours, contribution=1), 1)
+        for each in (one, three)
+    )
+    made = part.depending_on(whole)
+    assert (made.loss, made.share, made.own) == (whole.loss, F(1, 3), part)
+    assert (made.law(), made.width(F(1, 2))) == (part.law(), part.width(F(1, 2)))
+    assert "together with all that it depends on" in made.statement
+    assert made.describe()["share"] == "1/3"
+    assert part.depending_on(part) == part
+    assert part.describe()["share"] is None
+    (fact,) = {*made.not_protected} - {*part.not_protected}
+    assert "its own noise has 1/3" in fact
+
+
 # -- several events
 
 pures = st.fractions(F(1, 100), 3, max_denominator=100).map(lambda e: measured(epsilon=e))

@@ -174,6 +174,7 @@ OTHER = {
     "unit": "household",
     "rho": Fraction(1, 9),
     "delta": Fraction(1, 999),
+    "share": Fraction(1, 4),
 }
 
 

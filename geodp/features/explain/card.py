@@ -164,6 +164,8 @@ def _promise_section(
 ) -> Section:
     """Write the section on the guarantee, its measure and its conditions."""
     sentences = [suppose, factor_sentence(page, reach), *budget_sentences(page, guarantee)]
+    if guarantee.share is not None:
+        sentences.append(page.write("depends"))
     unit = page.unit(guarantee.unit)
     if _is_local(guarantee):
         sentences.append(page.write("trust_local", unit=unit))

@@ -57,6 +57,8 @@ SENTENCES: Mapping[str, str] = {
     "named_epsilon": "The measure of this is epsilon; here it is {epsilon}.",
     "named_rho": "The measure of this is rho; here it is {rho}.",
     "named_delta": "The office states it as epsilon and delta: {epsilon} and {delta}.",
+    "depends": "This holds for this table together with all that it depends on: it was made of "
+    "noisy counts of other tables of its release, too.",
     "bound_enforced": "One {unit} adds at most {contribution:n} to the sum of all counts; geodp "
     "made sure of it.",
     "bound_vouched": "It holds if one {unit} adds at most {contribution:n} to the sum of all "
@@ -134,6 +136,8 @@ SENTENCES: Mapping[str, str] = {
     "open_others": "Other tables about the same people that have no noise are not covered.",
     "open_domain": "The list of cells and all that the card says are public.",
     "open_releases": "Other releases about the same people add to this one.",
+    "open_depends": "Tables that were released together were charged once: their budgets do not "
+    "add up.",
     "open_groups": "Groups of people are protected less, as the part on households says.",
     "open_key": "Two releases with the same kept key and the same input are identical, and anybody "
     "sees that.",

@@ -25,6 +25,7 @@ OPEN = {
     "the domain, the grid": "open_domain",
     "other releases about": "open_releases",
     "groups: ": "open_groups",
+    "that this table depends on noisy counts": "open_depends",
     "whether two releases with": "open_key",
     "whether two selections with": "open_key",
     "that at least one row": "open_row",

@@ -713,6 +713,15 @@ def _table_of_labels(
     return ReleasedTable(plan.pairs, *coalesce(plan.pairs.encode(index), count), event)
 
 
+def depend_ends(plan: Plan) -> Measurement:
+    """Return the event of a map of ends, which depends on all that is measured of flows.
+
+    Both maps have the mean of their noisy totals, and the card of each has a digest of everything.
+    """
+    noise = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
+    return noise.depending_on(plan.whole)
+
+
 def read_design(card: FlowsCard) -> Design:
     """Read the design of the measurements from an index.
 

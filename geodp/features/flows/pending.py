@@ -94,6 +94,7 @@ def restore_flows(
         replace(one, variance=max(0.0 if law is None else law.variance, MIN_VARIANCE))
         for one in labels
     ]
+    ends = [replace(one, event=preview.origins.event) for one in ends]
     tables = [ReleasedTable(plan.pairs, *cells, whole), *ends]
     return preview.with_drawn(tables, noisy, labels, (decay, index.prior), charge)
 
@@ -114,4 +115,5 @@ def _whole_event(end: Measurement, index: FlowsCard, spec: str) -> Measurement:
     texts = [index.guarantee.epsilon, index.guarantee.rho, index.guarantee.delta]
     epsilon, rho, delta = (None if text is None else Fraction(text) for text in texts)
     factor = end.contribution * (2 if end.neighbours == REPLACE else 1)
-    return replace(end, mechanism=spec, sensitivity=factor, epsilon=epsilon, rho=rho, delta=delta)
+    own = replace(end.own, mechanism=spec, sensitivity=factor)
+    return replace(own, epsilon=epsilon, rho=rho, delta=delta)

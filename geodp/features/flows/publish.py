@@ -19,6 +19,7 @@ from geodp.features.flows.design import (
 from geodp.features.flows.estimator import EstimatedFlows, NoisyPairs, estimate_flows
 from geodp.features.flows.flows import (
     Flows,
+    depend_ends,
     describe_prior,
     describe_release,
     make_index,
@@ -528,7 +529,7 @@ def preview_flows(
 ) -> Flows:
     """Make the release of empty tables, with cards and closed forms of the real one."""
     ends = EndsOfFlows.of(plan.method)
-    end_event = replace(plan.ends, mechanism=ends.spec)
+    end_event = depend_ends(plan)
     flows = name_flows(plan.design)
     pairs, grid, metadata = plan.pairs, plan.zones.grid, request.metadata
     of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)

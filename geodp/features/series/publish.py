@@ -10,7 +10,7 @@ from geodp import progress
 from geodp.errors import UsageError
 from geodp.features.series.periods import Periods
 from geodp.features.series.series import Series
-from geodp.features.series.sharing import Noise, Person, Sharing, share_budget
+from geodp.features.series.sharing import Noise, Person, Sharing, share_budget, spread_loss
 from geodp.features.series.smoothing import Mode, Smoother, Smoothing
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
@@ -127,7 +127,8 @@ def publish_series(
     Returns
     -------
     Series
-        A list of releases, each like one of :func:`geodp.publish`, with its part of the budget.
+        A list of releases, each like one of :func:`geodp.publish`, with the budget of all that it
+        depends on: of its own noise, and where it is smoothed of that of other snapshots.
 
     Raises
     ------
@@ -144,8 +145,8 @@ def publish_series(
     >>> months = [geodp.CountTable.from_dense(np.full((16, 16), n), grid) for n in (90, 100)]
     >>> options = {"person": "all", "epsilon": 1, "contribution": 1}
     >>> series = geodp.publish_series(months, times=["2024-01", "2024-02"], **options)
-    >>> len(series), str(series[0].event.epsilon)
-    (2, '1/2')
+    >>> len(series), str(series[0].event.epsilon), str(series[0].event.own.epsilon)
+    (2, '1', '1/2')
     """
     request = Request(
         terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
@@ -384,7 +385,9 @@ def complete_series(
     """Return the series of drawn tables, each a release that describes its series."""
     where = "every snapshot" if sharing.person == "all" else "one snapshot only"
     releases = []
-    for table, time in zip(drawn, periods.names, strict=True):
+    for number, (table, time) in enumerate(zip(drawn, periods.names, strict=True)):
+        seen = smoothing.count_seen(number, len(drawn))
+        event = spread_loss(cast(Measurement, table.event), total, sharing.changed, seen)
         fact = (
             f"that it is the snapshot of {time} in a series of {len(periods.names)}, from "
             f"{periods.names[0]} to {periods.names[-1]}, of which a {total.unit} is in {where}; "
@@ -392,5 +395,6 @@ def complete_series(
         )
         # A snapshot may be passed on alone: its card must show that the budget covers others, too.
         facts = (*preview.public_facts, fact)
-        releases.append(replace(preview, table=table, charge=charge, public_facts=facts))
+        made = replace(table, event=event)
+        releases.append(replace(preview, table=made, charge=charge, public_facts=facts))
     return Series(releases, periods, sharing, smoothing, total)

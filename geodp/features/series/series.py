@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from geodp import __version__
 from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, SeriesGuarantee
@@ -62,7 +62,7 @@ class Series(list[Release]):
             mechanism=total.mechanism,
             **{name: described[name] for name in amounts},
             spends=total.spends,
-            each_spends=self[0].event.spends,
+            each_spends=cast(Measurement, self[0].event).own.spends,
             neighbours=described["neighbours"],
             unit=total.unit,
             contribution=total.contribution,

@@ -25,6 +25,7 @@ from geodp.features.series.card import SharingInfo
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.privacy.budget import amounts_of
+from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP, rho_for
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.terms import Terms
@@ -159,6 +160,25 @@ def divide(loss: Loss, parts: int) -> Loss:
     if amounts["rho"] is not None:
         return ZeroConcentratedDP(amounts["rho"] / parts)
     return PureDP(cast(Fraction, amounts["epsilon"]) / parts)
+
+
+def spread_loss(each: Measurement, total: Measurement, changed: int, seen: int) -> Measurement:
+    """Return the event of a snapshot that was made of noisy counts of several.
+
+    Parameters
+    ----------
+    each, total : Measurement
+        Of the noise of one snapshot, and of all snapshots together.
+    changed : int
+        Maximal number of snapshots that differ between neighbours.
+    seen : int
+        Number of snapshots whose noisy counts it depends on, with its own.
+    """
+    number = min(changed, seen)
+    if number == changed:
+        return each.depending_on(total)
+    several = (None if one is None else one * number for one in (each.epsilon, each.rho))
+    return each.depending_on(replace(each, **dict(zip(("epsilon", "rho"), several, strict=True))))
 
 
 def count_levels(grid: Grid, method: Mechanism, terms: Terms, *, gaussian: bool = False) -> int:

@@ -99,6 +99,13 @@ class Smoothing:
             raise UsageError("Cycles require smoothing.", code="cycles-need-smoothing")
         return cls(resolved, steps)
 
+    def count_seen(self, number: int, snapshots: int) -> int:
+        """Count the snapshots whose noisy counts one depends on, which is the ``number``-th from 0.
+
+        ``snapshots``: of the series.
+        """
+        return {"none": 1, "forward": number + 1, "both": snapshots}[self.mode]
+
     @property
     def description(self) -> tuple[str, ...]:
         """Sentences for the card."""

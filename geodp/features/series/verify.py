@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from geodp.features.series.card import INDEX, SeriesCard
 from geodp.features.series.files import list_shared
 from geodp.features.series.formats import netcdf
 from geodp.features.series.periods import Periods
+from geodp.features.series.sharing import spread_loss
+from geodp.features.series.smoothing import Smoothing
 from geodp.io.crs import same_crs
 from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import sha256
@@ -23,13 +26,19 @@ from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import (
     check_checksums,
     read_listed_card,
+    require_losses,
     require_one_correction,
     verify_index,
 )
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import explain_errors, read_release_table
+from geodp.io.verify.readback import event_of, explain_errors, read_release_table
 from geodp.io.write.view import View
-from geodp.table.card import File, LeftOut
+from geodp.privacy.event import Measurement
+from geodp.table.card import Card, File, LeftOut
+
+PROMISES = Rule(
+    "series-snapshot-promises-otherwise", "The guarantee of a snapshot differs from the index."
+)
 
 EMPTY = Rule("series-without-snapshots", "The index lists no snapshots.")
 
@@ -80,7 +89,7 @@ def _check_snapshots(folder: Path, card: SeriesCard) -> str:
         snapshot = read_listed_card(folder / one.time, one, card.name, card)
         guarantee = snapshot.guarantee
         mine = (
-            guarantee.spends,
+            _own(snapshot).spends,
             guarantee.mechanism,
             guarantee.unit,
             guarantee.neighbours,
@@ -90,18 +99,41 @@ def _check_snapshots(folder: Path, card: SeriesCard) -> str:
         expected = (promise.mechanism, promise.unit, promise.neighbours, promise.contribution)
         require(
             mine == (promise.each_spends, *expected),
-            Rule(
-                "series-snapshot-promises-otherwise",
-                "The guarantee of a snapshot differs from the index.",
-            ),
+            PROMISES,
         )
         snapshots.append(snapshot)
+    understated = _require_losses(snapshots, card)
     require(
         all(one.domain == snapshots[0].domain for one in snapshots),
         Rule("series-grids-differ", "The snapshots have different grids."),
     )
     require_one_correction(snapshots)
-    return "cards, ids and guarantees are those of the index; one grid"
+    return f"cards, ids and guarantees are those of the index; one grid{understated}"
+
+
+def _own(snapshot: Card) -> Measurement:
+    """Return the event of a snapshot's own noise."""
+    event = event_of(snapshot)
+    require(
+        isinstance(event, Measurement),
+        Rule("series-not-measured", "A snapshot of the series was not measured."),
+    )
+    return cast(Measurement, event).own
+
+
+def _require_losses(snapshots: Sequence[Card], card: SeriesCard) -> str:
+    """Require every snapshot to state the loss of all snapshots that it was made of."""
+    promise, smoothing = card.guarantee, Smoothing(card.smoothing, card.cycles)
+    stated = {name: getattr(promise, name) for name in ("epsilon", "rho", "delta")}
+    amounts = {name: None if one is None else Fraction(one) for name, one in stated.items()}
+    expected = {}
+    for number, snapshot in enumerate(snapshots):
+        own, seen = _own(snapshot), smoothing.count_seen(number, len(snapshots))
+        total = replace(own, **amounts)
+        expected[card.snapshots[number].time] = spread_loss(
+            own, total, promise.sharing.changed, seen
+        )
+    return require_losses(dict(zip(expected, snapshots, strict=True)), expected, PROMISES)
 
 
 def _check_sharing(folder: Path, card: SeriesCard) -> str:
@@ -117,14 +149,14 @@ def _check_sharing(folder: Path, card: SeriesCard) -> str:
         changed == expected,
         Rule("series-changes-differ", "The number of snapshots that one person changes differs."),
     )
-    guarantee = read_table_card(folder / card.snapshots[0].time).guarantee
+    own = _own(read_table_card(folder / card.snapshots[0].time))
     name = "epsilon" if promise.rho is None else "rho"
-    each: Any = getattr(guarantee, name)
+    each: Any = getattr(own, name)
     total: Any = getattr(promise, name)
     require(None not in (each, total), Rule("series-without-budget", "A card has no budget."))
     require(
         # Exact, as cards store ratios.
-        Fraction(each) * changed == Fraction(total),
+        each * changed == Fraction(total),
         Rule("series-parts-differ", "The budgets of the snapshots do not add up to the total."),
     )
     return f"{changed} x {name} {each} = {total}"

@@ -97,7 +97,7 @@ def _name_grid(grid: Grid) -> str:
 
 def _read_event(values: dict[str, Any]) -> Measurement:
     """Build an event from its fields, with the exact amounts as text."""
-    amounts = ("epsilon", "rho", "delta")
+    amounts = ("epsilon", "rho", "delta", "share")
     # JSON has no fractions; a float in between would change the privacy loss that is published.
-    exact = {n: None if values[n] is None else Fraction(values[n]) for n in amounts}
+    exact = {n: None if values[n] is None else Fraction(values[n]) for n in amounts if n in values}
     return Measurement(**{**values, **exact})

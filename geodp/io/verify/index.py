@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -12,8 +12,9 @@ from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import describe_error, not_json, read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import BROKEN
+from geodp.io.verify.readback import BROKEN, event_of
 from geodp.io.verify.verify import run_checks, verify
+from geodp.privacy.event import Measurement
 from geodp.table.card import Card, File
 from geodp.table.charged import StatedCharge
 from geodp.table.stated.release import Software, TableInfo
@@ -212,6 +213,47 @@ def read_listed_card(folder: Path, listed: ListedTable, name: str, index: Charge
         Rule("index-software-differs", f"{there} was written by other software."),
     )
     return card
+
+
+EARLIER = "0.1.0"
+"""Version whose cards may state the budget of a table's own noise alone, whatever else it depends
+on."""
+
+
+def require_losses(
+    cards: Mapping[str, Card], expected: Mapping[str, Measurement], differs: Rule
+) -> str:
+    """Require the cards of tables to state the loss of all that each depends on.
+
+    Parameters
+    ----------
+    cards : mapping of str to Card
+        By the folders of the tables.
+    expected : mapping of str to Measurement
+        Event of each.
+    differs : Rule
+        Message of a table that has another event.
+
+    Returns
+    -------
+    str
+        Empty, or what to know of cards of ``EARLIER`` that state too little.
+    """
+    understated = []
+    for name, card in cards.items():
+        event = event_of(card)
+        if event != expected[name]:
+            require(
+                event == expected[name].own and card.software.version == EARLIER,
+                differs,
+            )
+            understated.append(f"{expected[name].spends} for {name}")
+    if not understated:
+        return ""
+    return (
+        "; cards of tables were written before they stated the loss of all that the tables depend "
+        f"on: where one is used alone, count {', '.join(understated)}"
+    )
 
 
 def require_one_correction(cards: Iterable[Card]) -> None:

@@ -369,6 +369,10 @@ def _reports(guarantee: StatedGuarantee) -> LocalReports:
 
 
 def _measurement(guarantee: StatedGuarantee) -> Measurement:
+    require(
+        0 < (_exact(guarantee.share) or Fraction(1, 2)) < 1,
+        Rule("card-share-range", "The share of a table is above 0 and below 1."),
+    )
     return Measurement(
         guarantee.mechanism,
         _exact(guarantee.epsilon),
@@ -381,6 +385,7 @@ def _measurement(guarantee: StatedGuarantee) -> Measurement:
         _exact(guarantee.rho),
         _exact(guarantee.delta),
         guarantee.layout,
+        _exact(guarantee.share) or Fraction(1),
     )
 
 

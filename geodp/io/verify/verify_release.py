@@ -66,6 +66,8 @@ LETTERS = {"EW": (1, "EW"), "NS": (0, "NS"), "ew": (1, "ew"), "ns": (0, "ns")}
 SPELLINGS: dict[Any, Any] = {}
 HASH = "0123456789bcdefghjkmnpqrstuvwxyz"
 ENDS = {"code": "", "origin": "origin_", "destination": "destination_"}
+# What the guarantee speaks of, of a table that depends on the noise of other tables, too.
+TOGETHER = "any result of this table together with all that it depends on"
 MAX_JSON, MAX_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 JUNCTION = 0xA0000003  # the tag of a link to a folder on Windows, whose mode is that of a folder
 
@@ -181,6 +183,8 @@ def check_card(folder: str, card: dict[str, Any]) -> str:
     require(has_budget, "It states no budget.")
     text = guarantee["in_words"] + guarantee["noise_key"]
     require(card["private"] is ("NOT PRIVATE" not in text), "It contradicts itself on privacy.")
+    if not is_selection and guarantee.get("model") != "local":
+        check_noise(guarantee, bool(card["private"]))
     sizes = list(domain["axes"].values())
     require(all(type(n) is int and n > 0 for n in sizes), "Sizes of axes are whole numbers.")
     cells = math.prod(sizes)
@@ -194,6 +198,22 @@ def check_card(folder: str, card: dict[str, Any]) -> str:
         rate = each / (2 - guarantee["monotone"])
         require(exact(guarantee["rate"]) == rate, "The rate does not follow from the budget.")
     return str(guarantee["in_words"])
+
+
+def check_noise(guarantee: dict[str, Any], private: bool) -> None:
+    """Require the width of the noise to be that of the table's share of the stated budget."""
+    share = exact(guarantee.get("share", "1"))
+    require(share < 1 or "share" not in guarantee, "The share of a table is above 0 and below 1.")
+    together = ("share" in guarantee) is (TOGETHER in guarantee["in_words"])
+    require(together or not private, "Share and guarantee of the table contradict each other.")
+    l1, count = guarantee["l1_sensitivity"], guarantee["contribution"]
+    if guarantee["rho"] is None:
+        width, stated = l1 / (exact(guarantee["epsilon"]) * share), guarantee["noise_scale"]
+    else:
+        factor = count * (1 + (guarantee["neighbours"] == "replace-one"))
+        width = l1 * factor / (2 * exact(guarantee["rho"]) * share)
+        stated = guarantee["noise_sigma2"]
+    require(exact(stated) == width, "The width of the noise does not follow from the budget.")
 
 
 def exact(text: str) -> Fraction:

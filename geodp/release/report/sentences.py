@@ -43,9 +43,10 @@ def describe_width(guarantee: StatedGuarantee) -> str:
     """Describe the scale of the noise of one stage; of reports in the local model, their number."""
     if guarantee.model == "local":
         return f"Reports: {guarantee.reports:,}, each randomised where it was made"
+    stage = ONE_STAGE if guarantee.share is None else OWN_STAGE.format(guarantee.share)
     if guarantee.noise_sigma2 is not None:
-        return f"{ONE_STAGE}: sigma squared {guarantee.noise_sigma2}"
-    return f"{ONE_STAGE}: {guarantee.noise_scale} = {guarantee.noise_scale_decimal!r}"
+        return f"{stage}: sigma squared {guarantee.noise_sigma2}"
+    return f"{stage}: {guarantee.noise_scale} = {guarantee.noise_scale_decimal!r}"
 
 
 def describe_values(mechanism: StatedMechanism) -> list[str]:
@@ -179,6 +180,9 @@ REAL_NUMBERS = (
 
 
 ONE_STAGE = "Scale of the noise where one stage has the whole budget, sensitivity over epsilon"
+
+
+OWN_STAGE = "Scale of the noise where one stage has all of this table's share, {}, of the budget"
 
 
 def plain(text: str) -> str:

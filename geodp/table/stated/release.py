@@ -93,6 +93,9 @@ class StatedGuarantee:
     model, period, reports, further_charge : optional
         Set if devices randomised their own reports; otherwise an office added the noise:
         how long a device waits until its next one, how many, what a further release costs.
+    share : str, optional
+        Of a table that depends on noisy counts of other tables of its release: the part of the
+        budget that its own noise has. The budget is that of all that it depends on.
     """
 
     in_words: str
@@ -128,6 +131,14 @@ class StatedGuarantee:
     reports: Count | None = None
     further_charge: str | None = None
     assumptions: tuple[Assumption, ...] | None = None
+    share: Exact | None = field(
+        default=None,
+        metadata=caption(
+            "part of the budget that the noise of this table has; the budget is that of all that "
+            "the table depends on, once for the whole release",
+            "この表の雑音の予算に占める割合（予算は、この表が依存する雑音のすべてについてのもので、公表全体で一度だけ数える）",
+        ),
+    )
 
     @property
     def layout(self) -> str:

@@ -12,9 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp as package
+from geodp.features.flows import publish as publishing
 from geodp.features.flows import verify as module
+from geodp.features.flows.flows import depend_ends
 from geodp.features.flows.verify import verify_flows
 from geodp.io.folder.manifest import sha256, sums_text
+from geodp.io.verify import index as of_index
 from geodp.release.simulated_cells import errors_of
 from geodp.table.released import ReleasedTable
 from tests.command import geodp
@@ -193,3 +196,32 @@ def test_an_opened_release_is_the_written_one(release, public):
     regions = (0, 0, 8, 8), (4, 4, 16, 16)
     both = [one.estimate(*regions, simulations=20) for one in (opened, release)]
     assert both[0] == both[1]
+
+
+@pytest.fixture
+def earlier(monkeypatch, tmp_path):
+    """The public folder of a release whose maps of ends state their own share alone."""
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "depend_ends", lambda plan: depend_ends(plan).own)
+        publish().write(tmp_path / "earlier")
+    return tmp_path / "earlier" / "public"
+
+
+def test_a_release_that_was_made_before_holds_and_what_to_count_is_told(earlier, public):
+    told = {c.name: c.detail for c in verify_flows(earlier, errors_of)}["guarantee"]
+    assert failed(earlier) == failed(public) == {}
+    assert "count epsilon = 1 for origins, epsilon = 1 for destinations" in told
+    assert "count" not in {c.name: c.detail for c in verify_flows(public)}["guarantee"]
+
+
+def test_a_later_version_states_all_that_its_tables_depend_on(earlier, monkeypatch):
+    monkeypatch.setattr(of_index, "EARLIER", "0.0.9")
+    assert failed(earlier) == {"guarantee": "A table has another noise than the index implies."}
+
+
+def test_the_card_of_a_map_of_ends_states_the_whole_budget(public):
+    whole = json.loads((public / INDEX).read_text())["guarantee"]
+    for name in ("origins", "destinations"):
+        stated = json.loads((public / name / "release.json").read_text())["guarantee"]
+        assert (stated["spends"], stated["share"]) == (whole["spends"], whole["end_share"])
+        assert "this table together with all that it depends on" in stated["in_words"]

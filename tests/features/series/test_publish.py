@@ -55,7 +55,7 @@ def test_one_line_of_the_ledger_and_free_replays(ledger, key):
     (line,) = ledger.charges("stays")
     assert line.loss == PureDP(Fraction(3))
     assert line.mechanism == "pyramid, 3 snapshots 2024-01 to 2024-03, person in all"
-    assert [str(one.event.epsilon) for one in first] == ["1"] * 3
+    assert [str(one.event.own.epsilon) for one in first] == ["1"] * 3
     assert all(one.charge.sequence == line.sequence for one in first)
     again = publish(**charged)
     assert len(ledger.charges("stays")) == 1
@@ -74,7 +74,8 @@ def test_all_of_zcdp_is_charged_once(tmp_path):
     )
     (line,) = ledger.charges("stays")
     assert (line.loss.epsilon, line.loss.delta) == (1, Fraction(1, 10**9))
-    assert sum(one.event.rho for one in series) == series.total.rho
+    assert sum(one.event.own.rho for one in series) == series.total.rho
+    assert {one.event.loss for one in series} == {series.total.loss}
     assert series.total.loss.original.rho == series.total.rho
 
 
@@ -85,7 +86,7 @@ def test_equal_snapshots_share_no_noise(key):
     assert all(not np.array_equal(values[i], values[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     # Nor with a single release of the same table, key and budget.
     alone = geodp.publish(one, epsilon=1, contribution=1, key=key)
-    assert alone.event == series[0].event
+    assert alone.event == series[0].event.own
     assert not any(np.array_equal(alone.table.to_dense(), value) for value in values)
 
 
@@ -114,7 +115,7 @@ def test_a_snapshot_is_a_release_that_says_of_which_series_it_is():
     assert isinstance(series, list)
     assert {type(one) for one in series} == {geodp.Release}
     card = series[1].card()
-    assert card.guarantee.epsilon == "1"
+    assert (card.guarantee.epsilon, card.guarantee.share) == ("3", "1/3")
     said = card.guarantee.not_protected[-1]
     assert "the snapshot of 2024-02 in a series of 3, from 2024-01 to 2024-03" in said
     assert "a person is in every snapshot; together they spend epsilon = 3" in said

@@ -5,8 +5,11 @@ import shutil
 
 import pytest
 
+from geodp.features.series.smoothing import Smoothing
 from geodp.features.series.verify import verify_series
+from geodp.io.verify import index as of_index
 from tests.command import geodp
+from tests.features.series.test_publish import publish
 
 
 def test_the_command_asks_index_and_snapshots(folder):
@@ -37,3 +40,31 @@ def test_an_index_without_snapshots_is_told_in_a_sentence(folder, tmp_path, pers
     failed = {one.name: one.detail for one in verify_series(public) if not one.ok}
     for question in ("snapshots", "budget", "shared files"):
         assert failed[question] == "The index lists no snapshots."
+
+
+@pytest.fixture
+def earlier(monkeypatch, tmp_path):
+    """The public folder of a smoothed series whose snapshots state their own share alone."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Smoothing, "count_seen", lambda *_: 1)
+        publish().write(tmp_path / "earlier")
+    return tmp_path / "earlier" / "public"
+
+
+def details(public):
+    return {one.name: one.detail for one in verify_series(public)}
+
+
+def test_a_series_that_was_made_before_holds_and_what_to_count_is_told(earlier, folder):
+    assert all(one.ok for one in verify_series(earlier))
+    assert "count epsilon = 3 for 2024-01, epsilon = 3 for 2024-02" in details(earlier)["snapshots"]
+    assert details(folder / "public")["snapshots"].endswith("one grid")
+
+
+def test_a_later_version_states_all_that_its_snapshots_depend_on(earlier, monkeypatch):
+    monkeypatch.setattr(of_index, "EARLIER", "0.0.9")
+    (failed,) = (one for one in verify_series(earlier) if not one.ok)
+    assert (failed.name, failed.detail) == (
+        "snapshots",
+        "The guarantee of a snapshot differs from the index.",
+    )

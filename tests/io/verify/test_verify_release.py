@@ -464,3 +464,36 @@ def test_without_a_notice_nothing_is_said_of_one(public):
     withdraw(public.parent)
     public.rename(public.parent / "copy")
     assert "NOTE" not in run(public.parent / "copy").stdout
+
+
+@pytest.fixture(scope="module")
+def smoothed(tmp_path_factory):
+    """The folder of a snapshot that depends on the noisy counts of another."""
+    grid, folder = geodp.Grid.regular((4, 4)), tmp_path_factory.mktemp("series") / "out"
+    tables = [geodp.CountTable.from_dense(np.full((4, 4), 60), grid)] * 2
+    series = geodp.publish_series(
+        tables, times=["2024", "2025"], person="all", epsilon=1, contribution=1
+    )
+    series.write(folder)
+    return folder / "public" / "2025"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"share": "1/3"},
+        {"share": "1"},
+        {"share": None},
+        {"epsilon": "1/2", "epsilon_decimal": 0.5},
+        {"noise_scale": "1"},
+        {"in_words": "Nobody is harmed."},
+    ],
+    ids=str,
+)
+def test_budget_share_and_width_of_the_noise_of_a_part_belong_together(smoothed, change):
+    card = card_of(smoothed)
+    assert failed(smoothed) == []
+    assert "the stated budget is that of all" in " ".join(card["guarantee"]["not_protected"])
+    guarantee = {k: v for k, v in {**card["guarantee"], **change}.items() if k != "share" or v}
+    with pytest.raises(ValueError, match=r"(?i)share|noise"):
+        verify_release.check_card(str(smoothed), {**card, "guarantee": guarantee})

@@ -339,7 +339,7 @@ def _format_result(series: Series, written: dict[str, list[str]], options: dict[
     fields = {
         "snapshots": list(series.periods.names),
         "together": total.spends,
-        "each": series[0].event.spends,
+        "each": series.card().guarantee.each_spends,
         "method": total.mechanism,
         "private": total.is_private,
         "sharing": list(series.sharing.sentences),
