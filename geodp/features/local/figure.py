@@ -91,8 +91,8 @@ def plot_menu(
 
 def _draw_shares(axes: Any, menu: Blend) -> None:
     """Draw indicator and mixture by the share of the first label."""
-    shares, menus = _vary(menu, 197)
-    menus = [menu.with_shares(one) for one in menus]
+    shares, varied = _vary(menu, 197)
+    menus = [menu.with_shares(one) for one in varied]
     for label, keep in enumerate(menu.keep.tolist()):
         values = [one.pbp[label] for one in menus]
         name = f"indicator of {keep:.3g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -244,7 +244,7 @@ class Pings(Traces):
         moves = find_moves(unit[kept[first[:size]]])
         lost = moves & ~follows[1:size]
         over = lost & (np.diff(breaks[first[:size]]) > 0)
-        count = np.count_nonzero
+        count: Callable[[NDArray[np.bool_]], int] = np.count_nonzero
         tally = {
             "pings_accurate": order.size,
             "pings_in_one_second": count(again),
