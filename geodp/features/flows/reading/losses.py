@@ -12,9 +12,9 @@ CHOICE = (
 )
 
 
-def tally_bound(survey: Survey, made: int, kept: int) -> None:
+def tally_bound(survey: Survey, made: int, counted: int) -> None:
     """Add how many trips were lost as only so many of a unit are kept, and how many were kept."""
-    survey.tally({"trips_lost_to_bound": made - kept, "trips_kept": kept})
+    survey.tally({"trips_lost_to_bound": made - counted, "trips_kept": counted})
 
 
 def warn_of_losses(tallied: Mapping[str, int]) -> Iterator[str]:
