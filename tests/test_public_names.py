@@ -28,6 +28,7 @@ INTERNAL = {
         "geodp.features.flows.card.StatedDecay",
         "geodp.features.flows.card.StatedFlowsPrior",
         "geodp.features.flows.card.StatedPairErrors",
+        "geodp.features.flows.card.StatedStays",
         "geodp.features.households.card.HouseholdsGuarantee",
         "geodp.features.local.round.RoundInfo",
         "geodp.features.select.card.FalseHotSpots",

@@ -109,6 +109,7 @@ def write_check_file(
     written = write_check(
         options["output"],
         {
+            **({"warnings": list(reading.warnings)} if reading.warnings else {}),
             "inputs": {str(path): sha256(path) for path in (*options["inputs"], *files)},
             **counted,
             # Options from a layout or a header look like the operator's here; this corrects that.

@@ -50,12 +50,18 @@ class Reading:
         Nonzero counts of repeated cells, which were added up; confidential.
     public : StatedReading or None
         A card's description of how all files were read; None if they were read in different ways.
+    tallied : mapping of str to int
+        Numbers of what rows were made into, such as stays and trips, by name; confidential.
+    warnings : tuple of str
+        Sentences for the operator about what was read; confidential.
     """
 
     sources: tuple[Source, ...] = field(repr=False)
     public_facts: tuple[str, ...] = ()
     doubled: int = field(default=0, repr=False)
     public: StatedReading | None = None
+    tallied: Mapping[str, int] = field(default_factory=dict, repr=False)
+    warnings: tuple[str, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         form = "" if self.public is None else f"{self.public.form}, "
@@ -79,7 +85,8 @@ class Reading:
             *("missing", "other", "without_person"),
         )
         sums = {name: sum(source[name] for source in each) for name in numbers}
-        return {**sums, "doubled": self.doubled, "terms": self._terms(), "sources": each}
+        made = {"made": dict(self.tallied)} if self.tallied else {}
+        return {**sums, "doubled": self.doubled, **made, "terms": self._terms(), "sources": each}
 
     def restate(self, facts: Sequence[Fact]) -> Reading:
         """Return the reading with these facts in place of all sources' facts of the same fields."""

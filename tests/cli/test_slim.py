@@ -16,7 +16,7 @@ FILE = str(ROOT / "data" / "kanto" / "tblT999999H5339.zip")
 RUN = """
 import json, sys
 
-ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "h5py", "matplotlib", "openpyxl",
+ABSENT = {"dask", "distributed", "geopandas", "h3", "h5py", "matplotlib", "openpyxl",
           "pandas", "pmtiles", "pyogrio", "s2geometry", "scipy", "xarray"}
 
 class Absent:

@@ -160,7 +160,6 @@ OUTSIDE = {
         "io/write/export io/verify/formats",
     ),
     "PIL": ("", "io/write/drawing"),
-    "fpdf": ("", "io/write/drawing"),
     "matplotlib": ("", "accuracy/style features release/frames"),
     "pandas": ("", "features/evaluate/result"),
     "polars": ("", "release/frames"),

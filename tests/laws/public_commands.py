@@ -548,7 +548,7 @@ READERS = {
     "report": (("report", "out"), ("report", "out", "--format", "json"),
                ("report", "out", "--format", "html", "--output", "made.html")),
     "map": (("map", "out", "--output", "made.png"), ("map", "out", "--output", "made.svg"),
-            ("map", "out", "--output", "made.pdf", "--dark")),
+            ("map", "out", "--output", "dark.svg", "--dark")),
     "export": (("export", "out", "--to", "csv:excel,fgb,netcdf", "--output", "made"),),
     "estimate": (("estimate", "out", "--area", "533945"),
                  ("estimate", "out", "--area", "533945", "--json")),

@@ -26,7 +26,7 @@ LIBRARIES = (
     "platformdirs",
 )
 EXTRAS = (
-    *("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib", "fpdf2"),
+    *("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib"),
     *("fsspec", "h3", "s2geometry", "pmtiles"),
 )
 """Libraries of extras, which may be missing."""

@@ -36,7 +36,7 @@ COMPARE = (
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="PNG, SVG or PDF file, by its extension.",
+    help="PNG or SVG file, by its extension.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file.")
 @click.option("--title", help="Title, instead of the name of the count.")
@@ -80,19 +80,16 @@ def map_(
     ground, flows = not look.pop("no_ground"), not look.pop("no_flows")
     complete_with_commit()
     require_unsealed(output)
-    require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
-    # Vector formats have no resolution, and ignoring the option silently would mislead.
+    require_free(output, "--output", (".png", ".svg"), overwrite=overwrite)
+    # A vector format has no resolution, and ignoring the option silently would mislead.
     if dpi is not None and output.suffix.lower() != ".png":
-        raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
+        raise UsageError("--dpi is for PNG only: an SVG has no pixels.", code="dpi-needs-png")
     from geodp.io.folder.kinds import find_kind
     from geodp.io.verify.card import public_folder
     from geodp.io.verify.room import DRAWING, read_within
-    from geodp.io.write.drawing.pdf import require_fpdf
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_change, draw_map, render_sheet
 
-    if output.suffix.lower() == ".pdf":
-        require_fpdf()
     settings = {name: value for name, value in look.items() if value is not None}
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]

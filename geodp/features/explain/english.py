@@ -217,6 +217,13 @@ SENTENCES: Mapping[str, str] = {
     "were counted and got noise.",
     "flows_pairs_units": "Trips between blocks of at most {number:n} zones, and between larger "
     "ones, were counted and got noise.",
+    "flows_stays": "Trips were made of stays of persons: each leads from a stay to the next one.",
+    "flows_stays_gap": "Trips were made of stays of persons: each leads from a stay to the next "
+    "one, unless this begins more than {gap} after it. Trips over a longer time are not counted.",
+    "flows_pings": "Trips were made of pings, records of where somebody was: of pings within "
+    "{radius:n} m over at least {dwell} a stay, and of each stay and the next one a trip, unless "
+    "there was no ping for more than {gap} meanwhile. Trips and stays over a longer time without a "
+    "ping are not counted.",
     "flows_zones": "Trips between single zones were counted and got noise, and so were those "
     "between blocks of zones.",
     "flows_estimated": "Trips between two smaller places are an estimate from these and from both "

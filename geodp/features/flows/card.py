@@ -228,6 +228,27 @@ class StatedFlowsPrior:
         return self.weight > 0 or any(one.is_used for one in self.ends)
 
 
+@dataclass(frozen=True)
+class StatedStays:
+    """Rules by which trips were made of stays of persons, each from a stay to the next one.
+
+    Attributes
+    ----------
+    gap_seconds : int or None
+        Longest time without a ping, or from a stay to the next one, that a trip extends over; None:
+        it does not matter.
+    radius_metres : float or None
+        Within which all pings of a stay are of the first one; None: stays were given, and not made
+        of pings.
+    dwell_seconds : int or None
+        Least time from the first ping of a stay to the last one.
+    """
+
+    gap_seconds: Size | None = None
+    radius_metres: Annotated[float, AtLeast(0)] | None = None
+    dwell_seconds: Size | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class FlowsCard:
     """The contents of ``flows.json``.
@@ -244,6 +265,8 @@ class FlowsCard:
         None: there was none.
     pairs : StatedPairErrors or None
         None: no trips are released, or nothing is drawn yet.
+    stays : StatedStays or None
+        None: trips were not made of pings or stays.
     budget : StatedCharge or None
         Charge to a ledger, once for all tables.
     constraints : tuple of str
@@ -267,6 +290,7 @@ class FlowsCard:
     left_out: tuple[LeftOut, ...] = ()
     prior: StatedFlowsPrior | None = None
     pairs: StatedPairErrors | None = None
+    stays: StatedStays | None = None
 
     def __repr__(self) -> str:
         return f"FlowsCard({self.guarantee.unit} protected, {self.guarantee.spends})"

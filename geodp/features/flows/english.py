@@ -103,6 +103,14 @@ FILES: Mapping[str, str] = {
 }
 """Descriptions of files in the index, and sizes of blocks in them."""
 
+DURATIONS: Mapping[str, str] = {
+    "s": "{number} s",
+    "min": "{number} min",
+    "h": "{number} h",
+    "d": "{number} d",
+}
+"""Durations by their unit."""
+
 
 def describe_file(
     texts: Mapping[str, str], kind: str, side: int = 1, *, on_map: bool = True

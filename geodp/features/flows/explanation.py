@@ -16,8 +16,11 @@ from geodp.features.explain.sections import (
     open_section,
     where_section,
 )
-from geodp.features.flows.card import GROUPED, FlowsCard, FlowsGuarantee
+from geodp.features.flows.card import GROUPED, FlowsCard, FlowsGuarantee, StatedStays
+from geodp.features.flows.english import DURATIONS
+from geodp.features.flows.reading.rules import split_duration
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.release.report.translation import translate_texts
 
 
 def explain_flows(card: FlowsCard, language: str) -> Explanation:
@@ -72,6 +75,23 @@ def _sections(page: Writer, card: FlowsCard) -> tuple[Section, ...]:
     )
 
 
+def _write_stays(page: Writer, stays: StatedStays) -> str:
+    """Write by which rules trips were made of pings or stays."""
+    texts = translate_texts(DURATIONS, page.language, "flows_durations")
+
+    def write(seconds: int) -> str:
+        number, unit = split_duration(seconds)
+        return texts[unit].format(number=f"{number:,}")
+
+    if stays.gap_seconds is None:
+        return page.write("flows_stays")
+    gap = write(stays.gap_seconds)
+    if stays.radius_metres is None or stays.dwell_seconds is None:
+        return page.write("flows_stays_gap", gap=gap)
+    dwell = write(stays.dwell_seconds)
+    return page.write("flows_pings", radius=stays.radius_metres, dwell=dwell, gap=gap)
+
+
 def _together_section(page: Writer, card: FlowsCard) -> Section:
     """Write what is released, and what of it was measured."""
     side = card.guarantee.levels[0].side
@@ -99,5 +119,6 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
         ]
         source = printable(card.prior.source)
         measured += [page.write(one, source=source) for one in used or ["flows_prior_unused"]]
-    sentences = (page.write("flows_agree"), *measured, page.write("together_once"))
+    made = [] if card.stays is None else [_write_stays(page, card.stays)]
+    sentences = (page.write("flows_agree"), *made, *measured, page.write("together_once"))
     return Section(page.write("heading_together"), sentences)

@@ -51,6 +51,7 @@ from geodp.features.flows.lines import draw_lines
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.prior import MEANING, FlowsPrior, TrustedPrior
+from geodp.features.flows.reading.rules import find_stays
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels, share_terms
 from geodp.features.flows.zones import Zones
@@ -541,6 +542,7 @@ def make_index(plan: Plan, prior: FlowsPrior | None, facts: Iterable[str]) -> Fl
         decay=state_decay(FLAT, plan.zones.steps[2]),
         budget=None,
         constraints=list_constraints(plan),
+        stays=find_stays(facts),
     )
 
 

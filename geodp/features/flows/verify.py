@@ -41,6 +41,7 @@ from geodp.features.flows.opening import (
     read_levels,
     read_measured,
 )
+from geodp.features.flows.reading.rules import find_stays
 from geodp.features.flows.streams import Plan
 from geodp.features.flows.zones import zones_of
 from geodp.io.folder.kinds import Check
@@ -121,7 +122,11 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
             for one in cards.values()
         )
         and card.private is plan.whole.is_private
-        and card.constraints == list_constraints(plan),
+        and card.constraints == list_constraints(plan)
+        # Earlier versions did not state the rules of stays in the index.
+        and all(
+            card.stays in (None, find_stays(one.guarantee.not_protected)) for one in cards.values()
+        ),
         Rule("flows-guarantee-differs", "The index contradicts its tables."),
     )
     prior = None if card.prior is None else describe_prior(card.prior.source)

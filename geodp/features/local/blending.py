@@ -27,7 +27,9 @@ Source
 Takagi, Cao and Yoshikawa, on keeping the parameters of local privacy secret. Equations 15 and 16
 are used with the sum over labels inside the logarithm. The rule to take the estimate with the
 smallest estimated variance is included for comparison (:meth:`Blend.mean_square_errors`): with
-known labels, maximum likelihood is better.
+known labels, maximum likelihood is better. To compare what hiding the labels is worth, the source
+lets devices with known labels have the indicators of hidden ones as their local epsilons
+(:meth:`Blend.as_disclosed`): for it, an indicator protects as an epsilon does.
 """
 
 from __future__ import annotations
@@ -221,6 +223,65 @@ class Blend:
             )
         return replace(self, shares=tuple(exact))
 
+    def as_disclosed(self) -> Blend:
+        """Return the menu of known labels whose local epsilons are the indicators of this one.
+
+        By the indicator, which is no guarantee, both menus protect equally: so their estimators are
+        compared, :meth:`hidden` of this menu and :meth:`disclosed` of the other one.
+
+        Examples
+        --------
+        >>> blend(["1/2", "1/2"], truths=["0.8", "0.6"]).as_disclosed().keep.round(9).tolist()
+        [0.75, 0.6]
+        """
+        towards = np.sign(self.keep - self.lie) * np.array(self.pbp)
+        return self._answering(1 / (1 + (self.values - 1) * np.exp(-towards)))
+
+    def at_constant_protection(self, shares: Sequence[float]) -> Blend:
+        """Return a menu of other shares whose indicators are at most those of this one.
+
+        Truths are moved from those of :meth:`as_disclosed` towards those of this menu, and beyond
+        them, up to the first ones with a larger indicator. (Further ones may have smaller ones: of
+        a device that is always honest, lies are left out of the indicator.)
+
+        Parameters
+        ----------
+        shares : sequence of float
+            Above 0; they add up to 1.
+        """
+        start, most = self.as_disclosed(), np.array(self.pbp) + 1e-9
+        other, step = start.with_shares(shares), self.keep - start.keep
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(step > 0, (1 - start.keep) / step, start.keep / -step)
+        far = float(np.min(room, where=step != 0, initial=math.inf))
+        if math.isinf(far):
+            return other
+
+        def move(length: float) -> Blend:
+            return other._answering(np.clip(start.keep + length * step, 0, 1))
+
+        def is_allowed(length: float) -> bool:
+            return bool((np.array(move(length).pbp) <= most).all())
+
+        tried = np.linspace(0, far, 200).tolist()
+        beyond = next((at for at in range(1, len(tried)) if not is_allowed(tried[at])), None)
+        if beyond is None:
+            return move(far)
+        low, high = tried[beyond - 1], tried[beyond]
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            low, high = (middle, high) if is_allowed(middle) else (low, middle)
+        return move(low)
+
+    def _answering(self, keep: NDArray[np.float64]) -> Blend:
+        """Copy the menu with other probabilities of the truth: float64[labels]."""
+        lie = (1 - keep) / (self.values - 1)
+        epsilons = tuple(
+            _epsilon_of(Fraction(a), Fraction(b))
+            for a, b in zip(keep.tolist(), lie.tolist(), strict=True)
+        )
+        return replace(self, epsilons=epsilons, keep=keep, lie=lie)
+
     def hidden(self, named: int, n: int) -> Share:
         """Estimate the share of devices with a value from reports without labels.
 
@@ -258,8 +319,9 @@ class Blend:
         estimator : {"likelihood", "inverse-variance", "min-rule"}
             Maximum likelihood, which is within 0 to 1: the likelihood is concave, so its slope is
             bisected. Or the mean of the labels' estimates, weighted by ``n (keep - lie)^2``. Or the
-            rule of the source: the estimate of the label with the smallest estimated variance,
-            which drops all other reports. The latter two are unbiased or nearly so, and may lie
+            rule of the source: of the estimate of each label alone and that of :meth:`hidden` from
+            all reports, each of which is unbiased, the one with the smallest estimated variance. A
+            choice by the reports themselves is not unbiased any more. The latter two may lie
             outside 0 to 1.
         """
         # Silent broadcasting of a shorter list would give a wrong estimate.
@@ -283,6 +345,10 @@ class Blend:
             share = float((weight * estimates).sum() / weight.sum())
             inside = min(max(share, 0.0), 1.0)
             return Share(share, self.disclosed_variance(inside, sum(n), estimator))
+        # The source's candidates: each label alone, and all reports as if no label were known.
+        fraction = np.append(fraction, sum(named) / sum(n))
+        size, gain = np.append(size, sum(n)), np.append(gain, self._truth - self._other)
+        estimates = np.append(estimates, self.hidden(sum(named), sum(n)).share)
         estimated = fraction * (1 - fraction) / (np.maximum(size - 1, 1) * gain**2)
         best = int(estimated.argmin())
         return Share(float(estimates[best]), float(estimated[best]))
@@ -314,9 +380,14 @@ class Blend:
         return self._variance(self._weights * gain / noise, share, n)
 
     def mean_square_errors(
-        self, share: float, n: int, trials: int = 10_000, seed: int = 0
+        self,
+        share: float,
+        n: int,
+        trials: int = 10_000,
+        seed: int = 0,
+        estimators: Sequence[str] = ESTIMATORS,
     ) -> dict[str, SquareError]:
-        """Simulate the mean square error of every estimator.
+        """Simulate the mean square errors of estimators.
 
         In each trial the labels' groups, whose sizes are the shares of n rounded, are drawn anew
         from n devices of which a fixed number has the value.
@@ -331,11 +402,13 @@ class Blend:
             At least 100.
         seed : int
             Seed of the simulation.
+        estimators : sequence of str
+            Names in :data:`ESTIMATORS`.
 
         Returns
         -------
         dict of str to SquareError
-            By the names in :data:`ESTIMATORS`.
+            By the names of the estimators.
 
         Examples
         --------
@@ -359,8 +432,7 @@ class Blend:
         outcomes, times = np.unique(named, axis=0, return_counts=True)
         estimates = np.array(
             [
-                [self.hidden(sum(ones), n).share]
-                + [self.disclosed(ones, sizes.tolist(), name).share for name in ESTIMATORS[1:]]
+                [self._estimate(ones, sizes.tolist(), name) for name in estimators]
                 for ones in outcomes.tolist()
             ]
         )
@@ -369,8 +441,32 @@ class Blend:
         errors = np.sqrt(times @ (squares - means) ** 2) / trials
         return {
             name: SquareError(float(mean), float(error))
-            for name, mean, error in zip(ESTIMATORS, means, errors, strict=True)
+            for name, mean, error in zip(estimators, means, errors, strict=True)
         }
+
+    def _estimate(self, named: Sequence[int], n: Sequence[int], estimator: str) -> float:
+        """Estimate a share by an estimator; parameters are those of :meth:`disclosed`."""
+        if estimator == ESTIMATORS[0]:
+            return self.hidden(sum(named), sum(n)).share
+        return self.disclosed(named, n, estimator).share
+
+    def compare_estimators(
+        self, share: float, n: int, trials: int = 10_000, seed: int = 0
+    ) -> dict[str, SquareError]:
+        """Compute the mean square errors of estimators that protect equally, by the indicator.
+
+        That of hidden labels with the answers of this menu is a closed form; those of known labels
+        with the answers of :meth:`as_disclosed` are simulated. Parameters and errors are those of
+        :meth:`mean_square_errors`.
+
+        Returns
+        -------
+        dict of str to SquareError
+            By the names in :data:`ESTIMATORS`.
+        """
+        first, *others = ESTIMATORS
+        known = self.as_disclosed().mean_square_errors(share, n, trials, seed, others)
+        return {first: SquareError(self.hidden_variance(round(share * n) / n, n), 0.0), **known}
 
     def _likeliest(self, ones: NDArray[np.float64], size: NDArray[np.float64]) -> float:
         """Maximise the likelihood over the share, by bisecting its slope."""

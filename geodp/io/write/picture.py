@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.drawing.fonts import families
-from geodp.io.write.drawing.pdf import draw_pdf
 from geodp.io.write.drawing.png import DPI, draw_png
 from geodp.io.write.drawing.sheet import Sheet
 from geodp.io.write.drawing.svg import draw_svg
@@ -21,7 +20,7 @@ from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
 from geodp.io.write.view import View
 
-Form = Literal["png", "svg", "pdf"]
+Form = Literal["png", "svg"]
 
 MIN_DPI, MAX_DPI = 50, 600
 """Smallest and largest resolution of a PNG, in pixels per inch."""
@@ -90,7 +89,7 @@ def draw_map(
         View on a grid with places. Letters of the count's name that the bundled font lacks are
         drawn by an installed one; if none has them, the name is left out, with a LettersWarning.
     look : Look, optional
-    form : {"png", "svg", "pdf"}
+    form : {"png", "svg"}
     dpi : int
         Resolution of a PNG in pixels per inch, from 50 to 600.
 
@@ -98,7 +97,7 @@ def draw_map(
     ------
     UsageError
         The grid has no picture (see `why_no_picture`); the bounds hold no cell; no font has all
-        letters of the look's texts; a PDF is requested without fpdf2.
+        letters of the look's texts; the form is another one.
     """
     reason = why_no_picture(view.table.grid)
     if reason is not None:
@@ -133,14 +132,15 @@ def draw_change(
 
 
 def render_sheet(sheet: Sheet, form: Form, dpi: int = DPI) -> bytes:
-    """Render a page as a file; UsageError for a resolution out of range."""
+    """Render a page as a file; UsageError for another form, or a resolution out of range."""
+    if form not in get_args(Form):
+        listed = " or ".join(get_args(Form))
+        raise UsageError(f"form must be {listed}, and not {form}.", code="picture-form")
     if not MIN_DPI <= dpi <= MAX_DPI:
         raise UsageError(
             f"A picture has {MIN_DPI} to {MAX_DPI} pixels to an inch.", code="picture-resolution"
         )
-    if form == "png":
-        return draw_png(sheet, dpi)
-    return draw_svg(sheet) if form == "svg" else draw_pdf(sheet)
+    return draw_png(sheet, dpi) if form == "png" else draw_svg(sheet)
 
 
 FORMATS = (Picture(),)

@@ -1,11 +1,18 @@
 """The explanation of flows: of all tables together, from the index alone."""
 
+import json
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
+from geodp.features.flows.card import StatedStays
+from geodp.features.flows.page import write_page
+from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.axes import Attribute
+from geodp.table.plain import write_plain
 from tests.command import geodp as run
 from tests.features.flows.test_publish import publish
 from tests.features.flows.units import make_units
@@ -71,6 +78,55 @@ def test_what_was_counted_by_label_between_units_is_named(contribution, counted,
     card = geodp.flows.publish(trips, epsilon=1, contribution=contribution).card()
     assert f"also counted by mode, from and {counted}, and got noise" in sentences(card)[1]
     assert f"mode の別にも、{translated}" in sentences(card, "ja")[1]
+
+
+def test_the_rules_of_pings_and_stays_are_named(tmp_path):
+    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+    rows = {"id": ["a"] * 3, "t": ["2024-05-01T08:00", "2024-05-01T08:10", "2024-05-01T09:00"]}
+    pings = pa.table({**rows, "lat": [35.05] * 3, "lon": [139.01, 139.01, 139.11]})
+    asked = {"grid": grid, "place": ("lat", "lon"), "time": "t", "person": "id", "trips": 5}
+    rules = {"radius": 250, "dwell": "15min", "gap": "12h"}
+    for number, (table, stated, english, japanese) in enumerate(
+        (
+            (
+                geodp.flows.read_pings(pings, **asked, **rules),
+                StatedStays(43_200, 250, 900),
+                "within 250 m over at least 15 min a stay",
+                "250 m 以内に 15 分以上続く記録が滞在",
+            ),
+            (
+                geodp.flows.read_stays(pings, **asked, gap="90s"),
+                StatedStays(90),
+                "unless this begins more than 90 s after it",
+                "次の滞在が 90 秒より後に始まる",
+            ),
+            (
+                geodp.flows.read_stays(pings, **asked),
+                StatedStays(),
+                "each leads from a stay to the next one.",
+                "一つの滞在から次の滞在までが一回の移動です。",
+            ),
+        )
+    ):
+        release = geodp.flows.publish(table, epsilon=1)
+        card = release.card()
+        assert card.stays == stated
+        assert english in sentences(card)[1]
+        assert japanese in sentences(card, "ja")[1]
+        folder = tmp_path / str(number)
+        release.write(folder)
+        assert english in write_page(geodp.open(folder))
+        index = folder / "public" / "flows.json"
+        written = json.loads(index.read_text())
+        # An index of before these rules were stated holds as well.
+        for again, holds in ((stated, True), (None, True), (StatedStays(7), False)):
+            changed = {**written, "stays": write_plain(again)}
+            if again is None:
+                del changed["stays"]
+            index.write_text(json.dumps(changed, ensure_ascii=False, indent=1) + "\n")
+            found = [one.ok for one in verify_flows(index.parent) if one.name == "guarantee"]
+            assert found == [holds]
+    assert publish().card().stays is None
 
 
 def test_a_release_with_a_fixed_key_promises_nothing():

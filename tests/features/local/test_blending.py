@@ -193,15 +193,60 @@ def test_errors_of_all_estimators_are_those_of_the_enumerated_law(truths, holder
 
 def test_estimators_at_the_published_setting():
     """n 100, a share of one half: hidden .0131; told, with truths 3/4 and 3/5, .0148."""
-    errors = blend(HALVES, truths=["3/4", "3/5"]).mean_square_errors(0.5, 100)
+    menu = blend(HALVES, truths=["0.8", "0.6"])
+    errors = menu.compare_estimators(0.5, 100)
     for name, expected in (
+        ("hidden", 0.0131313),
         ("likelihood", 0.0148),
-        ("inverse-variance", 0.0148),
-        ("min-rule", 0.0175),
+        ("inverse-variance", 0.014755),
+        ("min-rule", 0.022089),
     ):
-        assert errors[name].mean == pytest.approx(expected, abs=4 * errors[name].standard_error)
-    hidden = blend(HALVES, truths=["0.8", "0.6"]).mean_square_errors(0.5, 100)["hidden"]
-    assert hidden.mean == pytest.approx(0.0131, abs=4 * hidden.standard_error)
+        margin = 4 * errors[name].standard_error + 1e-6
+        assert errors[name].mean == pytest.approx(expected, abs=margin)
+    hidden = menu.mean_square_errors(0.5, 100, estimators=["hidden"])["hidden"]
+    assert hidden.mean == pytest.approx(errors["hidden"].mean, abs=4 * hidden.standard_error)
+
+
+def test_the_rule_of_the_source_chooses_among_three_estimates():
+    menu = blend(HALVES, truths=["3/4", "3/5"])
+    # The estimated variances f (1 - f) / ((n - 1) gain^2) of the labels and of all reports.
+    for told, variances, chosen in (
+        ([25, 25], [0.0204, 0.1276, 0.0206], 0.5),
+        ([25, 40], [0.0204, 0.0816, 0.0188], (0.65 - 0.325) / 0.35),
+        ([26, 50], [0.0204, 0.0000, 0.0150], 3.0),
+    ):
+        found = menu.disclosed(told, [50, 50], "min-rule")
+        assert found.share == pytest.approx(chosen)
+        assert found.variance == pytest.approx(min(variances), abs=5e-5)
+
+
+@pytest.mark.parametrize("values", [2, 4])
+@pytest.mark.parametrize("truths", [["0.8", "0.6"], ["1", "0.5"], ["0.1", "0.7"], ["0.05", "0.2"]])
+def test_known_labels_have_the_indicators_as_their_local_epsilons(truths, values):
+    menu = blend(["2/5", "3/5"], truths=truths, values=values)
+    known = menu.as_disclosed()
+    assert known.ldp == pytest.approx(menu.pbp)
+    assert known.shares == menu.shares
+    assert (np.sign(known.keep - known.lie) * np.sign(menu.keep - menu.lie) >= 0).all()
+
+
+def test_truths_at_constant_protection():
+    """Worked out by hand: the indicator of the weak label stays ln 3, and that of 3/5 ln 1.5."""
+    menu = blend(HALVES, truths=["0.8", "0.6"])
+    for weak, truth in (
+        (0.4, 0.75),  # hiding is worth nothing: the other label's answers are too far
+        (0.45, 1 - 0.2 * 0.55 / 0.45),
+        (0.5, 0.8),
+        (7 / 12, 6 / 7),
+        (0.6, 1.2 * 0.4 / 0.6),
+        (0.7, 0.75),
+    ):
+        found = menu.at_constant_protection([weak, 1 - weak])
+        assert found.keep == pytest.approx([truth, 0.6], abs=1e-6)
+        assert found.pbp == pytest.approx([math.log(3), math.log(1.5)], abs=1e-6)
+    # Labels that gain nothing by being hidden stay as they are.
+    alone = blend(["1/5", "4/5"], truths=["0.9", "0.3"])
+    assert alone.at_constant_protection([0.5, 0.5]).keep == pytest.approx(alone.keep)
 
 
 def unary(epsilon, values):
@@ -376,8 +421,14 @@ def test_the_command_takes_honest_devices_and_says_what_repeated_answers_tell():
     assert document["repeated"] == pytest.approx(np.log([1.5, 2, 3]))
     assert [row["share"] for row in document["errors"]] == [0.01, 0.1, 0.25, 0.5]
     assert document["errors"][-1]["hidden"] > 2 * document["errors"][-1]["likelihood"]
+    equal = document["equal_protection"]
+    assert equal["truths"] == pytest.approx([2 / 3, 1 / 2])
+    assert equal["errors"][-1]["hidden"] < equal["errors"][-1]["likelihood"]
     text = CliRunner().invoke(geodp, menu).output
-    for words in ("infinite", "as many times one report", "inverse-variance", "no protection of"):
+    for words in (
+        *("infinite", "as many times one report", "inverse-variance", "no protection of"),
+        "hidden, or known with the truths 0.6667, 0.5",
+    ):
         assert words in text
 
 

@@ -33,6 +33,7 @@ GROUPS = {
     "sentence": explanation.SENTENCES,
     "flows": of_flows.PAGE,
     "flows_files": of_flows.FILES,
+    "flows_durations": of_flows.DURATIONS,
     "amounts": of_amounts.PAGE,
     "amounts_files": of_amounts.FILES,
     "households": of_households.PAGE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -29,6 +29,7 @@ from geodp.features.flows.reading.traces import (
     Batch,
     TracedTrips,
     Traces,
+    find_moves,
     number_units,
     refuse,
     sort_rows,
@@ -108,6 +109,7 @@ class Pings(Traces):
     largest_accuracy: float | None = None
 
     held: ClassVar[int] = 176
+    rows: ClassVar[str] = "pings"
 
     @cached_property
     def rules(self) -> StayRules:
@@ -222,7 +224,7 @@ class Pings(Traces):
         time, zone = time[order], zone[order]
         at = (position[0][order], position[1][order], position[2][order])
         limits = self.rules.limits
-        radius, speed, _, _ = limits
+        radius, speed, _, gap = limits
         kept = np.empty(order.size, np.int64)
         kept = kept[: kernels.select_records(unit, time, at, zone, radius, speed, kept)]
         room = kept.size // 2
@@ -234,7 +236,28 @@ class Pings(Traces):
         of_stays = np.flatnonzero(within)
         last = of_stays[np.searchsorted(of_stays, first[end]) - 1]
         row = kept[last]
-        return TracedTrips(order[row], place[end - 1], place[end], time[row])
+        again = find_moves(unit) & (time[1:] == time[:-1])
+        # Longer times without a ping before each ping of a unit but the first, and up to each.
+        broken = np.append(False, find_moves(unit[kept]) & (np.diff(time[kept]) > gap))
+        broken, breaks = broken[: kept.size], np.cumsum(broken)[: kept.size]
+        beside = broken | np.append(broken[1:], False)[: kept.size]
+        moves = find_moves(unit[kept[first[:size]]])
+        lost = moves & ~follows[1:size]
+        over = lost & (np.diff(breaks[first[:size]]) > 0)
+        count: Callable[[NDArray[np.bool_]], int] = np.count_nonzero
+        tally = {
+            "pings_accurate": order.size,
+            "pings_in_one_second": count(again),
+            "pings_too_fast": order.size - count(again) - kept.size,
+            "pings_in_stays": of_stays.size,
+            "pings_lost_to_gap": count(beside & ~within),
+            "pings_lost_to_radius_or_dwell": count(~beside & ~within),
+            "stays": size,
+            "moves": count(moves),
+            "moves_lost_to_gap": count(over),
+            "moves_too_fast": count(lost & ~over),
+        }
+        return TracedTrips(order[row], place[end - 1], place[end], time[row], tally)
 
 
 def read_pings(
@@ -296,7 +319,9 @@ def read_pings(
         Metres from the first record of a stay within which all others are; default: 200.
     dwell, gap : str or int
         Least duration of a stay, and longest time without a record that a stay or a trip may
-        extend over: ``"10min"``, ``"2h"`` or seconds; default: 10 minutes and 2 hours.
+        extend over: ``"10min"``, ``"2h"`` or seconds; default: 10 minutes and 2 hours. The gap is
+        several times the interval at which the devices record, which is public; where they record
+        less often, most trips are lost.
     speed : float
         Kilometres an hour; default: 1,000. A record is left out if the steps to and from it are
         both longer than the radius and faster. No stay or trip extends over another such step.
@@ -317,7 +342,9 @@ def read_pings(
     Returns
     -------
     CountTable
-        On the grid of pairs, for :func:`geodp.flows.publish`.
+        On the grid of pairs, for :func:`geodp.flows.publish`. Its ``reading`` tells the operator
+        in ``tallied`` what was lost to each rule, and in ``warnings`` where that is most. Both are
+        confidential, and a rule must not be chosen by them.
 
     Raises
     ------

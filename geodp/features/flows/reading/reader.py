@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
 from geodp.features.flows.reading.options import RowOptions
 from geodp.features.flows.reading.positions import point_locator
+from geodp.features.flows.reading.rules import find_fact
 from geodp.features.flows.units import find_outlines
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.grid import Grid
@@ -87,13 +87,6 @@ KEPT_FACT = (
 )
 """Statement of a release on how its trips were bounded."""
 
-KEPT = re.compile(
-    re.sub(r"\\{[a-z]+\\}", ".+", re.escape(KEPT_FACT))
-    .replace(r"\{trips:,\}", "([0-9,]+)")
-    .replace(r"\{per_pair:,\}", "([0-9,]+)")
-)
-"""Form of :data:`KEPT_FACT`; its groups have the trips in all, and between two zones."""
-
 WHERE_FACT = "that only rows with {} were read"
 """Statement on the selection of rows."""
 
@@ -103,10 +96,10 @@ def find_bounds(facts: Iterable[str]) -> tuple[int, int] | None:
 
     None where geodp did not bound trips.
     """
-    kept = next(filter(None, map(KEPT.fullmatch, facts)), None)
+    kept = find_fact(KEPT_FACT, facts)
     if kept is None:
         return None
-    most, of_pair = (int(one.replace(",", "")) for one in kept.groups())
+    most, of_pair = (int(kept[name].replace(",", "")) for name in ("trips", "per_pair"))
     return most, of_pair
 
 

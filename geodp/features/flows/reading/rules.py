@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
+from string import Formatter
 from typing import Self, cast
 
 from geodp.errors import Rule, UsageError
+from geodp.features.flows.card import StatedStays
 
 RADIUS, DWELL, GAP, SPEED = 200, "10min", "2h", 1000
 """Defaults: metres, durations, and kilometres an hour."""
@@ -25,6 +28,13 @@ DURATION = Rule(
     "seconds, from 1 second to 366 days.",
 )
 
+STAYS_FACT = (
+    "that trips were made of the stays of each {unit} alone, in the order of their begin: a trip "
+    "leads from a stay to the next one, also within a zone; stays of one zone that meet or overlap "
+    "are one; of stays that begin at the same time those that end first come first, and no trip "
+    "leads from one of them to another"
+)
+GAP_FACT = "that no trip leads from a stay to another one more than {gap} after it"
 PINGS_FACT = (
     "that trips were made of the records of each {unit} alone, in the order of their times: a stay "
     "is a run of records within {radius:g} m of the first of them, over at least {dwell}, and is "
@@ -76,8 +86,52 @@ def say_duration(seconds: int) -> str:
     >>> say_duration(600), say_duration(86_400), say_duration(90)
     ('10 min', '1 d', '90 s')
     """
+    number, unit = split_duration(seconds)
+    return f"{number} {unit}"
+
+
+def split_duration(seconds: int) -> tuple[int, str]:
+    """Return a duration in its largest unit that is exact, and this unit.
+
+    >>> split_duration(7200)
+    (2, 'h')
+    """
     unit = max((one for one in SECONDS if seconds % SECONDS[one] == 0), key=SECONDS.__getitem__)
-    return f"{seconds // SECONDS[unit]} {unit}"
+    return seconds // SECONDS[unit], unit
+
+
+def find_fact(fact: str, facts: Iterable[str]) -> Mapping[str, str] | None:
+    """Find the first of some facts that has a form, and return the texts of its fields.
+
+    ``fact``: the form, with fields in braces. None where no fact has it.
+
+    >>> find_fact("that {n} are {what}", ["else", "that 2 are red"])
+    {'n': '2', 'what': 'red'}
+    """
+    form, seen = "", set[str]()
+    for text, name, _, _ in Formatter().parse(fact):
+        form += re.escape(text)
+        if name is not None:
+            form += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
+            seen.add(name)
+    found = next(filter(None, map(re.compile(form).fullmatch, facts)), None)
+    return None if found is None else found.groupdict()
+
+
+def find_stays(facts: Iterable[str]) -> StatedStays | None:
+    """Find in the facts of a card by which rules trips were made of pings or stays.
+
+    None where trips were given.
+    """
+    facts = (*facts,)
+    run, broken = find_fact(PINGS_FACT, facts), find_fact(BROKEN_FACT, facts)
+    if run is not None and broken is not None:
+        radius, dwell, gap = run["radius"], run["dwell"], broken["gap"]
+        return StatedStays(read_duration(gap), float(radius), read_duration(dwell))
+    if find_fact(STAYS_FACT, facts) is None:
+        return None
+    apart = find_fact(GAP_FACT, facts)
+    return StatedStays(None if apart is None else read_duration(apart["gap"]))
 
 
 def require_amount(name: str, value: object, most: int, unit: str) -> float:

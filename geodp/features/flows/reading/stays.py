@@ -16,11 +16,17 @@ from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.reader import CRS_UNUSED, Place
-from geodp.features.flows.reading.rules import read_duration, say_duration
+from geodp.features.flows.reading.rules import (
+    GAP_FACT,
+    STAYS_FACT,
+    read_duration,
+    say_duration,
+)
 from geodp.features.flows.reading.traces import (
     Batch,
     TracedTrips,
     Traces,
+    find_moves,
     number_units,
     refuse,
     sort_rows,
@@ -56,13 +62,6 @@ TOO_LONG = Rule(
     "such rows, or drop them.",
 )
 
-STAYS_FACT = (
-    "that trips were made of the stays of each {unit} alone, in the order of their begin: a trip "
-    "leads from a stay to the next one, also within a zone; stays of one zone that meet or overlap "
-    "are one; of stays that begin at the same time those that end first come first, and no trip "
-    "leads from one of them to another"
-)
-GAP_FACT = "that no trip leads from a stay to another one more than {gap} after it"
 REVERSED_FACT = "that no stay that was read ends before it begins"
 TOO_LONG_FACT = f"that no stay that was read extends over more than {MOST_PERIODS} of the periods"
 SPLIT_FACT = (
@@ -79,6 +78,7 @@ class Stays(Traces):
     gap: int | str | None = None
 
     held: ClassVar[int] = 208
+    rows: ClassVar[str] = "rows"
 
     @cached_property
     def seconds_between(self) -> int:
@@ -193,7 +193,16 @@ class Stays(Traces):
         earlier, row = zone[first[later - 1]], first[later]
         # Nobody departs after having arrived; and a stay may go on beyond its period.
         last = np.maximum.reduceat(end, first[:size]) if size else end
-        return TracedTrips(order[row], earlier, zone[row], np.minimum(last[later - 1], begin[row]))
+        begins, moves = begin[first[:size]], find_moves(unit[first[:size]])
+        apart = int(np.count_nonzero(moves & (begins[1:] > begins[:-1])))
+        tally = {
+            "stays": size,
+            "moves": (number := int(np.count_nonzero(moves))),
+            "moves_at_one_time": number - apart,
+            "moves_lost_to_gap": apart - later.size,
+        }
+        departure = np.minimum(last[later - 1], begin[row])
+        return TracedTrips(order[row], earlier, zone[row], departure, tally)
 
 
 def cut(number: IntArray, most: int) -> Iterator[tuple[int, int]]:
@@ -278,7 +287,8 @@ def read_stays(
     Returns
     -------
     CountTable
-        On the grid of pairs, for :func:`geodp.flows.publish`.
+        On the grid of pairs, for :func:`geodp.flows.publish`. Its ``reading`` tells the operator
+        in ``tallied`` and ``warnings`` what was lost; see :func:`read_pings`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ another period; then the trips of the unit are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +27,7 @@ from geodp.features.flows.reading.labels import (
     label_seconds,
     require_clock,
 )
+from geodp.features.flows.reading.losses import tally_bound, warn_of_losses
 from geodp.features.flows.reading.periods import (
     TIME_ZONE,
     UNITS,
@@ -70,12 +71,15 @@ class TracedTrips(NamedTuple):
         Keys of zones.
     departure : int64[n]
         Times of departure, in seconds as the records have them.
+    tally : mapping of str to int
+        Numbers of rows, stays and moves from stay to stay, by what became of them; confidential.
     """
 
     row: IntArray
     origin: KeyArray
     destination: KeyArray
     departure: IntArray
+    tally: Mapping[str, int]
 
 
 OUTSIDE = np.uint64(2**64 - 1)
@@ -133,6 +137,9 @@ class Traces(RowReader):
     held: ClassVar[int]
     """Bytes that a row takes while trips are made, besides the name of the person."""
 
+    rows: ClassVar[str]
+    """Name of rows in the tally."""
+
     def read(self, paths: TableSource) -> CountTable:
         """Make trips of the rows, and count those that are kept by pair of zones."""
         unit, facts = self.require_units(), self.state_units()
@@ -141,7 +148,9 @@ class Traces(RowReader):
         bound = TripBound(most, per_pair, self.key)
         runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
         for names, key in self.list_units(paths, survey):
-            runs.add(key[bound.keep(names, key)])
+            pairs = key[bound.keep(names, key)]
+            tally_bound(survey, key.size, pairs.size)
+            runs.add(pairs)
         kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
         return CountTable.of_cells(
             self.pairs,
@@ -167,12 +176,14 @@ class Traces(RowReader):
         try:
             for names, columns in persons.parts_of_columns():
                 if columns:
-                    yield self._make_trips(names, columns)
+                    yield self._make_trips(names, columns, survey)
         except InputError as error:
             if error.code != TOO_MANY_OF_ONE.code:
                 raise
             # That advises to state the contribution, which is for rows that are counted.
             raise InputError(PERSON_TOO_LARGE) from None
+        for warning in warn_of_losses(survey.tallied):
+            survey.warn(warning)
 
     def state_units(self) -> tuple[str, ...]:
         """State for the card how trips are made, and which rows were left out or refused."""
@@ -336,6 +347,7 @@ class Traces(RowReader):
                 if not zones and len(arrays[0]):
                     # Of all files together, as moments and local times are not compared.
                     zones.append(self._find_zone(arrays[wanted.index(str(self.time))]))
+                survey.tally({self.rows: len(arrays[-1])})
                 own = [*arrays[: len(places)], arrays[-1]]
                 numbers = labels.read(read, arrays[len(places) : -1])
                 zone_of_times = zones[0] if zones else None
@@ -352,13 +364,17 @@ class Traces(RowReader):
                     yield rows, names, zone, more
             self._clock.complete(table.name)
 
-    def _make_trips(self, names: pa.Array, columns: Columns) -> tuple[pa.Array, KeyArray]:
+    def _make_trips(
+        self, names: pa.Array, columns: Columns, survey: Survey
+    ) -> tuple[pa.Array, KeyArray]:
         """Return the units and pairs of the trips of some persons, all of whose rows are here."""
         person = names.dictionary_encode().indices.to_numpy().astype(np.int64)
         columns, labels = self._labels.split(columns)
         found = self.find_trips(person, columns, labels[:-1])
         inside = (found.origin != OUTSIDE) & (found.destination != OUTSIDE)
-        row, origin, destination, departure = (each[inside] for each in found)
+        outside = inside.size - int(np.count_nonzero(inside))
+        survey.tally({**found.tally, "trips": inside.size, "trips_outside": outside})
+        row, origin, destination, departure = (each[inside] for each in found[:4])
         units, period = names.take(pa.array(row)), self.periods_of(columns)
         if period is not None:
             named = name_numbers(period[row].astype(np.int64), self._unit)
@@ -420,6 +436,11 @@ def number_units(*columns: NDArray[Any]) -> IntArray:
     for one in columns:
         new[1:] |= one[1:] != one[:-1]
     return np.cumsum(new)
+
+
+def find_moves(unit: IntArray) -> NDArray[np.bool_]:
+    """Return which items but the first are of the unit of the one before: bool[n - 1]."""
+    return np.asarray(unit[1:] == unit[:-1], np.bool_)
 
 
 def refuse(position: NDArray[np.bool_], rows: Rows, column: str, rule: Rule) -> None:

@@ -15,6 +15,7 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import PER_PAIR_LABELS, By, TimeLabels
 from geodp.features.flows.reading.land import advise
+from geodp.features.flows.reading.losses import tally_bound
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.reading.reader import (
     CRS_UNUSED,
@@ -151,6 +152,8 @@ class Trips(RowReader):
         for names, (key, *weights) in self._list_rows(paths, survey):
             weight = np.minimum(weights[0], largest) if weights else None
             kept = bound.keep(names, key, weight)
+            survey.tally({"trips": key.size})
+            tally_bound(survey, key.size, kept.size)
             runs.add(key[kept], None if weight is None else weight[kept])
         return CountTable.of_cells(
             self.pairs,

@@ -128,8 +128,11 @@ _RULES = (
         "--gap",
         group="Input",
         metavar="DURATION",
-        help="Longest time without a ping that a stay or a trip may extend over; of stays, the "
-        "longest time from one to the next with a trip.  [default: 2h for pings, none for stays]",
+        help="Longest time without a ping that a stay or a trip may extend over: several times "
+        "the interval at which the devices record, which is public. Where they record less often, "
+        "most trips are lost; --check counts them for the operator, but must not choose the gap. "
+        "Of stays, the longest time from one to the next with a trip.  [default: 2h for pings, "
+        "none for stays]",
     ),
     option(
         "--speed",

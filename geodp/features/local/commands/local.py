@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -245,7 +246,8 @@ COMMAND = local
 @click.option(
     "--devices",
     type=click.IntRange(2, 10_000),
-    help="Simulate the errors of all estimators of a share with this many devices.",
+    help="Simulate the errors of all estimators of a share with this many devices: with the labels "
+    "of the menu hidden or known, and with known labels that protect as much by the indicator.",
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of all results."
@@ -280,7 +282,11 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
     blended = make(shares, menu_options[0], values, truths=menu_options[1], allow_weak=allow_weak)
     document = blended.describe(options["reports"])
     if options["devices"] is not None:
-        document["errors"] = _estimate_errors(blended, options["devices"])
+        document["errors"] = _estimate_errors(blended.mean_square_errors, options["devices"])
+        document["equal_protection"] = {
+            "truths": blended.as_disclosed().keep.tolist(),
+            "errors": _estimate_errors(blended.compare_estimators, options["devices"]),
+        }
     if options["plot"] is not None:
         _draw_menu(blended, options)
     if options["as_json"]:
@@ -294,11 +300,11 @@ MENU_SHARES = (0.01, 0.1, 0.25, 0.5)
 """Shares of devices with a value at which estimators are compared; larger ones mirror them."""
 
 
-def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
+def _estimate_errors(simulate: Callable[..., Any], devices: int) -> list[dict[str, Any]]:
     """Simulate the root mean square errors of all estimators, a row for each share."""
     rows = []
     for share in MENU_SHARES:
-        errors = menu.mean_square_errors(share, devices)
+        errors = simulate(share, devices)
         roots = {name: math.sqrt(error.mean) for name, error in errors.items()}
         rows.append({"devices": devices, "share": share, **roots})
     return rows
@@ -330,15 +336,24 @@ def _show_menu(document: dict[str, Any]) -> None:
             times = None if document["mixture"] is None else number * document["mixture"]
             click.echo(f"{number:7}  {_number(epsilon):>10}  {_number(times):>24}")
     if "errors" in document:
-        click.echo(
-            f"\nroot mean square error of a share, {document['errors'][0]['devices']:,} devices"
+        equal = document["equal_protection"]
+        truths = ", ".join(f"{truth:.4g}" for truth in equal["truths"])
+        _show_errors(document["errors"], "the labels hidden, or known")
+        _show_errors(
+            equal["errors"],
+            f"equal indicators: the labels hidden, or known with the truths {truths}",
         )
-        names = [name for name in document["errors"][0] if name not in ("devices", "share")]
-        click.echo("   share  " + "  ".join(f"{name:>16}" for name in names))
-        for row in document["errors"]:
-            figures = "  ".join(f"{row[name]:16.4f}" for name in names)
-            click.echo(f"{row['share']:8.2f}  {figures}")
     click.echo()
+
+
+def _show_errors(rows: list[dict[str, Any]], title: str) -> None:
+    """Print the root mean square errors of estimators, a line for each share."""
+    click.echo(f"\nroot mean square error of a share, {rows[0]['devices']:,} devices; {title}")
+    names = [name for name in rows[0] if name not in ("devices", "share")]
+    click.echo("   share  " + "  ".join(f"{name:>16}" for name in names))
+    for row in rows:
+        figures = "  ".join(f"{row[name]:16.4f}" for name in names)
+        click.echo(f"{row['share']:8.2f}  {figures}")
 
 
 def _number(value: float | None) -> str:

@@ -30,6 +30,7 @@ class Survey:
         self._left_out: set[str] = set()
         self._partitions: dict[Term, str] = {}
         self._public: list[StatedReading] = []
+        self._tallied, self._warnings = Counter[str](), dict[str, None]()
 
     def note(self, file: str, facts: Iterable[Fact]) -> None:
         """Add facts about a file; repeated facts are stored once."""
@@ -138,6 +139,19 @@ class Survey:
         """Add the number of selected records whose persons are not distinguished."""
         self._of(file).update(without_person=rows)
 
+    def tally(self, numbers: Mapping[str, int]) -> None:
+        """Add numbers of what rows were made into, by name."""
+        self._tallied.update({name: int(number) for name, number in numbers.items()})
+
+    @property
+    def tallied(self) -> Mapping[str, int]:
+        """The numbers that were added by :meth:`tally`, in the order of their names' first use."""
+        return dict(self._tallied)
+
+    def warn(self, sentence: str) -> None:
+        """Add a sentence for the operator about what was read; it may tell of the data."""
+        self._warnings[sentence] = None
+
     def reading(self, statements: tuple[str, ...] = (), *, cells: int | None = None) -> Reading:
         """Return the statistics of all files.
 
@@ -151,7 +165,14 @@ class Survey:
         sources = tuple(self._source(file) for file in self._numbers)
         counted = sum(numbers["counted"] for numbers in self._numbers.values())
         doubled = 0 if cells is None else counted - cells
-        return Reading(sources, statements, doubled, join_descriptions(self._public))
+        return Reading(
+            sources,
+            statements,
+            doubled,
+            join_descriptions(self._public),
+            tallied=self.tallied,
+            warnings=(*self._warnings,),
+        )
 
     def _source(self, file: str) -> Source:
         """Return the statistics of one file."""

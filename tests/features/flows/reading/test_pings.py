@@ -352,6 +352,81 @@ def test_the_card_says_what_is_refused_of_pings():
     assert "a number of metres in every row that was read, and never negative" in facts
 
 
+def sparse(persons=40, days=5):
+    """Persons who record nine times a day, three times at each of three places."""
+    draw, rows = np.random.default_rng(0), []
+    for person in range(persons):
+        places = draw.uniform((35.005, 139.005), (35.078, 139.12), (3, 2))
+        begin = 1_714_521_600
+        for _ in range(days):
+            for place in places:
+                for _ in range(3):
+                    second = begin + int(draw.integers(0, 9600))
+                    rows.append((f"p{person}", second, *(place + draw.normal(0, 2e-4, 2))))
+                    begin += 9600
+    columns = zip(*rows, strict=True)
+    table = pa.table(dict(zip(("id", "t", "lat", "lon"), map(list, columns), strict=True)))
+    return table.set_column(1, "t", table["t"].cast(pa.timestamp("s")))
+
+
+def test_what_is_lost_is_told_to_the_operator_alone():
+    rows = sparse()
+    short, long = read(rows, gap="2h").reading, read(rows, gap="12h", trips=10).reading
+    for reading in (short, long):
+        made = reading.tallied
+        assert made["pings"] == made["pings_accurate"] == rows.num_rows == 40 * 5 * 9
+        assert rows.num_rows == sum(
+            made[f"pings_{name}"]
+            for name in (
+                *("in_one_second", "too_fast", "in_stays"),
+                *("lost_to_gap", "lost_to_radius_or_dwell"),
+            )
+        )
+        moves = made["trips"] + made["moves_lost_to_gap"] + made["moves_too_fast"]
+        assert made["moves"] == moves
+        kept = made["trips_outside"] + made["trips_lost_to_bound"] + made["trips_kept"]
+        assert made["trips"] == kept
+        assert reading.describe()["made"] == made
+    # Neither on the card nor in a repr, which may be printed.
+    assert str(short.tallied["pings_lost_to_gap"]) not in f"{short!r} {short.public_facts}"
+    # Each of 40 persons moves 14 times.
+    assert short.tallied["trips"] == 0
+    assert short.tallied["pings_lost_to_gap"] > 900
+    assert len(short.warnings) == 2
+    assert "Most pings are in no stay" in short.warnings[0]
+    assert long.tallied["trips"] == 560
+    assert long.tallied["trips_kept"] == 400
+    assert long.warnings == ()
+
+
+def test_pings_are_lost_to_each_rule():
+    fast = [("a", f"2024-05-01T08:{minute}", place) for minute, place in (("01", 1), ("02", 0))]
+    rows = clock(
+        *(("a", "2024-05-01T08:00", 0), *fast),  # a stay, and a ping too far away for a minute
+        *(("a", "2024-05-01T08:10", 0), ("a", "2024-05-01T08:10", 0)),  # a copy
+        ("a", "2024-05-01T12:00", 1),  # beside a gap
+        *(("a", "2024-05-01T12:30", 0), ("a", "2024-05-01T12:50", 0)),
+        *(("a", "2024-05-01T13:30", 1), ("a", "2024-05-01T14:30", 1)),
+        *(("a", "2024-05-01T16:00", 0), ("a", "2024-05-01T16:05", 0)),  # too short
+    ).append_column("r", pa.array([10.0] * 12))
+    rows = pa.concat_tables([rows, rows.slice(0, 1).set_column(4, "r", pa.array([900.0]))])
+    made = read(rows, accuracy="r", gap="2h", speed=200).reading.tallied
+    assert made == {
+        **{"pings": 13, "pings_accurate": 12, "pings_in_one_second": 1, "pings_too_fast": 1},
+        **{"pings_in_stays": 7, "pings_lost_to_gap": 1, "pings_lost_to_radius_or_dwell": 2},
+        **{"stays": 3, "moves": 2, "moves_lost_to_gap": 1, "moves_too_fast": 0},
+        **{"trips": 1, "trips_outside": 0, "trips_lost_to_bound": 0, "trips_kept": 1},
+    }
+
+
+def test_a_move_over_a_fast_step_is_no_trip():
+    rows = clock(*hourly("a", "2024-05-01", 8), *hourly("a", "2024-05-01", 9, 10)[2:])
+    seen = [rows, clock(("a", "2024-05-01T10:10:01", 3), ("a", "2024-05-01T10:20:01", 3))]
+    made = read(pa.concat_tables(seen), outside="drop").reading.tallied
+    assert (made["moves"], made["moves_too_fast"], made["moves_lost_to_gap"]) == (2, 1, 0)
+    assert (made["trips"], made["trips_outside"]) == (1, 0)
+
+
 def test_rows_are_sorted_by_wide_columns_too():
     draw = np.random.default_rng(3)
     narrow = draw.integers(0, 9, 500), draw.integers(0, 10**9, 500)

@@ -104,6 +104,22 @@ def test_no_trip_extends_over_a_gap():
     assert "more than 2 h after it" in read(stays(*DAY), end="u", gap="2h").reading.public_facts[2]
 
 
+def test_what_stays_lose_is_told_to_the_operator_alone():
+    rows = stays(*DAY, ("a", "02T09", "02T11", 0, 1), ("b", "01T00", "01T08", 0, 0))
+    long, short = (read(rows, end="u", gap=gap, trips=2).reading for gap in (None, 3599))
+    assert long.tallied == {
+        **{"rows": 6, "stays": 6, "moves": 4, "moves_at_one_time": 1, "moves_lost_to_gap": 0},
+        **{"trips": 3, "trips_outside": 0, "trips_lost_to_bound": 1, "trips_kept": 2},
+    }
+    assert long.warnings == ()
+    assert short.tallied["moves_lost_to_gap"] == 3
+    assert short.tallied["trips"] == 0
+    assert [one[:10] for one in short.warnings] == ["Most moves"]
+    daily = read(rows, end="u", unit="person-day").reading.tallied
+    assert daily["rows"] == 6
+    assert daily["stays"] == 7
+
+
 def test_a_stay_over_midnight_is_in_each_day():
     days = {"unit": "person-day", "end": "u"}
     assert trips_of(read(stays(*DAY), **days)) == trips_of(read(stays(*DAY), end="u"))

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from geodp.features.flows.publish import PreparedFlows
@@ -89,6 +90,31 @@ def test_what_a_check_prints_does_not_depend_on_the_trips(office):
     assert json.loads(first.stdout).keys() == {"checked"}
     (folder / "in.csv").write_text(CODED + "b,53394611,53394611,2024-05-02T09:30\n" * 40)
     assert check(folder, "--check", "--json") == first
+
+
+def test_a_check_warns_where_most_pings_make_no_stay(office):
+    folder, _ = office
+    times = [f"2024-05-0{day}T{hour:02d}:00" for day in (1, 2) for hour in (0, 3, 9, 12, 18, 21)]
+    places = [(35.5, 139.5), (35.7, 139.7), (35.6, 139.8)]
+    rows = [
+        (f"a,{y},{x},{t}") for t, (y, x) in zip(times, np.repeat(places * 2, 2, 0), strict=True)
+    ]
+    (folder / "in.csv").write_text("\n".join(["id,y,x,t", *rows]))
+    said = []
+    for gap in ("2h", "12h"):
+        done = check(folder, "--check", "--gap", gap, options=OF_PINGS)
+        assert done.returncode == 0, done.stderr
+        said.append((done.stdout, done.stderr))
+        found = json.loads((folder / "out" / "restricted" / "check.json").read_text())
+        if gap == "2h":
+            assert "12 of 12, of which 12 are next to a longer time" in found["warnings"][0]
+            assert found["read"]["made"]["pings_lost_to_gap"] == 12
+        else:
+            assert "warnings" not in found
+            made = found["read"]["made"]
+            assert (made["trips"], made["trips_lost_to_bound"], made["trips_kept"]) == (5, 2, 3)
+    # The screen says the same, whatever was lost.
+    assert said[0] == said[1]
 
 
 def test_an_empty_selection_may_be_looked_at(office):
