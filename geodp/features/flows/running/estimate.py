@@ -99,8 +99,8 @@ def estimate(**options: Any) -> None:
     geodp flows estimate out --across river.geojson
 
     All have 95 % intervals, of which far fewer hold the truth where the trips from a zone go to one
-    or two others (docs/flows.md). Between at most 32 polygons, all pairs are estimated. Across a line,
-    trips from its left to its right, as seen along it, from its right to its left, and both
+    or two others (docs/flows.md). Between at most 32 polygons, all pairs are estimated. Across a
+    line, trips from its left to its right, as seen along it, from its right to its left, and both
     together; zones lie where their centres do.
     """
     require_named(options)

@@ -32,7 +32,7 @@ from tests.features.amounts.series.test_verify import (
     change_period,
     failed,
 )
-from tests.features.amounts.test_prior import SOURCE, not_private, read, told, town
+from tests.features.amounts.test_prior import SOURCE, as_published, not_private, read, told, town
 from tests.keys import keep
 from tests.refusals import refuses
 
@@ -48,7 +48,7 @@ def tables():
 
 @pytest.fixture(scope="module")
 def census():
-    return read(town(), 3).records
+    return as_published(read(town(), 3))
 
 
 @pytest.fixture(scope="module")
