@@ -50,6 +50,33 @@ def declare_prior(
     return FlowsPrior.of(zones, (origin, destination), known.count, known.source, left_out)
 
 
+def give_prior(release: Flows, prior: Flows | CountTable) -> Flows:
+    """Return a release with its prior given again, which its files do not have.
+
+    Parameters
+    ----------
+    release : Flows
+        Opened from its folder, which has no file of its prior.
+    prior : Flows or CountTable
+        The prior as :func:`geodp.flows.publish` took it. No card has a digest of it, so that
+        another one between the same zones is not recognised.
+
+    Raises
+    ------
+    UsageError
+        A release without a prior, or whose files have it; a prior of other zones, or of records.
+    """
+    stated = release.index.prior
+    if stated is None or not stated.left_out:
+        raise UsageError(
+            "This release was made without a prior, or its files have it: leave out the prior "
+            "(--prior).",
+            code="flows-prior-not-needed",
+        )
+    zones = Zones.of(release.origins.grid)
+    return replace(release, prior=declare_prior(zones, prior, stated.source, left_out=True))
+
+
 def require_same_zones(known: Grid, wanted: Grid) -> None:
     """Raise UsageError where the zones of a prior are others than those of a release.
 

@@ -71,7 +71,7 @@ from geodp.release.opening import require_unwritten
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
-from geodp.table.counts import CountTable, coalesce
+from geodp.table.counts import coalesce
 from geodp.table.plain import write_plain
 from geodp.table.prior import RULES
 from geodp.table.released import ReleasedTable
@@ -492,8 +492,8 @@ class Flows:
         if stated is not None and stated.is_used and self.prior is None:
             raise UsageError(
                 "This release was estimated with a prior, which its files do not have: errors and "
-                "intervals need it. Give it again (with_prior(); geodp flows estimate --prior): "
-                f"{stated.source}.",
+                "intervals need it. Give it again (geodp.flows.give_prior(); geodp flows estimate "
+                f"--prior): {stated.source}.",
                 code="flows-prior-not-given",
             )
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
@@ -502,32 +502,6 @@ class Flows:
         tables = [one.table for one in self.tables.values()]
         found = make_estimator(plan, tables, self.index, self.noisy, self.labels, self.prior)
         return replace(found, maps=(self.origins, self.destinations))
-
-    def with_prior(self, prior: Flows | CountTable) -> Self:
-        """Return the release with its prior given again, which its files do not have.
-
-        Parameters
-        ----------
-        prior : Flows or CountTable
-            The prior of the release, as :func:`geodp.flows.publish` took it. The card has no digest
-            of it, so that another one of the same zones is not recognised.
-
-        Raises
-        ------
-        UsageError
-            A release without a prior, or whose files have it; and a prior of other zones.
-        """
-        from geodp.features.flows.declaring import declare_prior
-
-        stated = self.index.prior
-        if stated is None or not stated.left_out:
-            raise UsageError(
-                "This release was made without a prior, or its files have it: leave out the prior "
-                "(--prior).",
-                code="flows-prior-not-needed",
-            )
-        zones = Zones.of(self.origins.grid)
-        return replace(self, prior=declare_prior(zones, prior, stated.source, left_out=True))
 
     def card(self) -> FlowsCard:
         """Return the public index, without tables and files."""

@@ -203,7 +203,7 @@ def publish(
         needs none.
     leave_out_prior : bool
         Leave the prior, which has no noise, out of the files of the release: intervals then need it
-        again (:meth:`geodp.Flows.with_prior`).
+        again (:func:`geodp.flows.give_prior`).
     epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
         See :func:`geodp.publish`.
 

@@ -54,6 +54,42 @@ def test_a_file_and_a_release_as_prior(call, tmp_path):
     assert card(tmp_path / "out")["prior"]["source"] == "our first release"
 
 
+def test_a_source_asserts_nothing(call, tmp_path):
+    """Whatever it says: the operator asserts that the prior is public by an option of its own."""
+    prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
+    done = geodp(*call, *prior, "--prior-source", "our own survey, 2019")
+    assert done.returncode == 2
+    assert "--prior-is-public" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+POINTS = ["4000500,3000500", "4000500,3000500", "4001500,3000500", "4002500,3001500"]
+
+
+def test_records_of_persons_are_no_prior(tmp_path):
+    for name, column in (("now", "id"), ("before", "id"), ("users", "user_id")):
+        rows = "".join(f"p{n},{place},1\n" for n, place in enumerate(POINTS))
+        (tmp_path / f"{name}.csv").write_text(f"{column},x,y,n\n{rows}")
+    (tmp_path / "census.csv").write_text("x,y,n\n4000500,3000500,7\n4002500,3001500,9\n")
+    call = [
+        *["publish", tmp_path / "now.csv", "--points", "--person", "id", "--x", "x", "--y", "y"],
+        *["--grid", "inspire:1km", "--bounds", "4000000 3000000 4016000 3016000"],
+        *["--epsilon", "1", "--output", tmp_path / "out", "--prior-is-public", "--prior-source"],
+        *["our own survey, 2019", "--prior"],
+    ]
+    for file, more, said in (
+        ("before.csv", (), "counted from records"),
+        ("before.csv", ("--prior-value", "n"), "column of persons, id"),
+        ("users.csv", ("--prior-value", "n"), "column of persons, user_id"),
+    ):
+        done = geodp(*call, tmp_path / file, *more)
+        assert done.returncode == 2
+        assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+    done = geodp(*call, tmp_path / "census.csv", "--prior-value", "n", "--check")
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_input_is_no_prior_by_path_or_inode(call, tmp_path):
     os.link(tmp_path / "2020.csv", tmp_path / "linked.csv")
     for path in ("2020.csv", "linked.csv"):

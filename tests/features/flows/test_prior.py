@@ -354,11 +354,11 @@ def test_a_prior_that_is_left_out_is_in_no_file(told, tmp_path):
     assert opened.prior is None
     with refuses(UsageError, "flows-prior-not-given"):
         opened.estimate(*regions, simulations=20)
-    again = opened.with_prior(trips_on(seed=4)).estimate(*regions, simulations=20)
+    again = geodp.flows.give_prior(opened, trips_on(seed=4)).estimate(*regions, simulations=20)
     assert again == same.estimate(*regions, simulations=20)
     for other in (told, geodp.flows.publish(trips_on(), epsilon=1, contribution=1)):
         with refuses(UsageError, "flows-prior-not-needed"):
-            other.with_prior(trips_on(seed=4))
+            geodp.flows.give_prior(other, trips_on(seed=4))
 
 
 def test_the_identity_of_a_release_says_nothing_of_a_prior_that_is_left_out(told):

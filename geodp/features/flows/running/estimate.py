@@ -107,7 +107,9 @@ def estimate(**options: Any) -> None:
     _require_what(options)
     release = open_flows(options["release"])
     if options["prior"] is not None:
-        release = release.with_prior(open_flows(options["prior"]))
+        from geodp.features.flows.declaring import give_prior
+
+        release = give_prior(release, open_flows(options["prior"]))
     with report_progress():
         rows = _estimate(release, options)
     limit = release.flows.card().display_below
