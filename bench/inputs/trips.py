@@ -108,3 +108,22 @@ def make_commuters(seed: int, persons: int = 3_000, side: int = 32) -> MadeTrips
     index = np.concatenate([home, np.clip(work, 0, side - 1)])
     person = np.repeat(np.arange(persons), trips)
     return MadeTrips(geodp.Grid.regular((side, side)), person, index[:, person])
+
+
+def make_concentrated(
+    seed: int, partners: int, trips: int = 100_000, side: int = 32
+) -> geodp.CountTable:
+    """Make trips of which all from a zone go to one zone, or to a few, anywhere on the map.
+
+    Zones are as large as a lognormal variable with a deviation of 1 says, and a zone's partners
+    are drawn at random. No law of distance knows such flows.
+    """
+    draw = np.random.default_rng(seed)
+    zones = side * side
+    size = draw.lognormal(0, 1, zones)
+    origin = draw.choice(zones, trips, p=size / size.sum())
+    partner = draw.integers(0, zones, (zones, partners))
+    destination = partner[origin, draw.integers(0, partners, trips)]
+    index = np.concatenate([np.divmod(origin, side), np.divmod(destination, side)])
+    grid = geodp.Grid.regular((side, side)).pairs()
+    return geodp.CountTable.from_index(grid, index, np.ones(trips, np.int64))

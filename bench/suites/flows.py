@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.hours import HOURS, add_hours
 from bench.inputs.priors import halve, make_priors
-from bench.inputs.trips import MadeTrips, load_taxis, make_commuters, make_radiation
+from bench.inputs.trips import (
+    MadeTrips,
+    load_taxis,
+    make_commuters,
+    make_concentrated,
+    make_radiation,
+)
 from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
 from geodp.features.flows.estimator import FLAT, estimate_flows
@@ -211,6 +217,7 @@ def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> d
     ]
     result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage}
     result |= {"screenlines": screenlines, "reach": reach}
+    result["concentrated"] = [*cover_concentrated(trials)]
     hourly = add_hours(right)
     result["hours"] = [row for most in (10, 1) for row in measure_hours(hourly, most, trials)]
     result |= measure_priors(right, mirrored, trials)
@@ -325,6 +332,15 @@ def cover(
         for one, n, side in zip(found, true, sides, strict=False):
             held[side].append((one.low <= n <= one.high, one.high - one.low))
     yield from tell_held(held)
+
+
+def cover_concentrated(trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals hold where all trips from a zone go to one or two zones."""
+    for partners in (1, 2):
+        trips = make_concentrated(5, partners)
+        for most in (10, 1):
+            for row in cover(trips, most, trials):
+                yield {"partners of a zone": partners, "most trips": most, **row}
 
 
 def draw_squares(
@@ -552,7 +568,10 @@ def share_right(true: CountTable, released: CountTable, axes: list[int], side: i
     return 100 * float(np.minimum(count[at], made[here]).sum())
 
 
-PARTS = (*("placed", "hours", "coverage", "hourly", "screenlines", "reach", "priors", "large"),)
+PARTS = (
+    *("placed", "hours", "coverage", "concentrated", "hourly"),
+    *("screenlines", "reach", "priors", "large"),
+)
 """Tables of the document, by their markers."""
 
 

@@ -50,6 +50,7 @@ NEEDS: dict[str, str] = {
     "measurements_complete_to": "measurements",
     "public_totals_source": "public_totals",
     "prior_source": "prior",
+    "prior_is_public": "prior",
     "prior_value": "prior",
     "mask_source": "mask",
     "regions_source": "regions",
@@ -479,11 +480,17 @@ def request_sources(options: Mapping[str, Any]) -> list[str]:
     # the prior asks for the source.
     if named["prior_source"] is not None and named["prior_source"].is_dir():
         del named["prior_source"]  # a release that was charged says it itself
-    return [
+    asked = [
         _source_of(one)
         for one, file in named.items()
         if file is not None and options.get(one) is None
     ]
+    if named.get("prior_source") is not None and not options["prior_is_public"]:
+        asked.append(
+            "assert that the prior is public already (--prior-is-public), since it is used without "
+            "noise"
+        )
+    return asked
 
 
 def check_units(options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from geodp.cli.inputs import (
     CELLS,
     GRIDS,
     NEEDS,
+    OPENING,
     is_input,
     open_labels,
     opening_of_public,
@@ -343,9 +344,60 @@ def read_fields(fields: Iterable[OptionField], options: Mapping[str, Any]) -> di
     return {one.field: _type_of(one, options[one.option.name]) for one in fields}
 
 
+def require_public_prior(options: Mapping[str, Any], charge: object = None) -> None:
+    """Raise UsageError for a prior that is neither asserted to be public nor was charged itself.
+
+    ``charge``: that of the release that is the prior, if it is one.
+    """
+    # A source is a text: "our own survey" is one, too, and asserts nothing.
+    if charge is None and not options["prior_is_public"]:
+        raise UsageError(
+            "The prior is used without noise, so that the release tells of it: assert that it is "
+            "published already, where --prior-source says, and that everybody may have it "
+            "(--prior-is-public). Data of your own that are not published must not be a prior; a "
+            "release that was charged to a ledger may be one without any assertion.",
+            code="prior-not-asserted",
+        )
+
+
+def require_no_persons(path: Path, options: Mapping[str, Any], named: str | None) -> None:
+    """Raise UsageError for the file of a prior with a column that identifies persons.
+
+    Parameters
+    ----------
+    path : Path
+    options : mapping
+        With the opening options of the file. Its columns of counts (``value``) are none of persons.
+    named : str or None
+        The column of persons of the inputs.
+    """
+    from contextlib import closing
+
+    from geodp.io.read.layout.vocabulary import find_named, fold_columns
+    from geodp.io.read.rows.columns import open_tables
+    from geodp.io.read.rows.names import fold
+
+    opening = {name: options.get(name) for name in (*OPENING, "scratch")}
+    with closing(open_tables([path], **opening)) as tables:
+        columns = next(tables).columns
+    counts = {fold(name) for name in options["value"] or ()}
+    persons = {*find_named("person", fold_columns(columns))}
+    for at, name in enumerate(columns):
+        if fold(name) in counts:
+            continue
+        if at in persons or (named is not None and fold(name) == fold(named)):
+            raise UsageError(
+                f"The prior {path} has a column of persons, {name}: it holds records, and a prior "
+                "is used without noise. Give a published table of counts, and name its column of "
+                "counts (--prior-value), or an earlier release; where the column is none of "
+                "persons, leave it out of the file.",
+                code="prior-of-persons",
+            )
+
+
 def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     """Read the prior of the options, if any, on the released grid."""
-    from geodp.table.prior import Prior
+    from geodp.table.prior import RECORDS, Prior
 
     path = options["prior"]
     if path is None:
@@ -362,15 +414,23 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         from geodp.release.prior import describe_charge
 
         released, card = read_release_table(path)
+        require_public_prior(options, card.budget)
         return Prior.of(grid, released, source or describe_charge(card.budget))
-    value = options["prior_value"] or options["value"]
+    require_public_prior(options)
+    # A file has counts of people, whatever the inputs are: no persons, and no rows of points.
     prior_options = {
         **options,
         "inputs": (path,),
-        "value": value,
+        "value": options["prior_value"] or options["value"],
+        "person": None,
+        "points": options["points"] and not options["prior_value"],
         **opening_of_public(options, "prior"),
     }
     prior_kind, kind = choose_reader(prior_options), choose_reader(options)
+    if prior_kind.name == "points":
+        raise UsageError(RECORDS)
+    if prior_kind.name == "table":
+        require_no_persons(path, prior_options, options["person"])
     try:
         cells = read(prior_options, grid, None)
     # Options of the inputs may not fit a prior in another format; that message is more helpful.

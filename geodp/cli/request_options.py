@@ -33,12 +33,23 @@ NEIGHBOURS = ("add-remove-one", "replace-one")
 
 RECORDS = ("all", "fresh-sample", "same-sample")
 
-prior_source_option = option(
-    "--prior-source",
-    group="Input",
-    help="Where the prior was published, which the card quotes. By naming it you assert that the "
-    "prior is public. A release that was charged to a ledger needs none.",
+prior_options = (
+    option(
+        "--prior-source",
+        group="Input",
+        help="Where the prior was published, which the card quotes. A release that was charged to "
+        "a ledger needs none.",
+    ),
+    option(
+        "--prior-is-public",
+        group="Input",
+        is_flag=True,
+        help="Assert that everybody may already have the prior, which is used without noise: it is "
+        "published where --prior-source says. A release that was charged to a ledger needs no "
+        "such assertion.",
+    ),
 )
+"""Options by which the operator vouches for a prior, at every kind of release that takes one."""
 
 FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
     "epsilon": (
@@ -206,7 +217,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "the same; estimates use it as far as the noisy counts show that it can be "
             "trusted.",
         ),
-        prior_source_option,
+        *prior_options,
         option(
             "--prior-value",
             group="Input",

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from geodp.errors import NAMES, UsageError, add_plugins, is_name
+from geodp.errors import NAMES, Rule, UsageError, add_plugins, is_name
 from geodp.feature_registry import find_modules
 from geodp.grid.grid import Grid
 from geodp.mechanisms import baselines, central
@@ -132,13 +132,20 @@ def choose_method(chosen: str | Mechanism | None, grid: Grid) -> Mechanism:
 def default_method(grid: Grid) -> str:
     """Return the name of the default method for a grid.
 
+    Raises UsageError for a grid with more combinations of labels than ``parts`` takes: other
+    methods bias the totals of small labels by many times their stated errors, and are only taken
+    where they are named.
+
     Examples
     --------
     >>> grid = Grid.regular((8, 8))
     >>> default_method(grid), default_method(grid.with_attribute("sex", ["f", "m"]))
     ('pyramid', 'parts')
     """
-    return "parts" if grid.attributes and not METHODS["parts"].unsupported(grid) else "pyramid"
+    refusal = METHODS["parts"].unsupported(grid) if grid.attributes else None
+    if isinstance(refusal, Rule) and refusal.code == "parts-too-many-combinations":
+        raise UsageError(refusal)
+    return "parts" if grid.attributes and refusal is None else "pyramid"
 
 
 def find_method(spec: str) -> Method[Any]:

@@ -171,6 +171,13 @@ class CountTable(Cells):
         self._require_canonical()
         _require_cells(self.grid, self.key)
 
+    @property
+    def of_records(self) -> bool:
+        """Whether it was counted from records, one a row, as its reader states; not the counts."""
+        bounded = self.bound is not None and self.bound.enforced
+        stated = None if self.reading is None else self.reading.public
+        return bounded or (stated is not None and stated.of_records)
+
     def _require_canonical(self) -> None:
         super().__post_init__()
         if self.count.dtype != np.int64 or not (self.count > 0).all():

@@ -16,7 +16,7 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
 from geodp.reprs import one_line
-from geodp.table.counts import Cells, exact_sum
+from geodp.table.counts import Cells, CountTable, exact_sum
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
@@ -35,6 +35,13 @@ MEANING = (
     "Changes against the prior are attenuated: of a change of so many counts against its share of "
     "the area above it a cell shows the part that slope says. Comparing this release with its "
     "prior understates what has changed"
+)
+
+RECORDS = Rule(
+    "prior-of-records",
+    "The prior was counted from records, a row for each person, trip or other record, and it is "
+    "used without noise. A prior is a public table of counts: take a published one, and name its "
+    "column of counts (--prior-value, value=), or an earlier release.",
 )
 
 OTHER_GRID = Rule(
@@ -87,8 +94,11 @@ class Prior:
         Raises
         ------
         UsageError
-            No source, another grid, negative or fractional counts, or nobody anywhere.
+            No source, a table that was counted from records, another grid, negative or fractional
+            counts, or nobody anywhere.
         """
+        if isinstance(cells, CountTable) and cells.of_records:
+            raise UsageError(RECORDS)
         if not source.strip() or not source.isprintable():
             raise UsageError(
                 "State where the prior was published (--prior-source, prior_source=): by this you "

@@ -59,6 +59,21 @@ def test_intervals_hold_the_truth_as_the_guide_says():
     assert f"{least:.0f} to 100 % of the intervals held the truth" in text
 
 
+def test_intervals_of_concentrated_flows_fail_as_the_documents_say():
+    held = {
+        (r["partners of a zone"], r["most trips"], r["regions"]): r["held"]
+        for r in FOUND["concentrated"]
+    }
+    told = flows.DOCUMENT.read_text(encoding="utf-8")
+    said = [f"{held[partners, most, '1 x 1']:.1f}" for most in (10, 1) for partners in (1, 2)]
+    assert f"{said[0]} % of the intervals between single zones hold the truth" in told
+    assert f"with one partner and {said[1]} % with two" in told
+    assert f"(one trip), {said[2]} and {said[3]} % hold" in told
+    guide = (flows.DOCUMENT.parents[1] / "flows.md").read_text(encoding="utf-8")
+    least, most = min(held.values()), max(h for (*_, r), h in held.items() if r == "1 x 1")
+    assert f"{least:.1f} to {most:.1f} % of the intervals between single zones" in guide
+
+
 def test_intervals_across_lines_hold_the_truth_as_the_guide_says():
     held = [row["held"] for row in FOUND["screenlines"]]
     assert len(held) == 12

@@ -57,7 +57,15 @@ def test_workers_publish_with_a_prior_what_one_machine_does(cells, tmp_path):
     key, before = tmp_path / "key", tmp_path / "before.csv"
     assert geodp("key", key).returncode == 0
     before.write_text("code,people\n533946113,400\n533946114,90\n533946121,70\n")
-    told = ["--key-file", key, "--prior", before, "--prior-source", "the census before"]
+    told = [
+        "--key-file",
+        key,
+        "--prior",
+        before,
+        "--prior-is-public",
+        "--prior-source",
+        "the census before",
+    ]
     done = geodp("publish", *cells, *told, "--workers", 1, "--output", tmp_path / "parts")
     assert done.returncode == 0, done.stderr
     assert geodp("verify", tmp_path / "parts").returncode == 0
@@ -71,7 +79,14 @@ def test_workers_publish_with_a_prior_what_one_machine_does(cells, tmp_path):
 
 @pytest.mark.parametrize("workers", [(), ("--workers", 1)])
 def test_a_prior_in_the_folder_of_the_inputs_is_refused(cells, tmp_path, workers):
-    told = ["--prior", cells[0] / "1.csv", "--prior-source", "a census", *workers]
+    told = [
+        "--prior",
+        cells[0] / "1.csv",
+        "--prior-is-public",
+        "--prior-source",
+        "a census",
+        *workers,
+    ]
     done = geodp("publish", *cells, *told, "--output", tmp_path / "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert "The prior is one of the inputs" in done.stderr

@@ -278,7 +278,13 @@ def test_labels_and_priors_of_workbooks_are_opened_as_is_said(job, tmp_path):
     prior = sheet(tmp_path / "p.xlsx", [["Census"], ["mesh", "sex", "n"], *rows, ["Total", "", 9]])
     options = (path, "--grid", "jis:basic", *BOX, *ONCE, "--by", "sex", "--labels", labels)
     options += ("--public-file", "labels.header-row=2", "--prior", prior)
-    options += ("--prior-source", "Census", "--public-file", "prior.header-row=2")
+    options += (
+        "--prior-is-public",
+        "--prior-source",
+        "Census",
+        "--public-file",
+        "prior.header-row=2",
+    )
     options += ("--method", "pyramid", "--public-file", f"prior.last-row={2 + len(rows)}")
     job.publish(*options)
     assert job.wrong == 0

@@ -213,7 +213,10 @@ WHOLE = {
     "a guess of people": ("publish", ["--people", "5000"]),
     "measurements": ("publish", ["--measurements", "--measurements-complete-to", "4"]),
     "totals": ("publish", ["--public-totals", "totals.csv", "--public-totals-source", "a law"]),
-    "a prior": ("publish", ["--prior", "2024-03.csv", "--prior-source", "a map"]),
+    "a prior": (
+        "publish",
+        ["--prior", "2024-03.csv", "--prior-is-public", "--prior-source", "a map"],
+    ),
     "what an office says": ("publish", ["--metadata", "office.toml", "--display-below", "30"]),
     "a series": ("publish-series", ["--person-in", "all"]),
     "a Gaussian series": (

@@ -149,7 +149,7 @@ def test_an_interrupted_run_with_such_a_name_is_completed(office, monkeypatch):
 
 
 PUBLIC = {
-    "prior": (ROWS, ["a.csv", *CELLS], ["--prior-source", "a test"]),
+    "prior": (ROWS, ["a.csv", *CELLS], ["--prior-is-public", "--prior-source", "a test"]),
     "mask": (CODES, ["codes.csv", *MESH], ["--mask-source", "a test"]),
     "regions": ("code,city\n53394600,a\n53394611,b\n", ["codes.csv", *MESH], ["--regions-source"]),
     "public-totals": ("code,total\n533946,7\n", ["codes.csv", *MESH], ["--public-totals-source"]),
@@ -282,7 +282,7 @@ TEXTS = {
     "mask": ["--mask", "codes.csv", "--mask-source"],
     "regions": ["--regions", "regions.csv", "--regions-source"],
     "totals": ["--public-totals", "totals.csv", "--public-totals-source"],
-    "prior": ["--prior", "codes.csv", "--prior-value", "n", "--prior-source"],
+    "prior": ["--prior", "codes.csv", "--prior-value", "n", "--prior-is-public", "--prior-source"],
 }
 
 

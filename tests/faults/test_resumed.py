@@ -162,14 +162,16 @@ def test_what_was_learned_of_a_prior_is_completed(office, tmp_path):
     path = tmp_path / "prior.csv"
     rows = "".join(f"{x},{y},{x}\n" for x in range(8) for y in range(8))
     path.write_text(f"x,y,n\n{rows}")
-    more = ["--prior", str(path), "--prior-source", "made up"]
+    more = ["--prior", str(path), "--prior-is-public", "--prior-source", "made up"]
     _, changes, err = office.run(*more)
     assert changes > 30, err
     card = json.loads((office.out / "public" / "release.json").read_text())
     office.clear()
     before = office.charges()
     assert office.run(*more, first=changes - 30, last=changes - 30)[0] == -9
-    code, _, err = office.run("--resume", *more[:2], "--prior-source", "another")
+    code, _, err = office.run(
+        "--resume", *more[:2], "--prior-is-public", "--prior-source", "another"
+    )
     assert (code, office.charges()) == (2, before + 1)
     assert "other --prior-source" in err
     code, _, err = office.run("--resume", *more)

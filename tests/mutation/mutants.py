@@ -130,6 +130,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Edit]]:
         for place, op in enumerate(node.ops):
             for new in COMPARED[type(op)]:
                 yield "comparison", _replace("ops", new(), place)
+        # One part of what must agree altogether, such as the hash beside the number of an entry.
+        number = len(_compared(node)[0].elts) if _compared(node) else 0
+        yield from (("part", _drop_part(place)) for place in range(number))
     elif isinstance(node, ast.Constant):
         for value in _values(node.value):
             yield "constant", _replace("value", value)
@@ -185,6 +188,22 @@ def _replace(field: str, new: object, place: int | None = None) -> Edit:
 def _drop(field: str, place: int) -> Edit:
     def edit(node: ast.AST) -> None:
         del getattr(node, field)[place]
+
+    return edit
+
+
+def _compared(node: ast.Compare) -> tuple[ast.Tuple, ...]:
+    """Two tuples of one length that are compared, or that are looked for in a set of such."""
+    other = node.comparators[0]
+    other = other.elt if isinstance(other, ast.SetComp) else other
+    both = tuple(one for one in (node.left, other) if isinstance(one, ast.Tuple))
+    return both if len(both) == 2 and len(both[0].elts) == len(both[1].elts) else ()
+
+
+def _drop_part(place: int) -> Edit:
+    def edit(node: ast.AST) -> None:
+        for one in _compared(node):
+            del one.elts[place]
 
     return edit
 

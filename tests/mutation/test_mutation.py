@@ -54,6 +54,19 @@ def test_the_mutants_of_a_module_are_all_of_its_code_and_none_of_its_words():
     assert sorted(m.name for m in mutants("m", ast.parse(SOURCE))) == sorted(CHANGES)
 
 
+def test_what_must_agree_altogether_is_compared_without_a_part():
+    source = "a = (x, y) == (u, v)\nb = (x, y) not in {(u, v) for u, v in all}\nc = (x, y) == z"
+    found = {one.name for one in mutants("m", ast.parse(source)) if " part: " in one.name}
+    assert found == {
+        "m:<module> part: (x, y) == (u, v) -> (x,) == (u,)",
+        "m:<module> part: (x, y) == (u, v) -> (y,) == (v,)",
+        "m:<module> part: (x, y) not in {(u, v) for u, v in all} -> "
+        "(x,) not in {(u,) for u, v in all}",
+        "m:<module> part: (x, y) not in {(u, v) for u, v in all} -> "
+        "(y,) not in {(v,) for u, v in all}",
+    }
+
+
 def test_a_mutant_is_one_change_and_the_source_stays_as_it_is():
     tree = ast.parse(SOURCE)
     before = ast.unparse(tree)

@@ -138,20 +138,21 @@ class StatedAmountsPrior:
     version : int
         Version of what is computed from a prior.
     meaning : str
-    cells_sha256 : str
-        Digest of what it has of every stream, by which it is known again.
     streams : tuple of StatedStreamPrior
         The sums above the lower and below the upper end, where there are sums, and all classes.
     identity : str or None
         Digest that names the earlier release of amounts that is the prior; None of a map.
+    cells_sha256 : str or None
+        Digest of what the prior has of every stream, in releases of earlier versions, by which it
+        is known again. None: a digest would confirm guesses about a prior that was not public.
     """
 
     source: str
     version: Size
     meaning: str
-    cells_sha256: Digest
     streams: tuple[StatedStreamPrior, ...]
     identity: Digest | None = None
+    cells_sha256: Digest | None = None
 
     @property
     def unlearned(self) -> Self:

@@ -74,7 +74,8 @@ def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
     """Make the prior of a release again, from the map or release that it was made of.
 
     Raises UsageError for a release without a prior or without sums, for one that made no use of its
-    prior, and for another prior, which the digest in the index tells.
+    prior, and for a prior that is seen to be another one: of another release of amounts, or of
+    cells of another size. A card has no digest of a map, so that another map of such cells passes.
     """
     stated, amount = release.index.prior, release.index.amount
     if stated is None or amount.notches is None:
@@ -107,12 +108,13 @@ def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
             "this one cannot simulate it: leave out prior= (--prior), or take that version.",
             code="amounts-prior-version",
         )
-    # Nothing was learned of either; a Prior may have other words for its source.
-    if replace(known.state(), source=stated.source) != stated.unlearned:
+    # Nothing was learned of either; a Prior may have other words for its source. Releases of
+    # earlier versions have a digest.
+    digest = None if stated.cells_sha256 is None else known.sha256
+    if replace(known.state(), source=stated.source, cells_sha256=digest) != stated.unlearned:
         raise UsageError(
-            "This is not the prior of the release: it is another map or another release than the "
-            "one whose digest the index has (cells_sha256). Give the one that it was made with "
-            f"(prior=, --prior): {stated.source}.",
+            "This is not the prior of the release, but another map or another release. Give the "
+            f"one that it was made with (prior=, --prior): {stated.source}.",
             code="amounts-prior-differs",
         )
     return known

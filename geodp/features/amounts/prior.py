@@ -54,7 +54,7 @@ class AmountsPrior:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of the cells of all streams, by which the prior is known again."""
+        """Digest of the cells of all streams, for the operator."""
         parts = [bytes.fromhex(one.sha256) for one in self.streams]
         return digest(b"geodp amounts prior 1", *parts).hex()
 
@@ -64,9 +64,7 @@ class AmountsPrior:
             StatedStreamPrior(shape, one.finest)
             for shape, one in zip(self.shapes, self.streams, strict=True)
         ]
-        return StatedAmountsPrior(
-            self.source, RULES, MEANING, self.sha256, tuple(streams), self.identity
-        )
+        return StatedAmountsPrior(self.source, RULES, MEANING, tuple(streams), self.identity)
 
 
 def state_learned(

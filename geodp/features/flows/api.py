@@ -2,6 +2,7 @@
 
 from geodp.features.flows.card import FlowsCard
 from geodp.features.flows.choice import TripsChoice, choose_trips
+from geodp.features.flows.declaring import give_prior
 from geodp.features.flows.evaluation import FlowsEvaluation, evaluate
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.plan import PlannedFlows, plan
@@ -20,6 +21,7 @@ __all__ = [
     "TripsChoice",
     "choose_trips",
     "evaluate",
+    "give_prior",
     "plan",
     "publish",
     "read_pings",

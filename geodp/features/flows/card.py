@@ -197,12 +197,6 @@ class StatedFlowsPrior:
     source : str
         Where it was published, in the words of the operator, who vouches that it is public; or
         which charged release it is.
-    sha256 : str
-        Digest of its flows, which are in a file of the release.
-    trips : int
-        Of all its flows.
-    law_trips : int
-        Trips of the prior that the law of distance counts for, between any two places.
     weight : float
         Of the prior between blocks, with which flows were the closest to the noisy pairs: 0 to 1;
         0: it was not used between blocks.
@@ -211,16 +205,22 @@ class StatedFlowsPrior:
         Version of what is computed from it for both maps of ends.
     ends : tuple of StatedEndsPrior
         Of origins and of destinations; empty before anything is drawn.
+    left_out : bool or None
+        Whether no file of the release has its flows. None: they are in one.
+    sha256, trips, law_trips : str, int, int, or None
+        In releases of earlier versions the digest of its flows, the trips of all, and those that
+        the law of distance counts for. None: the file tells, or nothing does.
     """
 
     source: str
-    sha256: str
-    trips: Size
-    law_trips: Size
     weight: Annotated[float, AtLeast(0)]
     meaning: str
     version: Size
     ends: tuple[StatedEndsPrior, ...] = ()
+    left_out: bool | None = None
+    sha256: str | None = None
+    trips: Size | None = None
+    law_trips: Size | None = None
 
     @property
     def is_used(self) -> bool:

@@ -21,8 +21,10 @@ OTHER_ZONES = Rule(
 )
 
 
-def declare_prior(zones: Zones, prior: Flows | CountTable, source: str | None) -> FlowsPrior:
-    """Make the prior of a release of flows between zones.
+def declare_prior(
+    zones: Zones, prior: Flows | CountTable, source: str | None, *, left_out: bool = False
+) -> FlowsPrior:
+    """Make the prior of a release of flows between zones; ``left_out``: see FlowsPrior.
 
     Raises UsageError for an object that is no prior, for other zones, and for a prior that is
     neither declared public by a source nor was charged to a ledger.
@@ -33,7 +35,7 @@ def declare_prior(zones: Zones, prior: Flows | CountTable, source: str | None) -
             "read.",
             code="flows-prior-kind",
         )
-    cells: Cells = prior.flows.table if isinstance(prior, Flows) else prior
+    cells = prior.flows.table if isinstance(prior, Flows) else prior
     pairs = pairs_of(zones.grid)
     if len(cells.grid.places) != 2:
         raise UsageError(OTHER_ZONES)
@@ -45,7 +47,34 @@ def declare_prior(zones: Zones, prior: Flows | CountTable, source: str | None) -
     known = Prior.of(pairs, _without_labels(cells, pairs), source or "")
     index = pairs.decode(known.key)
     origin, destination = (zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2))
-    return FlowsPrior.of(zones, (origin, destination), known.count, known.source)
+    return FlowsPrior.of(zones, (origin, destination), known.count, known.source, left_out)
+
+
+def give_prior(release: Flows, prior: Flows | CountTable) -> Flows:
+    """Return a release with its prior given again, which its files do not have.
+
+    Parameters
+    ----------
+    release : Flows
+        Opened from its folder, which has no file of its prior.
+    prior : Flows or CountTable
+        The prior as :func:`geodp.flows.publish` took it. No card has a digest of it, so that
+        another one between the same zones is not recognised.
+
+    Raises
+    ------
+    UsageError
+        A release without a prior, or whose files have it; a prior of other zones, or of records.
+    """
+    stated = release.index.prior
+    if stated is None or not stated.left_out:
+        raise UsageError(
+            "This release was made without a prior, or its files have it: leave out the prior "
+            "(--prior).",
+            code="flows-prior-not-needed",
+        )
+    zones = Zones.of(release.origins.grid)
+    return replace(release, prior=declare_prior(zones, prior, stated.source, left_out=True))
 
 
 def require_same_zones(known: Grid, wanted: Grid) -> None:
@@ -77,11 +106,11 @@ def _describe_zones(grid: Grid) -> dict[str, Any]:
     return described
 
 
-def _without_labels(cells: Cells, pairs: Grid) -> Cells:
+def _without_labels(cells: ReleasedTable | CountTable, pairs: Grid) -> Cells:
     """Add up the labels of cells on pairs of the same zones, of which a release stays one."""
     if not cells.grid.attributes:
         return cells if cells.grid == pairs else replace(cells, grid=pairs)
     key, count = coalesce(pairs.encode(cells.grid.decode(cells.key)[:4]), cells.count)
     if isinstance(cells, ReleasedTable):
         return ReleasedTable(pairs, key, count, cells.event)
-    return CountTable.from_keys(pairs, key, count)
+    return CountTable.from_keys(pairs, key, count, bound=cells.bound, reading=cells.reading)

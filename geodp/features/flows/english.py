@@ -15,7 +15,8 @@ PAGE: Mapping[str, str] = {
     "bound_vouched": "The office answers for it that one {unit} made {contribution} of these trips "
     "at most.",
     "interval": "Each number has an interval in brackets, which holds the number of counted trips "
-    "in 19 of 20 cases.",
+    "in 19 of 20 cases. Where the trips from a place go to one or two other places alone, far "
+    "fewer intervals between single places hold it.",
     "total": "In all, {count} trips are counted ({low} to {high}).",
     "total_weighed": "In all, trips are counted as {count} by their weights ({low} to {high}).",
     "heading_largest": "The largest flows",

@@ -1,4 +1,7 @@
-"""Flows between any two regions, with 95 % intervals by simulation of whole releases."""
+"""Flows between any two regions, with 95 % intervals by simulation of whole releases.
+
+Where the trips from a zone go to one or two others alone, far fewer intervals hold the truth
+(docs/measured/flows.md)."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class Flows:
         """
         # Of what is released: whoever puts tables of two releases together is found out.
         stated, prior = state_decay(learned[0], self.index.decay.unit), learned[1]
-        identity = describe_identity(tables, (*noisy, *labels), stated, prior)
+        identity = describe_identity(tables, (*noisy, *labels), stated, prior, self.prior)
         made = [
             replace(
                 preview,
@@ -242,6 +242,9 @@ class Flows:
         **labels: Any,
     ) -> Estimate:
         """Estimate the trips from one region to another, with a 95 % interval.
+
+        Where the trips from a zone go to one or two others, far fewer intervals of small regions
+        hold the truth (docs/measured/flows.md).
 
         Parameters
         ----------
@@ -482,7 +485,18 @@ class Flows:
         return self.flows.card().guarantee.not_protected
 
     def _estimator(self) -> FlowEstimator:
-        """Return the estimator of the flows of this release."""
+        """Return the estimator of the flows of this release.
+
+        Raises UsageError where no file has the prior that flows or ends were estimated with.
+        """
+        stated = self.index.prior
+        if stated is not None and stated.is_used and self.prior is None:
+            raise UsageError(
+                "This release was estimated with a prior, which its files do not have: errors and "
+                "intervals need it. Give it again (geodp.flows.give_prior(); geodp flows estimate "
+                f"--prior): {stated.source}.",
+                code="flows-prior-not-given",
+            )
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         grid, attributes = self.origins.grid, self.flows.grid.attributes
         plan = make_plan_of(whole, ends, read_design(self.index), grid, attributes)
@@ -527,8 +541,9 @@ class Flows:
 
     def write_into(self, place: StagedFlows, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""
-        measured = self.noisy, self.labels, self.prior
-        return place.write(self.tables, measured, self.index, restricted)
+        # Nothing of a prior that is left out may be in a public file.
+        prior = None if self.prior is None or self.prior.left_out else self.prior
+        return place.write(self.tables, (self.noisy, self.labels, prior), self.index, restricted)
 
 
 def make_index(plan: Plan, prior: FlowsPrior | None, facts: Iterable[str]) -> FlowsCard:
@@ -538,7 +553,7 @@ def make_index(plan: Plan, prior: FlowsPrior | None, facts: Iterable[str]) -> Fl
         software=Software("geodp", __version__),
         private=plan.whole.is_private,
         guarantee=state_guarantee(plan, None if prior is None else prior.source, facts),
-        prior=None if prior is None else state_prior(prior),
+        prior=None if prior is None else state_prior(prior.source, left_out=prior.left_out),
         decay=state_decay(FLAT, plan.zones.steps[2]),
         budget=None,
         constraints=list_constraints(plan),
@@ -623,19 +638,13 @@ def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> Flow
 
 
 def state_prior(
-    prior: FlowsPrior, weight: float = 0.0, ends: tuple[StatedEndsPrior, ...] = ()
+    source: str,
+    weight: float = 0.0,
+    ends: tuple[StatedEndsPrior, ...] = (),
+    left_out: bool | None = False,
 ) -> StatedFlowsPrior:
-    """State a prior; ``weight``, ``ends``: see :class:`StatedFlowsPrior`."""
-    return StatedFlowsPrior(
-        prior.source,
-        prior.sha256,
-        prior.trips,
-        prior.law_trips,
-        weight,
-        MEANING,
-        RULES,
-        ends,
-    )
+    """State a prior; parameters: see :class:`StatedFlowsPrior`."""
+    return StatedFlowsPrior(source, weight, MEANING, RULES, ends, left_out or None)
 
 
 def state_decay(decay: float, unit: Any) -> StatedDecay:
@@ -674,13 +683,20 @@ def describe_identity(
     noisy: Sequence[NoisyPairs | NoisyLabels],
     decay: StatedDecay,
     prior: StatedFlowsPrior | None = None,
+    written: FlowsPrior | None = None,
 ) -> str:
-    """Describe, for the card of each table, everything that was released together."""
+    """Describe, for the card of each table, everything that was released together.
+
+    ``written``: the prior, if a file of the release has it.
+    """
     arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
     arrays += [np.ascontiguousarray(one.noisy) for one in noisy]
     if prior is not None:
-        stated = json.dumps([decay.length, write_plain(prior)], sort_keys=True)
-        whole = digest(*arrays, stated.encode()).hex()
+        stated = [decay.length, write_plain(prior)]
+        # Of a prior that is left out no digest is public; releases of earlier versions state one.
+        if written is not None and not prior.left_out and prior.sha256 is None:
+            stated.append(written.sha256)
+        whole = digest(*arrays, json.dumps(stated, sort_keys=True).encode()).hex()
         return f"that tables, noisy pairs, decay and prior of its release have the digest {whole}"
     whole = digest(*arrays, repr(decay.length).encode()).hex()
     return f"that tables, noisy pairs and decay of its release have the digest {whole}"

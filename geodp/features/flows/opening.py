@@ -48,8 +48,10 @@ def read_measured(folder: Path, card: FlowsCard, plan: Plan) -> tuple[NoisyPairs
 
 
 def read_flows_prior(folder: Path, card: FlowsCard, zones: Zones) -> FlowsPrior | None:
-    """Read the prior that an index states, if any; ValueError where a file is of no flows."""
-    return None if card.prior is None else read_prior(folder / PRIOR, zones, card.prior.source)
+    """Read the prior that an index states, if a file has it; ValueError for one of no flows."""
+    if card.prior is None or card.prior.left_out:
+        return None
+    return read_prior(folder / PRIOR, zones, card.prior.source)
 
 
 def read_label_counts(folder: Path, plan: Plan) -> tuple[NoisyLabels, ...]:

@@ -58,7 +58,8 @@ def _unpack_prior(index: FlowsCard, extras: Mapping[str, Any], zones: Zones) -> 
     origin, destination, count = (
         extras[f"prior_{name}"] for name in ("origin", "destination", "count")
     )
-    return FlowsPrior(zones.number, origin, destination, count, index.prior.source)
+    left_out = index.prior.left_out is True
+    return FlowsPrior(zones.number, origin, destination, count, index.prior.source, left_out)
 
 
 def restore_flows(

@@ -52,6 +52,8 @@ class FlowsPrior:
     source : str
         Where it was published, in the words of the operator, who vouches that it is public; or
         which charged release it is.
+    left_out : bool
+        Whether the folder of the release has no file of them.
     """
 
     __repr__ = one_line
@@ -61,14 +63,20 @@ class FlowsPrior:
     destination: IntArray = field(repr=False)
     count: IntArray = field(repr=False)
     source: str
+    left_out: bool = False
 
     @classmethod
     def of(
-        cls, zones: Zones, ends: tuple[IntArray, IntArray], count: IntArray, source: str
+        cls,
+        zones: Zones,
+        ends: tuple[IntArray, IntArray],
+        count: IntArray,
+        source: str,
+        left_out: bool = False,
     ) -> Self:
         """Make a prior from flows in any order, of which no pair of zones occurs twice."""
         order = np.lexsort(ends[::-1])
-        return cls(zones.number, ends[0][order], ends[1][order], count[order], source)
+        return cls(zones.number, ends[0][order], ends[1][order], count[order], source, left_out)
 
     @classmethod
     def of_pairs(cls, zones: Zones, cells: Cells, source: str) -> Self:

@@ -139,6 +139,7 @@ def publish(
     method: str | None = None,
     prior: Flows | CountTable | None = None,
     prior_source: str | None = None,
+    leave_out_prior: bool = False,
     metadata: Mapping[str, str | int] | None = None,
     allow_empty: bool = False,
     key: NoiseKey | None = None,
@@ -199,7 +200,11 @@ def publish(
         ends. Labels are added up. The release contains the prior.
     prior_source : str, optional
         Where the prior was published, as text that the card quotes. With it you vouch that the
-        prior is public. A release that was charged to a ledger needs none.
+        prior is public: published already, for everybody. A release that was charged to a ledger
+        needs none.
+    leave_out_prior : bool
+        Leave the prior, which has no noise, out of the files of the release: intervals then need it
+        again (:func:`geodp.flows.give_prior`).
     epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
         See :func:`geodp.publish`.
 
@@ -259,7 +264,7 @@ def publish(
         choose_prior(table, prior, prior_source)
     else:
         zones = Zones.of(zones_of(table.grid))
-        declared = declare_prior(zones, prior, prior_source)
+        declared = declare_prior(zones, prior, prior_source, left_out=leave_out_prior)
     prepared = prepare_flows(table, request, levels, label_share, declared)
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.origins, between=1)
@@ -388,7 +393,7 @@ class PreparedFlows:
         stated = None
         if prior is not None and flows.known is not None:
             trusted = (StatedEndsPrior(one.levels, one.attenuation) for one in ends.learned)
-            stated = state_prior(prior, flows.known.weight, tuple(trusted))
+            stated = state_prior(prior.source, flows.known.weight, tuple(trusted), prior.left_out)
         return DrawnFlows(tables, noisy, labels, flows.decay, stated)
 
 

@@ -132,7 +132,8 @@ class Parts(Mechanism):
             return Rule(
                 "parts-too-many-combinations",
                 f"parts shares out at most {MAX_PARTS:,} combinations of labels; this grid has "
-                f"{joint.parts:,}: choose fewer labels or attributes.",
+                f"{joint.parts:,}. Choose fewer or broader labels (--labels, labels=), or publish "
+                "attributes apart, each with a budget of its own.",
             )
         # The map is released by pyramid, so its limits are limits here, under the name of this
         # method.

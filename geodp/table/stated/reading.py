@@ -73,6 +73,11 @@ class StatedReading:
     unit: str | None = None
     unit_value: str | None = None
 
+    @property
+    def of_records(self) -> bool:
+        """Whether every row was one: a person, a trip or another record, and no count."""
+        return self.form in ("table", "points") and not self.counts
+
     def list_sentences(self) -> list[str]:
         """Describe the reading in sentences.
 

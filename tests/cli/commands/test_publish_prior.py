@@ -37,20 +37,65 @@ def test_a_file_and_a_release_as_prior(call, tmp_path):
     assert "name the source of the prior, such as --prior-source" in done.stderr
     assert "--prior-source" in done.stderr
     assert not (tmp_path / "out").exists()
-    done = geodp(*call, *prior, "--prior-source", "census of 2015")
+    done = geodp(*call, *prior, "--prior-is-public", "--prior-source", "census of 2015")
     assert done.returncode == 0, done.stderr
     assert card(tmp_path / "out")["prior"]["source"] == "census of 2015"
     assert geodp("verify", tmp_path / "out").returncode == 0
     os.rename(tmp_path / "out", tmp_path / "first")
-    done = geodp(*call, "--prior", tmp_path / "first", "--prior-source", "our first release")
+    done = geodp(
+        *call,
+        "--prior",
+        tmp_path / "first",
+        "--prior-is-public",
+        "--prior-source",
+        "our first release",
+    )
     assert done.returncode == 0, done.stderr
     assert card(tmp_path / "out")["prior"]["source"] == "our first release"
+
+
+def test_a_source_asserts_nothing(call, tmp_path):
+    """Whatever it says: the operator asserts that the prior is public by an option of its own."""
+    prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
+    done = geodp(*call, *prior, "--prior-source", "our own survey, 2019")
+    assert done.returncode == 2
+    assert "--prior-is-public" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+POINTS = ["4000500,3000500", "4000500,3000500", "4001500,3000500", "4002500,3001500"]
+
+
+def test_records_of_persons_are_no_prior(tmp_path):
+    for name, column in (("now", "id"), ("before", "id"), ("users", "user_id")):
+        rows = "".join(f"p{n},{place},1\n" for n, place in enumerate(POINTS))
+        (tmp_path / f"{name}.csv").write_text(f"{column},x,y,n\n{rows}")
+    (tmp_path / "census.csv").write_text("x,y,n\n4000500,3000500,7\n4002500,3001500,9\n")
+    call = [
+        *["publish", tmp_path / "now.csv", "--points", "--person", "id", "--x", "x", "--y", "y"],
+        *["--grid", "inspire:1km", "--bounds", "4000000 3000000 4016000 3016000"],
+        *["--epsilon", "1", "--output", tmp_path / "out", "--prior-is-public", "--prior-source"],
+        *["our own survey, 2019", "--prior"],
+    ]
+    for file, more, said in (
+        ("before.csv", (), "counted from records"),
+        ("before.csv", ("--prior-value", "n"), "column of persons, id"),
+        ("users.csv", ("--prior-value", "n"), "column of persons, user_id"),
+    ):
+        done = geodp(*call, tmp_path / file, *more)
+        assert done.returncode == 2
+        assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+    done = geodp(*call, tmp_path / "census.csv", "--prior-value", "n", "--check")
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_input_is_no_prior_by_path_or_inode(call, tmp_path):
     os.link(tmp_path / "2020.csv", tmp_path / "linked.csv")
     for path in ("2020.csv", "linked.csv"):
-        done = geodp(*call, "--prior", tmp_path / path, "--prior-source", "vouched for")
+        done = geodp(
+            *call, "--prior", tmp_path / path, "--prior-is-public", "--prior-source", "vouched for"
+        )
         assert done.returncode == 2
         assert "The prior is one of the inputs" in done.stderr
     assert not (tmp_path / "out").exists()
@@ -64,15 +109,16 @@ def test_what_is_no_prior_is_refused_in_a_sentence(call, tmp_path, row, words):
     path = tmp_path / "prior.csv"
     if row is not None:
         path.write_text(f"x,y,n2020\n{row}\n")
-    done = geodp(*call, "--prior", path, "--prior-source", "made up")
+    done = geodp(*call, "--prior", path, "--prior-is-public", "--prior-source", "made up")
     assert done.returncode == 5
     assert words in done.stderr, done.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_options_of_a_prior_need_a_prior(call):
-    for option in ("--prior-source", "--prior-value"):
-        assert f"{option} goes with --prior only" in geodp(*call, option, "x").stderr
+    for option in ("--prior-source=x", "--prior-value=x", "--prior-is-public"):
+        name = option.partition("=")[0]
+        assert f"{name} goes with --prior only" in geodp(*call, option).stderr
 
 
 TOWN = np.arange(64, dtype=np.int32).reshape(8, 8)
@@ -111,7 +157,7 @@ def raster(path, numbers=TOWN, transform=PLACE, crs="EPSG:3035", nodata=None, **
 def test_a_raster_is_a_prior_as_it_is_an_input(form, words, tmp_path):
     """What it says is applied or refused in the same words."""
     plain, odd = raster(tmp_path / "plain.tif"), raster(tmp_path / "odd.tif", **form)
-    told = ["--prior-source", "x", "--output", tmp_path / "out", *ON.split()]
+    told = ["--prior-is-public", "--prior-source", "x", "--output", tmp_path / "out", *ON.split()]
     both = [
         geodp("publish", one, "--prior", other, *told, "--check")
         for one, other in ((odd, plain), (plain, odd))
@@ -126,7 +172,7 @@ def test_a_prior_of_another_form_than_the_inputs_is_explained(tmp_path):
     (tmp_path / "old.csv").write_text("code,people\n1kmN3202E4321,3\n")
     done = geodp(
         *["publish", raster(tmp_path / "in.tif"), "--prior", tmp_path / "old.csv"],
-        *["--prior-source", "x", "--output", tmp_path / "out", *ON.split()],
+        *["--prior-is-public", "--prior-source", "x", "--output", tmp_path / "out", *ON.split()],
     )
     assert done.returncode == 2
     assert "The prior is read with the options of the inputs, which are a raster" in done.stderr

@@ -21,7 +21,7 @@ BY_SEX = [
     *["--value", "人口（総数） 男", "--value", "人口（総数） 女", "--by", "sex"],
     *["--contribution", "1", "--epsilon", "10"],
 ]
-SOURCE = ["--prior-source", "made up"]
+SOURCE = ["--prior-is-public", "--prior-source", "made up"]
 SERIES = [
     *[f"{year}={DATA / f'tblT999999H53{sheet}.zip'}" for year, sheet in ((2001, 39), (2002, 40))],
     *["--grid", "jis:half", "--primary", "5339", "--primary", "5340", "--value", SMALL[6]],

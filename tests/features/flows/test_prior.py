@@ -13,6 +13,7 @@ import shapely
 import geodp
 from geodp.errors import UsageError
 from geodp.features.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
+from geodp.features.flows.flows import describe_identity
 from geodp.features.flows.prior import LAW_RECORDS, FlowsPrior, TrustedPrior
 from geodp.features.flows.publish import make_plan
 from geodp.features.flows.streams import TripStreams
@@ -261,7 +262,7 @@ def test_labels_of_a_prior_are_added_up():
     assert one.index.prior == other.index.prior
     assert one.flows.table.count.tolist() == other.flows.table.count.tolist()
     release = publish(labelled)
-    assert with_prior(prior=release).index.prior.trips == int(release.flows.table.count.sum())
+    assert with_prior(prior=release).prior.trips == int(release.flows.table.count.sum())
 
 
 def test_no_trips_are_no_flows_with_a_prior_too():
@@ -286,7 +287,9 @@ def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
     assert "prior.parquet" in [one.name for one in geodp.open(folder.parent).index.files]
     opened = geodp.open(folder.parent)
     assert opened.index.prior == told.index.prior
-    assert opened.prior.sha256 == told.prior.sha256 == told.index.prior.sha256
+    assert opened.prior.sha256 == told.prior.sha256
+    # Its file has the flows, so that the index needs neither a digest nor a sum of them.
+    assert not {"sha256", "trips", "law_trips"} & {*told.index.to_json()["prior"]}
     regions = (0, 0, 8, 8), (4, 4, 16, 16)
     both = [one.estimate(*regions, simulations=20) for one in (opened, told)]
     assert both[0] == both[1]
@@ -327,6 +330,65 @@ def test_an_index_with_another_prior_is_found(folder, change, check):
     assert check in failed(folder)
 
 
+@pytest.mark.parametrize("change", [{}, {"trips": 1}, {"law_trips": 1}, {"sha256": "0" * 64}])
+def test_an_index_of_an_earlier_version_states_digest_and_sums(folder, change):
+    prior = geodp.open(folder.parent).prior
+    stated = {"sha256": prior.sha256, "trips": prior.trips, "law_trips": prior.law_trips}
+    change_index(folder, lambda card: card["prior"].update({**stated, **change}))
+    # The tables state the identity of this version: "one release" is told in either case.
+    assert [*failed(folder)] == (["noisy pairs"] if change else []) + ["one release"]
+
+
+def test_a_prior_that_is_left_out_is_in_no_file(told, tmp_path):
+    release = with_prior(key=KEY, leave_out_prior=True)
+    assert release.index.prior.left_out
+    same = with_prior(key=KEY)
+    assert np.array_equal(release.flows.table.count, same.flows.table.count)
+    release.write(tmp_path / "out")
+    folder = tmp_path / "out" / "public"
+    assert failed(folder) == {}
+    assert not (folder / "prior.parquet").exists()
+    texts = "".join(path.read_text() for path in folder.rglob("*.json"))
+    assert release.prior.sha256 not in texts
+    opened, regions = geodp.open(tmp_path / "out"), ((0, 0, 8, 8), (4, 4, 16, 16))
+    assert opened.prior is None
+    with refuses(UsageError, "flows-prior-not-given"):
+        opened.estimate(*regions, simulations=20)
+    again = geodp.flows.give_prior(opened, trips_on(seed=4)).estimate(*regions, simulations=20)
+    assert again == same.estimate(*regions, simulations=20)
+    for other in (told, geodp.flows.publish(trips_on(), epsilon=1, contribution=1)):
+        with refuses(UsageError, "flows-prior-not-needed"):
+            geodp.flows.give_prior(other, trips_on(seed=4))
+
+
+def test_the_identity_of_a_release_says_nothing_of_a_prior_that_is_left_out(told):
+    """Whoever guesses an unpublished prior could confirm the guess by a digest of it."""
+    tables = [one.table for one in told.tables.values()]
+    stated, other = told.index.prior, replace(told.prior, count=told.prior.count + 1)
+    left_out = replace(stated, left_out=True)
+    for prior, same in ((stated, False), (left_out, True)):
+        digests = {
+            describe_identity(tables, told.noisy, told.index.decay, prior, one)
+            for one in (told.prior, other)
+        }
+        assert (len(digests) == 1) is same
+
+
+def test_trips_of_persons_are_no_prior():
+    persons = pa.table({"id": ["a", "b"], "oy": [0, 1], "ox": [0, 2], "dy": [3, 3], "dx": [1, 1]})
+    counted = persons.append_column("n", pa.array([3, 4]))
+    ends = {"grid": GRID, "origin": ("oy", "ox"), "destination": ("dy", "dx")}
+    for rows, how in (
+        (persons, {"person": "id", "trips": 1}),
+        (persons, {}),
+        (persons.append_column("mode", pa.array(["bus", "car"])), {"by": "mode",
+         "labels": {"mode": ["bus", "car"]}, "person": "id", "trips": 1}),
+    ):  # fmt: skip
+        with refuses(UsageError, "prior-of-records"):
+            with_prior(prior=geodp.flows.read_trips(rows, **ends, **how))
+    assert with_prior(prior=geodp.flows.read_trips(counted, **ends, value="n")).prior.trips == 7
+
+
 def changed(rows, name, value):
     return rows.set_column(rows.column_names.index(name), name, value)
 
@@ -348,7 +410,7 @@ def test_another_file_of_a_prior_is_found(folder, change):
     path = folder / "prior.parquet"
     pq.write_table(change(pq.read_table(path)), path, compression="zstd")
     change_index(folder, lambda card: None)
-    assert "noisy pairs" in failed(folder)
+    assert failed(folder).keys() & {"noisy pairs", "one release"}
 
 
 def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
@@ -394,16 +456,36 @@ def test_the_command_takes_a_file_or_a_folder(tmp_path):
         *("--bounds", "139", "35", "139.2", "35.1333333333", "--from", "origin"),
         *("--to", "destination", "--value", "count", "--contribution", "1", "--epsilon", "1"),
     )
-    before = ("--prior", tmp_path / "before.csv", "--prior-source", SOURCE)
+    before = ("--prior", tmp_path / "before.csv", "--prior-is-public", "--prior-source", SOURCE)
     done = run(*public, *before, "--output", tmp_path / "out")
     assert done.returncode == 0, done.stderr
+    assert "prior.parquet in the public folder" in done.stdout
+    assert "no noise" in done.stdout
     card = json.loads((tmp_path / "out" / "public" / "flows.json").read_text())
     assert card["prior"]["source"] == SOURCE
+    kept = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())["prior"]
+    assert kept["cells_sha256"] == geodp.open(tmp_path / "out").prior.sha256
     assert run("verify", tmp_path / "out").returncode == 0
-    folder = ("--prior", tmp_path / "out", "--prior-source", SOURCE)
-    done = run(*public, *folder, "--output", tmp_path / "again")
+    folder = ("--prior", tmp_path / "out", "--prior-is-public", "--prior-source", SOURCE)
+    done = run(*public, *folder, "--output", tmp_path / "again", "--leave-out-prior")
     assert done.returncode == 0, done.stderr
-    done = run(*public, "--prior", tmp_path / "now.csv", "--prior-source", "x", "--output", "x")
+    assert "no noise" not in done.stdout
+    assert not (tmp_path / "again" / "public" / "prior.parquet").exists()
+    area = ("--from", "533900", "--to", "533900", "--simulations", "20")
+    asked = ("flows", "estimate", tmp_path / "again", *area)
+    assert "geodp flows estimate --prior" in run(*asked).stderr
+    done = run(*asked, "--prior", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    done = run(
+        *public,
+        "--prior",
+        tmp_path / "now.csv",
+        "--prior-is-public",
+        "--prior-source",
+        "x",
+        "--output",
+        "x",
+    )
     assert "The prior is one of the inputs" in done.stderr
     done = run(*public, "--prior", tmp_path / "before.csv", "--output", tmp_path / "x")
     assert "--prior-source" in done.stderr

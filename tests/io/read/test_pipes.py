@@ -61,7 +61,7 @@ READ = {
         "regions": (*TABLE, "--regions", PIPE, "--regions-source", "s"),
         "plan": ("in.csv", *CELLS, "--output", "out", "--plan", PIPE),
         "public_totals": (*TABLE, "--public-totals", PIPE, "--public-totals-source", "s"),
-        "prior": (*TABLE, "--prior", PIPE, "--prior-source", "s"),
+        "prior": (*TABLE, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
         "metadata": (*TABLE, "--metadata", PIPE),
         "spec": ("in.csv", "--grid", f"like:{PIPE}", *CELLS[2:], *TERMS),
     },
@@ -139,7 +139,7 @@ READ = {
         "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
         "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
-        "prior": ("mesh.csv", *EARNED, "--prior", PIPE, "--prior-source", "s"),
+        "prior": ("mesh.csv", *EARNED, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
     },
     "amounts publish-series": {
         "inputs": (f"2015={PIPE}", "2020=in.csv", *INCOMES, "--person-in", "all"),
@@ -162,13 +162,13 @@ READ = {
     "flows publish": {
         "inputs": (PIPE, *TRIPS),
         "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),
-        "prior": ("in.csv", *JOURNEYS, "--prior", PIPE, "--prior-source", "s"),
+        "prior": ("in.csv", *JOURNEYS, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
         "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
     },
     "flows evaluate": {
         "inputs": (PIPE, *MEASURED),
-        "prior": ("in.csv", *MEASURED, "--prior", PIPE, "--prior-source", "s"),
+        "prior": ("in.csv", *MEASURED, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
         "mask": ("in.csv", *MEASURED, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *MEASURED, "--regions", PIPE, "--regions-source", "s"),
     },

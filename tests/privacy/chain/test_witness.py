@@ -81,6 +81,69 @@ def test_a_copy_of_which_the_other_was_charged_is_refused(ledger, tmp_path, use)
     assert not charge(ledger, TENTH, number=2).replay
 
 
+def bring_back(ledger, place, here, elsewhere):
+    """Charge two copies in two places of one path, and bring back the ledger of one of them."""
+    charge(ledger, TENTH, number=0)
+    files = [(path, path.read_bytes()) for path in (ledger.path, place)]
+    for number in range(here):
+        charge(reopened(ledger), TENTH, number=10 + number)
+    seen = place.read_bytes()
+    for path, content in files:
+        path.write_bytes(content)
+    for number in range(elsewhere):
+        charge(reopened(ledger), TENTH, number=20 + number)
+    place.write_bytes(seen)
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize(
+    ("here", "elsewhere", "rule"),
+    [
+        (1, 1, "ledger-behind-witness"),  # only the hash tells them apart
+        (1, 2, "witness-behind"),  # the witness's successor by its number, and by no hash
+        (1, 3, "witness-behind"),
+        (2, 1, "ledger-behind-witness"),
+    ],
+)
+def test_a_copy_that_was_charged_elsewhere_is_refused(ledger, place, here, elsewhere, rule, use):
+    bring_back(ledger, place, here, elsewhere)
+    before = ledger.path.read_bytes(), place.read_bytes()
+    with refuses(VerificationError, rule):
+        use(reopened(ledger))
+    assert (ledger.path.read_bytes(), place.read_bytes()) == before
+
+
+@pytest.mark.parametrize("elsewhere", [1, 2, 3])
+def test_a_copy_that_was_charged_elsewhere_gets_no_other_witness(
+    ledger, place, tmp_path, elsewhere
+):
+    """Its own head is no proof beside a witness that has seen another one of the same number."""
+    bring_back(ledger, place, 1, elsewhere)
+    own = reopened(ledger).check(witness=False).hash
+    for new in (tmp_path / "new", place):
+        with refuses(VerificationError, "ledger-behind-witness"):
+            reopened(ledger).set_witness(new, head=own)
+
+
+def test_a_witness_with_the_hash_of_another_number_is_refused(ledger, place):
+    """Also where it is one entry behind, as a crash leaves it."""
+    for number in range(2):
+        charge(ledger, TENTH, number=number)
+    lines = place.read_text().splitlines(keepends=True)
+    for kept, wrong in ((lines[:-1], "1"), (lines[:-1], "3"), (lines, "2"), (lines, "4")):
+        sequence, rest = kept[-1].split(" ", 1)
+        assert sequence != wrong
+        place.write_text("".join(kept[:-1]) + f"{wrong} {rest}")
+        with refuses(VerificationError, "witness-behind|ledger-behind-witness"):
+            reopened(ledger).check()
+        with refuses(VerificationError, "ledger-behind-witness"):
+            reopened(ledger).set_witness(
+                place.with_name("new"), head=ledger.check(witness=False).hash
+            )
+        place.write_text("".join(kept))
+        reopened(ledger).check()
+
+
 def test_looking_needs_no_witness(ledger, place):
     charge(ledger, TENTH)
     place.unlink()
@@ -97,14 +160,21 @@ def test_a_witness_that_is_not_there_is_asked_for(ledger, place, use):
         gone()
         with refuses(VerificationError, "witness-missing"):
             use(reopened(ledger))
+    place.parent.touch()  # a file where its folder was
+    with refuses(VerificationError, "witness-missing"):
+        use(reopened(ledger))
     assert ledger.path.read_bytes() == content
 
 
-@pytest.mark.parametrize("change", [b"", b"x", b"\n", b"9 a b\n", b"\xff\n"])
+@pytest.mark.parametrize(
+    "change", [b"", b"\0", b"1 a\0", b"x", b"1 x", b"\n", b"9 a b\n", b"\xff\n"]
+)
 def test_a_witness_with_other_content_is_refused(ledger, place, change):
+    """A killed process may leave the begin of a first line, and a file system zeros behind it."""
     charge(ledger, TENTH)
     place.write_bytes(change)
-    with refuses(VerificationError, "witness-behind|witness-damaged"):
+    begun = change in (b"", b"\0", b"1 a\0")
+    with refuses(VerificationError, "witness-behind" if begun else "witness-damaged"):
         charge(reopened(ledger), TENTH, number=1)
 
 
@@ -197,6 +267,7 @@ def test_a_new_witness_has_its_name_on_the_disk(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr("geodp.privacy.chain.witness.sync_folder", synced.append)
     ledger = Ledger.create(tmp_path / "ledger", witness=tmp_path / "witness")
+    assert synced == [tmp_path / "witness"]
     ledger.add_dataset("census", PureDP(F(1)))
     assert synced == [tmp_path / "witness"]
 
@@ -221,6 +292,13 @@ def test_a_line_that_was_cut_short_is_a_crash_before_it(ledger, place, cut):
     charge(reopened(ledger), TENTH, number=2)
     assert last(place)[2] == reopened(ledger).check().hash
     assert [text.split()[0] for text in place.read_text().splitlines()[4:]] == ["3", "4"]
+
+
+def test_the_longest_lines_are_read_whole_beside_one_that_was_cut_short(tmp_path):
+    line = b"%d %s %s\n" % (10**17, b"a" * 32, b"b" * 64)
+    (tmp_path / "witness").write_bytes(line + line[:-1])
+    with Witness.held(tmp_path / "witness", tmp_path / "ledger", write=False) as witness:
+        assert witness._read() == (10**17, "a" * 32, "b" * 64)
 
 
 def test_a_crash_while_a_ledger_is_made_leaves_one_that_can_be_used(tmp_path, monkeypatch):
@@ -325,6 +403,12 @@ def test_a_lost_witness_needs_the_head_of_the_latest_card(ledger, place, tmp_pat
     charge(ledger, TENTH, number=2)
     assert last(tmp_path / "newest")[2] == ledger.check().hash
     assert older.hash != latest.hash
+
+
+def test_a_ledger_of_one_entry_gets_another_witness_with_its_head(tmp_path, place):
+    ledger = Ledger.create(tmp_path / "ledger", witness=place)
+    ledger.set_witness(tmp_path / "new", head=ledger.check().hash)
+    assert last(tmp_path / "new")[2] == ledger.check().hash
 
 
 def test_a_witness_that_was_set_back_is_set_anew_with_a_head(ledger, place, tmp_path):

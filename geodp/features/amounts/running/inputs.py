@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.readers import read, read_prior, reader_options
+from geodp.cli.readers import read, read_prior, reader_options, require_public_prior
 from geodp.errors import UsageError
 from geodp.features.amounts.running.options import PRIOR_READING
 
@@ -44,9 +44,13 @@ def read_amounts_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | 
                 "says what differs; take it as it was published.",
                 code="amounts-prior-inconsistent",
             )
-        return open_written(path), source
-    # A file has counts of people: no persons, and nothing of what selects records.
-    return read_prior({**options, "person": None, "where": ()}, grid), None
+        release: Any = open_written(path)
+        # A map of people states its charge itself, and a release of amounts in its index.
+        stated = release.index.budget if hasattr(release, "index") else release.charge
+        require_public_prior(options, stated)
+        return release, source
+    # A file has counts of people, and nothing of what selects records.
+    return read_prior({**options, "where": ()}, grid), None
 
 
 def read_known_prior(context: click.Context, release: Amounts) -> Any:

@@ -162,8 +162,9 @@ def report(release: Path, output: Path, **options: Any) -> None:
     geodp flows report out --from 533945 --language ja --output out.html
     geodp flows report out --places towns.geojson --output out.html
 
-    One HTML file with maps, the largest flows of every place with 95 % intervals, and the
-    guarantee in plain words. It loads nothing from the network.
+    One HTML file with maps, the largest flows of every place with 95 % intervals (which fail more
+    often where trips concentrate on few pairs: docs/flows.md), and the guarantee in plain words. It
+    loads nothing from the network.
     """
     from geodp.features.flows.page import write_page
     from geodp.features.flows.regions import ground_of

@@ -80,6 +80,14 @@ def flow_options(command: Command) -> Command:
 @flow_options
 @simulations_option
 @option(
+    "--prior",
+    group="Options",
+    type=click.Path(path_type=Path),
+    metavar="RELEASE",
+    help="Folder of the earlier release of flows that was the prior, where RELEASE does not have "
+    "it.",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
@@ -90,13 +98,18 @@ def estimate(**options: Any) -> None:
     geodp flows estimate out --polygons cities.geojson
     geodp flows estimate out --across river.geojson
 
-    All have 95 % intervals. Between at most 32 polygons, all pairs are estimated. Across a line,
-    trips from its left to its right, as seen along it, from its right to its left, and both
+    All have 95 % intervals, of which far fewer hold the truth where the trips from a zone go to one
+    or two others (docs/flows.md). Between at most 32 polygons, all pairs are estimated. Across a
+    line, trips from its left to its right, as seen along it, from its right to its left, and both
     together; zones lie where their centres do.
     """
     require_named(options)
     _require_what(options)
     release = open_flows(options["release"])
+    if options["prior"] is not None:
+        from geodp.features.flows.declaring import give_prior
+
+        release = give_prior(release, open_flows(options["prior"]))
     with report_progress():
         rows = _estimate(release, options)
     limit = release.flows.card().display_below

@@ -14,7 +14,7 @@ from geodp.cli.inputs import (
     opening_of_public,
     read_attributes,
 )
-from geodp.cli.readers import read_fields
+from geodp.cli.readers import read_fields, require_no_persons, require_public_prior
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,12 +78,15 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     from geodp.features.flows.reading.options import RowOptions
     from geodp.features.flows.reading.trips import Trips
     from geodp.features.flows.zones import Zones
+    from geodp.table.prior import RECORDS
 
     path, source = options["prior"], options["prior_source"]
     if path is None:
-        if source is not None or options["prior_value"] is not None:
+        described = ("prior_source", "prior_value", "prior_is_public", "leave_out_prior")
+        if any(options.get(name) for name in described):
             raise UsageError(
-                "--prior-source and --prior-value describe a prior: name it (--prior).",
+                "--prior-source, --prior-is-public, --prior-value and --leave-out-prior describe a "
+                "prior: name it (--prior).",
                 code="flows-prior-missing",
             )
         return None
@@ -92,22 +95,28 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
             "The prior is one of the inputs; it must be public, and not be made from them.",
             code="flows-prior-is-input",
         )
-    zones = Zones.of(grid)
+    # An evaluation writes no release that could have a prior.
+    zones, left_out = Zones.of(grid), bool(options.get("leave_out_prior"))
     if path.is_dir():
-        return declare_prior(zones, open_flows(path), source)
+        release = open_flows(path)
+        require_public_prior(options, release.index.budget)
+        return declare_prior(zones, release, source, left_out=left_out)
+    require_public_prior(options)
     ends = [_place(options[name]) for name in ("origins", "destinations")]
     if None in ends:
         raise UsageError(
-            "A file of a prior has one row for each trip or flow: name the columns of both ends "
-            "(--from, --to), or give the folder of a release of flows.",
+            "A file of a prior has one row for each flow: name the columns of both ends (--from, "
+            "--to), or give the folder of a release of flows.",
             code="flows-prior-places",
         )
     value = options["prior_value"] or options["value"]
     # Written as the inputs are, but opened, and selected, as a file of its own.
     shared = {**options, "where": (), **dict.fromkeys(OPENING)}
     shared |= opening_of_public(options, "prior")
+    counts = () if value is None else (value,)
+    require_no_persons(path, {**shared, "value": counts}, options["person"])
     if value is None:
-        shared |= NOT_COUNTED
+        raise UsageError(RECORDS)
     trips = Trips(
         grid=grid,
         origin=ends[0],
@@ -117,7 +126,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
         other=options["other"],
         **read_fields(RowOptions.option_fields(), shared),
     )
-    return declare_prior(zones, trips.read([path]), source)
+    return declare_prior(zones, trips.read([path]), source, left_out=left_out)
 
 
 def list_paths(options: Mapping[str, Any]) -> list[Any]:

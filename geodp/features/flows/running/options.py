@@ -9,7 +9,7 @@ import click
 from geodp.cli.help import Command, add_options, hide, option
 from geodp.cli.options import weight_options
 from geodp.cli.readers import InputCommand, make_option
-from geodp.cli.request_options import prior_source_option
+from geodp.cli.request_options import prior_options as vouching_options
 
 COUNTED = ("missing", "flags", "round", "duplicates")
 """Shared options on how counts are read, which rows of persons do not have."""
@@ -80,23 +80,30 @@ method_option = option(
     group="Privacy",
     help="Method of both maps of ends: pyramid, with settings after a colon.  [default: pyramid]",
 )
+_LEAVE_OUT = option(
+    "--leave-out-prior",
+    group="Output",
+    is_flag=True,
+    help="Leave the prior, which has no noise, out of the public files. Errors and intervals then "
+    "need it again (geodp flows estimate --prior).",
+)
+
 _PRIOR = (
     option(
         "--prior",
         group="Input",
         type=click.Path(path_type=Path),
         help="Flows that are expected: the folder of an earlier release of flows, or a public file "
-        "of trips with the columns of --from and --to, and with counts (--prior-value). The "
+        "of flows with the columns of --from and --to, and of counts (--prior-value). The "
         "measurements stay the same; estimates use it as far as the noisy pairs show that it "
-        "can be trusted. The release contains it.",
+        "can be trusted. The release contains it, unless it is left out (--leave-out-prior).",
     ),
-    prior_source_option,
+    *vouching_options,
     option(
         "--prior-value",
         group="Input",
         metavar="COLUMN",
-        help="Column of counts in the file of the prior.  [default: --value; without it, a row is "
-        "one trip]",
+        help="Column of counts in the file of the prior, which has no persons.  [default: --value]",
     ),
 )
 """Options of a prior; those of other releases read another kind of file."""
@@ -339,6 +346,11 @@ def reading_options(command: Command) -> Command:
 def prior_options(command: Command) -> Command:
     """Add the options of a prior to a command."""
     return add_options(command, _PRIOR)
+
+
+def leave_out_option(command: Command) -> Command:
+    """Add the option that leaves a prior out of the public files to a command."""
+    return add_options(command, (_LEAVE_OUT,))
 
 
 def choosing_options(command: Command) -> Command:

@@ -30,6 +30,7 @@ from geodp.features.flows.running.inputs import (
 from geodp.features.flows.running.options import (
     TripsCommand,
     label_share_option,
+    leave_out_option,
     level_option,
     method_option,
     prior_options,
@@ -44,6 +45,11 @@ if TYPE_CHECKING:
     from geodp.features.flows.reading.trips import Trips
     from geodp.release.request import Request
 
+
+PRIOR_WRITTEN = (
+    "prior.parquet in the public folder has the flows of the prior as they were given: this file "
+    "has no noise."
+)
 
 ELSEWHERE = (
     "method",
@@ -66,6 +72,7 @@ ELSEWHERE = (
 @label_share_option
 @method_option
 @prior_options
+@leave_out_option
 @option(
     "--contribution",
     group="Privacy",
@@ -173,15 +180,15 @@ def _release(
         "inputs": {str(path): sha256(path) for path in options["inputs"]},
         "occupied_pairs": int(prepared.table.key.size),
     }
+    if (prior := prepared.preview.prior) is not None:
+        run["prior"] = {"file": str(options["prior"]), "cells_sha256": prior.sha256}
 
     def pack(drawn: DrawnFlows) -> Packed:
         return pack_drawn(drawn, prepared.preview)
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(
-        prepared.preview.tables,
-        (prepared.plan.empty_pairs, prepared.plan.empty_labels, prepared.preview.prior),
-    )
+    plan, written = prepared.plan, None if prior is None or prior.left_out else prior
+    place.try_out(prepared.preview.tables, (plan.empty_pairs, plan.empty_labels, written))
     return draw_in(place.folder, prepared, options, run, pack), run
 
 
@@ -207,4 +214,8 @@ def _format_result(release: Flows, written: dict[str, list[str]], options: dict[
         "method": promise.mechanism,
         "private": release.index.private,
     }
-    return format_result(options, written, fields, [promise.in_words])
+    sentences = [promise.in_words]
+    if release.index.prior is not None and not release.index.prior.left_out:
+        sentences.append(PRIOR_WRITTEN)
+        fields["without_noise"] = ["prior.parquet"]
+    return format_result(options, written, fields, sentences)

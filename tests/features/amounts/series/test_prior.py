@@ -32,7 +32,7 @@ from tests.features.amounts.series.test_verify import (
     change_period,
     failed,
 )
-from tests.features.amounts.test_prior import SOURCE, not_private, read, told, town
+from tests.features.amounts.test_prior import SOURCE, as_published, not_private, read, told, town
 from tests.keys import keep
 from tests.refusals import refuses
 
@@ -48,7 +48,7 @@ def tables():
 
 @pytest.fixture(scope="module")
 def census():
-    return read(town(), 3).records
+    return as_published(read(town(), 3))
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ def with_prior(call, tmp_path):  # noqa: F811
             f"{4e6 + 1000 * (i % 16) + 500:.1f},{3e6 + 1000 * (i // 16) + 500:.1f},{people}"
         )
     (tmp_path / "census.csv").write_text("\n".join(lines) + "\n")
-    named = ("--prior-value", "people", "--prior-source", "census 2010")
+    named = ("--prior-value", "people", "--prior-is-public", "--prior-source", "census 2010")
     return [*call, "--prior", tmp_path / "census.csv", *named]
 
 
@@ -223,7 +223,14 @@ def test_the_command_takes_the_priors_of_a_release(with_prior, call, tmp_path): 
     run = json.loads((out / "restricted" / "run.json").read_text())
     assert run["prior"]["file"].endswith("census.csv")
     # A period of an earlier series is a release, too.
-    words = [*call, "--prior", out / "public" / "2015", "--prior-source", "series of before"]
+    words = [
+        *call,
+        "--prior",
+        out / "public" / "2015",
+        "--prior-is-public",
+        "--prior-source",
+        "series of before",
+    ]
     words = override("amounts", "publish-series", *words, "--output", tmp_path / "later")[2:]
     assert RUNNER.run(*words).exit_code == 0
     later = json.loads((tmp_path / "later" / "public" / "amounts-series.json").read_text())
@@ -234,7 +241,7 @@ def test_what_does_not_go_with_a_prior_is_refused(with_prior, call, tmp_path):  
     assert "name its file" in RUNNER.error_of(*call, "--prior-value", "people")
     assert "State where the prior" in RUNNER.error_of(*with_prior[:-2])
     year = next(str(one) for one in call if str(one).startswith("2015=")).partition("=")[2]
-    words = [*call, "--prior", year, "--prior-source", "the year itself"]
+    words = [*call, "--prior", year, "--prior-is-public", "--prior-source", "the year itself"]
     assert "one of the inputs" in RUNNER.error_of(*words)
     assert not (tmp_path / "out").exists()
 

@@ -302,7 +302,15 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(
 ):
     if prior:
         (tmp_path / "before.csv").write_text("oy,ox,dy,dx,n\n1,2,3,4,50\n0,0,1,1,9\n")
-        call += ["--prior", tmp_path / "before.csv", "--prior-value", "n", "--prior-source", "law"]
+        call += [
+            "--prior",
+            tmp_path / "before.csv",
+            "--prior-value",
+            "n",
+            "--prior-is-public",
+            "--prior-source",
+            "law",
+        ]
     ledger = Ledger.create(tmp_path / "l")
     ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
     words = [*call, "--ledger", tmp_path / "l", "--dataset", "trips"]
@@ -323,7 +331,7 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(
 
 
 def test_a_prior_that_cannot_be_read_is_refused(call, tmp_path):
-    before = ("--prior", tmp_path / "before.csv", "--prior-source", "a census")
+    before = ("--prior", tmp_path / "before.csv", "--prior-is-public", "--prior-source", "a census")
     (tmp_path / "before.csv").write_text("oy,ox,dy,dx\n1,2,3,40\n")
     assert geodp(*call, *before).returncode == 5
     for more, said in (

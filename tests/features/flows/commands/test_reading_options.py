@@ -131,7 +131,16 @@ def test_a_prior_is_a_file_of_its_own(tmp_path):
     path, prior = tmp_path / "trips.csv", tmp_path / "prior.csv"
     path.write_text("\n".join(TITLES) + "\n")
     prior.write_text("\n".join(["Survey of 2015", HEADER, *ROWS]) + "\n")
-    words = (path, *COUNTED, *SPAN, "--prior", prior, "--prior-source", "a survey")
+    words = (
+        path,
+        *COUNTED,
+        *SPAN,
+        "--prior",
+        prior,
+        "--prior-is-public",
+        "--prior-source",
+        "a survey",
+    )
     assert "--header-row" in refuse(tmp_path, *words)
     assert count(tmp_path, *words, "--public-file", "prior.header-row=2") == 2
 
