@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
+from geodp.grid.markers import is_total
 from geodp.grid.names import as_read
 from geodp.grid.numerals import plain_numbers
 from geodp.grid.outlines import Outlines
@@ -29,6 +30,12 @@ OTHER_SPELLING = Rule(
     "of rows are read: without full-width letters, digits, brackets and signs, without spaces "
     "around them, and with composed accents (NFC). Write 海外(欧州) in place of 海外（欧州）; rows "
     "may have either.",
+)
+
+OTHER_TOTAL = Rule(
+    "other-unit-is-total",
+    "The unit for other codes (--other, other=) is named like a total, and rows of totals would "
+    "be counted there: choose another name, such as elsewhere.",
 )
 
 
@@ -121,6 +128,8 @@ def add_others(
     twice, or is that of a unit on any level, or the same whole number; and if names or codes are
     not written as they are read.
     """
+    if any(map(is_total, others)):
+        raise UsageError(OTHER_TOTAL)
     codes = {str(code) for of_level in levels.values() for code in of_level} | {*others}
     # Rows would otherwise be counted elsewhere without a word.
     if any(not code.isascii() and as_read(code) != code for code in codes):

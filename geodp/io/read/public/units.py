@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, printable
 from geodp.grid.grid import Grid
+from geodp.grid.markers import LISTED_TOTAL, is_named_total
 from geodp.grid.units import add_others, grid_of_units, list_others
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.public.outlines import (
@@ -109,6 +110,7 @@ def read_units(
         shapes.append(np.full(len(others), None, object))
     outlines = None if drawn is None else outlines_of(shapes, str(drawn[1].crs))
     try:
+        _require_no_total(next(iter(levels.values())))
         return grid_of_units(levels, source, outlines)
     except CodeError as error:
         rows = next(rows for rows in reversed(read) if rows.first <= error.position)
@@ -135,6 +137,13 @@ def _choose_columns(
             code="units-levels-alike",
         )
     return chosen, names
+
+
+def _require_no_total(codes: NDArray[Any]) -> None:
+    """Raise CodeError at the first unit that is a total of units."""
+    total = next((at for at, code in enumerate(codes.tolist()) if is_named_total(code)), None)
+    if total is not None:
+        raise CodeError(total, LISTED_TOTAL)
 
 
 def _suggest_levels(levels: Mapping[str, NDArray[Any]]) -> str:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from geodp.io.read.rows.fields import ERRORS
+from geodp.grid.markers import FORMULA_ERRORS
 from geodp.io.read.rows.forms.cell_records import ERROR_CODES, MAX_AREA, CellRecords, require_near
 
 
 def test_every_error_is_one_that_texts_may_be():
-    assert {*ERROR_CODES.values()} <= {*ERRORS}
+    assert {*ERROR_CODES.values()} <= {*FORMULA_ERRORS}
 
 
 def test_the_rectangle_holds_all_cells():
