@@ -61,7 +61,8 @@ def grid_of_units(
     Raises
     ------
     CodeError
-        A unit occurs twice or in two units, or a code is blank; ``position`` is its index.
+        A unit occurs twice or in two units, a code is blank, or two outlines overlap by more than a
+        thousandth of the smaller one; ``position`` is the index of the unit.
     UsageError
         There is no unit or no level, a level's name cannot be used, or lists differ in length.
 
@@ -95,6 +96,9 @@ def grid_of_units(
         other = coarser != coarser[first][number]
         if other.any():
             raise CodeError(int(other.argmax()), TWO_PARENTS)
+    if outlines is not None and (pair := outlines.find_overlap()):
+        first, second = (printable(str(texts[0][at])) for at in pair)
+        raise CodeError(pair[1], Rule(OVERLAP.code, OVERLAP.format(second, first)))
     # Without a level above, more units than a node may have children are grouped by intermediate
     # levels. Sorted by location, such groups are compact and their counts worth consistency.
     placed = outlines is not None and len(texts) == 1 and texts[0].size > WIDEST
@@ -223,4 +227,12 @@ TWO_PARENTS = Rule(
     "unit-of-two-parents",
     "the unit lies in another unit of the next level than in an earlier row; give codes that "
     "differ (with the codes of the units above in front), or the one unit that contains it.",
+)
+
+OVERLAP = Rule(
+    "units-overlap",
+    "the outline of the unit {} overlaps that of {} by more than a thousandth of the smaller one, "
+    "so that a person can be in both. Units of one table lie side by side: take one of the two out "
+    "of the table, such as a city beside its districts, or the sea of a division beside its land. "
+    "Areas that hold units are a column behind the code (--units-columns CODE,ABOVE, columns=).",
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, InputError, Rule, printable
 from geodp.grid.grid import Grid
 from geodp.grid.markers import LISTED_TOTAL, is_named_total
-from geodp.grid.units import add_others, grid_of_units, list_others
+from geodp.grid.units import TWICE, TWO_PARENTS, add_others, grid_of_units, list_others
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.public.outlines import (
     find_code,
@@ -76,8 +76,8 @@ def read_units(
         The call cannot be carried out.
     InputError
         The table is not a tree, with file and row: a unit is repeated, lies in two
-        units of the next level, or has no code, parent or outline. Outlines have no CRS, or several
-        columns may have the codes.
+        units of the next level, has no code, parent or outline, or its outline overlaps another
+        one. Outlines have no CRS, or several columns may have the codes.
     """
     table = open_public(
         path,
@@ -114,7 +114,8 @@ def read_units(
         return grid_of_units(levels, source, outlines)
     except CodeError as error:
         rows = next(rows for rows in reversed(read) if rows.first <= error.position)
-        more = "" if columns else _suggest_levels(levels)
+        nested = error.code in (TWICE.code, TWO_PARENTS.code)
+        more = _suggest_levels(levels) if nested and not columns else ""
         raise rows.error(error.position - rows.first, error.rule + more) from None
 
 
