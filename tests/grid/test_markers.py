@@ -7,7 +7,7 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.markers import NOBODY, PLACEHOLDERS, TOTAL_TEXTS, TOTAL_WORDS, find_no_place
-from geodp.grid.units import add_others, grid_of_units
+from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.layout.verdicts import is_blank
 from geodp.io.read.public.units import read_units
 from geodp.table.totals import find_totals
@@ -54,7 +54,7 @@ def test_codes_that_look_a_little_like_words_are_codes(code):
 
 
 def _grid(*codes, other="elsewhere"):
-    levels, source = add_others({"town": np.array(codes)}, "made up", (other,))
+    levels, source = add_other({"town": np.array(codes)}, "made up", other)
     return grid_of_units(levels, source)
 
 

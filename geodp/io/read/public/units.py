@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, InputError, Rule, printable
 from geodp.grid.grid import Grid
 from geodp.grid.markers import LISTED_TOTAL, is_named_total
-from geodp.grid.units import TWICE, TWO_PARENTS, add_others, grid_of_units, list_others
+from geodp.grid.units import TWICE, TWO_PARENTS, add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.public.outlines import (
     find_code,
@@ -30,7 +30,7 @@ def read_units(
     *,
     source: str,
     columns: Sequence[str] = (),
-    other: str | Sequence[str] | None = None,
+    other: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     header_row: int | None = None,
@@ -53,10 +53,9 @@ def read_units(
     columns : sequence of str, optional
         Columns in this order. Default: all of them, in the order of the table; for a file of
         outlines the only one that identifies its units.
-    other : str or sequence of str, optional
+    other : str, optional
         Name of a unit that is added on every level, for codes that the table does not have, such
-        as places abroad: ``geodp.read_table(..., other=...)`` counts them there. Of several names,
-        each is a unit for the codes that are this name, and the last is for all others.
+        as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
     delimiter, encoding : str, optional
         Default: detected in the header; UTF-8 or CP932.
     header_row : int, optional
@@ -105,9 +104,9 @@ def read_units(
             "The table of units has no rows.", file=table.name, code="units-without-rows"
         )
     levels = {name: np.concatenate(values) for name, values in zip(names, texts, strict=True)}
-    if others := list_others(other):
-        levels, source = add_others(levels, source, others)
-        shapes.append(np.full(len(others), None, object))
+    if other is not None:
+        levels, source = add_other(levels, source, other)
+        shapes.append(np.full(1, None, object))
     outlines = None if drawn is None else outlines_of(shapes, str(drawn[1].crs))
     try:
         _require_no_total(next(iter(levels.values())))
