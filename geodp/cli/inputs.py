@@ -75,6 +75,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = _cells(options)
     else:
         from geodp.grid.mask import grid_of_primaries
+        from geodp.io.read.public.areas import choose_bounds
 
         system = _system(options)
         if not options["primary"]:
@@ -342,19 +343,6 @@ def _system(options: Mapping[str, Any]) -> Any:
 def options_of_grid(kind: str) -> tuple[str, ...]:
     """Return the options of a kind of grid that not every kind accepts."""
     return GRIDS.get(kind, ("bounds",))
-
-
-def choose_bounds(bounds: Any, system: Any) -> Any:
-    """Return bounds in units of the grid, from numbers, degrees, or the name of a public area."""
-    if not isinstance(bounds, str):
-        return bounds
-    if bounds.endswith(DEGREES):
-        from geodp.grid.bounds import bounds_of_degrees
-
-        return bounds_of_degrees(system, [float(word) for word in bounds.split()[:EDGES]])
-    from geodp.io.read.public.areas import find_bounds
-
-    return find_bounds(bounds, system)
 
 
 def _like(path: Path, options: Mapping[str, Any]) -> Grid:

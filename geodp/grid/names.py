@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.system import CellSystem
-from geodp.grid.codes.arrays import BLANK, MISSING, as_array, require
+from geodp.grid.codes.arrays import MISSING, as_array, require
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
+from geodp.grid.markers import find_no_place
 from geodp.grid.numerals import LOST, find_units, match_numbers, sort_units
 from geodp.typing import IntArray
 
@@ -268,7 +269,11 @@ class UnitNames(CellNames):
                     table, texts[rest], needed=drops or home is not None
                 )
         # A blank is a missing value, and no place that lies elsewhere.
-        require(~(wrong & np.isin(texts, BLANK)), lambda _: MISSING)
+        require(~(wrong & (texts == "")), lambda _: MISSING)
+        if not drops:
+            for position in np.flatnonzero(wrong).tolist():
+                if rule := find_no_place(str(texts[position])):
+                    raise CodeError(position, rule)
         if home is not None:
             at = np.where(wrong, home[0], at)
             wrong[:] = False

@@ -27,6 +27,12 @@ HALF = 180.0
 STEPS = 1 << 16
 """Steps along each side of the box around all units."""
 
+SLIVER = 1e-3
+"""Fraction of the smaller area up to which two outlines may overlap, as borders seldom agree."""
+
+COARSE = 3e-3
+"""Tolerance of lines by which overlaps are looked for, as a fraction of the root of an area."""
+
 TOLERANCE = 0.1
 """Fraction of a unit's area that may lie on the wrong side of a polygon's edge."""
 
@@ -278,6 +284,37 @@ class Outlines:
         cut: NDArray[Any] = shapely.clip_by_rect(simplified, 0, 0, place.cols, place.rows)
         return cut
 
+    def find_overlap(self) -> tuple[int, int] | None:
+        """Find the first two units that overlap by more than a sliver, by position; None: none do.
+
+        Pairs are looked for among simplified outlines, which thousands of detailed municipalities
+        have a hundred times fewer points of, and then measured.
+        """
+        import shapely
+
+        known = np.flatnonzero(self.located)
+        shapes = self.shapes[known]
+        area, box = shapely.area(shapes), shapely.bounds(shapes)
+        one, other = shapely.STRtree(shapes).query(shapes)
+        order = np.lexsort((other, one))
+        one, other = (at[order][one[order] < other[order]] for at in (one, other))
+        low = np.maximum(box[one, :2], box[other, :2])
+        high = np.minimum(box[one, 2:], box[other, 2:])
+        most = SLIVER * np.minimum(area[one], area[other])
+        near = np.prod(high - low, axis=1) > most
+        one, other, most = one[near], other[near], most[near]
+        rough = _make_valid(
+            shapely.simplify(shapes, COARSE * np.sqrt(area), preserve_topology=False)
+        )
+        shared = shapely.area(shapely.intersection(rough[one], rough[other]))
+        for first, second, limit in zip(
+            *(at[shared > most / 2] for at in (one, other, most)), strict=True
+        ):
+            pair = _make_valid(shapes[[first, second]])
+            if shapely.area(shapely.intersection(*pair)) > limit:
+                return int(known[first]), int(known[second])
+        return None
+
     def describe(self) -> dict[str, Any]:
         """Return plain values for the release card, without the outlines."""
         return {"crs": self.crs, "bounds": list(self.bounds), "sha256": self.sha256}
@@ -300,6 +337,15 @@ class Outlines:
         share[near] = shared / shapely.area(self.shapes[near])
         cut = (share > TOLERANCE) & (share < 1 - TOLERANCE)
         return share >= 1 - TOLERANCE, int(cut.argmax()) if cut.any() else -1
+
+
+def _make_valid(shapes: NDArray[Any]) -> NDArray[Any]:
+    """Return polygons, object[n], of which those that cross themselves are repaired."""
+    import shapely
+
+    bad = ~shapely.is_valid(shapes)
+    shapes[bad] = shapely.make_valid(shapes[bad], method="structure", keep_collapsed=False)
+    return shapes
 
 
 def to_cells(points: FloatArray, place: Lattice) -> FloatArray:

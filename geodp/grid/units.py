@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
+from geodp.grid.markers import is_total
 from geodp.grid.names import as_read
 from geodp.grid.numerals import plain_numbers
 from geodp.grid.outlines import Outlines
@@ -25,10 +26,16 @@ from geodp.grid.pairs import PairOrder
 
 OTHER_SPELLING = Rule(
     "other-unit-spelling",
-    "Beside units for other codes (--other, other=), names and codes of units are written as codes "
-    "of rows are read: without full-width letters, digits, brackets and signs, without spaces "
-    "around them, and with composed accents (NFC). Write 海外(欧州) in place of 海外（欧州）; rows "
-    "may have either.",
+    "Beside a unit for other codes (--other, other=), its name and codes of units are written as "
+    "codes of rows are read: without full-width letters, digits, brackets and signs, without "
+    "spaces around them, and with composed accents (NFC). Write 海外(欧州) in place of "
+    "海外（欧州）; rows may have either.",
+)
+
+OTHER_TOTAL = Rule(
+    "other-unit-is-total",
+    "The unit for other codes (--other, other=) is named like a total, and rows of totals would "
+    "be counted there: choose another name, such as elsewhere.",
 )
 
 
@@ -54,7 +61,8 @@ def grid_of_units(
     Raises
     ------
     CodeError
-        A unit occurs twice or in two units, or a code is blank; ``position`` is its index.
+        A unit occurs twice or in two units, a code is blank, or two outlines overlap by more than a
+        thousandth of the smaller one; ``position`` is the index of the unit.
     UsageError
         There is no unit or no level, a level's name cannot be used, or lists differ in length.
 
@@ -88,6 +96,9 @@ def grid_of_units(
         other = coarser != coarser[first][number]
         if other.any():
             raise CodeError(int(other.argmax()), TWO_PARENTS)
+    if outlines is not None and (pair := outlines.find_overlap()):
+        first, second = (printable(str(texts[0][at])) for at in pair)
+        raise CodeError(pair[1], OVERLAP.format(second, first))
     # Without a level above, more units than a node may have children are grouped by intermediate
     # levels. Sorted by location, such groups are compact and their counts worth consistency.
     placed = outlines is not None and len(texts) == 1 and texts[0].size > WIDEST
@@ -102,50 +113,37 @@ def grid_of_units(
     return Grid.regular((1, place.size)).with_hierarchy(hierarchy)
 
 
-def list_others(other: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of units for other codes: none, one, or several."""
-    if other is None:
-        return ()
-    return (other,) if isinstance(other, str) else tuple(other)
-
-
-def add_others(
-    levels: Mapping[str, NDArray[Any]], source: str, others: Sequence[str]
+def add_other(
+    levels: Mapping[str, NDArray[Any]], source: str, other: str
 ) -> tuple[dict[str, NDArray[Any]], str]:
-    """Add units for other codes to each level of a table, and to its source.
+    """Add a unit for other codes to each level of a table, and to its source.
 
-    A code that is the name of one of them is counted there, and any other one in the last. The
-    order of those before the last says nothing: whichever it is, the grid is the same.
-
-    Raises UsageError if a name is blank, has spaces around it, a comma or a line break, occurs
-    twice, or is that of a unit on any level, or the same whole number; and if names or codes are
+    Raises UsageError if its name is blank, has spaces around it, a comma or a line break, is a
+    total, or is that of a unit on any level, or the same whole number; and if the name or codes are
     not written as they are read.
     """
-    codes = {str(code) for of_level in levels.values() for code in of_level} | {*others}
+    if is_total(other):
+        raise UsageError(OTHER_TOTAL)
+    codes = {str(code) for of_level in levels.values() for code in of_level} | {other}
     # Rows would otherwise be counted elsewhere without a word.
     if any(not code.isascii() and as_read(code) != code for code in codes):
         raise UsageError(OTHER_SPELLING)
-    plain = [
-        bool(one) and one == one.strip() and "," not in one and one.isprintable() for one in others
-    ]
+    plain = bool(other) and other == other.strip() and "," not in other and other.isprintable()
     # 1.0 and 01 are unit 1 to whoever reads numbers.
-    names = plain_numbers(np.array(others, np.str_))[0]
+    name = plain_numbers(np.array([other], np.str_))[0]
     taken = any(
-        np.isin(plain_numbers(np.asarray(codes).astype(np.str_))[0], names).any()
+        np.isin(plain_numbers(np.asarray(codes).astype(np.str_))[0], name).any()
         for codes in levels.values()
     )
-    if taken or not all(plain) or len({*names.tolist()}) < len(others):
+    if taken or not plain:
         raise UsageError(
-            "Each unit for other codes (--other, other=) needs a name of its own that is not "
-            "blank, has no comma, no line break and no spaces around it, and differs from every "
-            "unit and area of the table.",
+            "The unit for other codes (--other, other=) needs a name that is not blank, has no "
+            "comma, no line break and no spaces around it, and differs from every unit and area of "
+            "the table.",
             code="other-unit-name",
         )
-    others = (*sorted(others[:-1]), others[-1])
-    more = {level: np.append(codes, others) for level, codes in levels.items()}
-    *named, rest = map(printable, others)
-    apart = f"{', '.join(named)} where they are this name, and all others as " if named else ""
-    return more, f"{source}{COUNTED_AS}{apart}{rest}"
+    more = {level: np.append(codes, other) for level, codes in levels.items()}
+    return more, f"{source}{COUNTED_AS}{printable(other)}"
 
 
 def pairs_of_units(grid: Grid) -> Grid:
@@ -214,4 +212,12 @@ TWO_PARENTS = Rule(
     "unit-of-two-parents",
     "the unit lies in another unit of the next level than in an earlier row; give codes that "
     "differ (with the codes of the units above in front), or the one unit that contains it.",
+)
+
+OVERLAP = Rule(
+    "units-overlap",
+    "the outline of the unit {} overlaps that of {} by more than a thousandth of the smaller one, "
+    "so that a person can be in both. Units of one table lie side by side: take one of the two out "
+    "of the table, such as a city beside its districts, or the sea of a division beside its land. "
+    "Areas that hold units are a column behind the code (--units-columns CODE,ABOVE, columns=).",
 )

@@ -7,7 +7,6 @@ every cell the sum of other labels, exactly or up to a publisher's rounding and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
@@ -18,106 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
+from geodp.grid.markers import TOTAL_CODES, is_total_of, split_words
 from geodp.table.counts import CHECKED, Cells
 from geodp.table.nesting import count_together, find_containing_labels
-
-
-def _fold(text: str) -> frozenset[str]:
-    return frozenset(normalize("NFKC", line).casefold().strip() for line in text.splitlines())
-
-
-TOTAL_WORDS = _fold(
-    """total
-totals
-subtotal
-insgesamt
-gesamt
-totale
-totaal
-totalt
-yhteensä
-ogółem
-razem
-celkem
-spolu
-összesen
-ukupno
-skupaj
-kokku
-pavisam
-toplam
-всего
-итого
-всього
-усього
-общо
-σύνολο
-総数
-総計
-合計
-小計
-总数
-总计
-合计
-總數
-總計
-합계
-총계
-총수
-المجموع
-รวม"""
-)
-"""Words that make a label a total anywhere in it: "Population, total", "人口（総数）"."""
-
-ENDS = ("総数", "総計", "合計", "总数", "总计", "合计", "總數", "總計", "합계", "총계")
-"""Endings of a word that make a label a total: "人口総数"."""
-
-TOTAL_LABELS = _fold(
-    """all
-all ages
-all sexes
-both
-both sexes
-everyone
-men and women
-m f
-f m
-m w
-h m
-overall
-sum
-tot
-summe
-zusammen
-alle
-männlich und weiblich
-ensemble
-tous
-les deux sexes
-ambos
-ambos sexos
-ambos os sexos
-todos
-tutti
-maschi e femmine
-samtliga
-i alt
-begge kjønn
-iš viso
-tổng số
-計
-男女計
-全体
-総人口
-计
-总人口
-총인구
-전체
-계
-jumlah
-男女"""
-)
-"""Labels that are totals alone, but not as a word of a longer label: "all", "計"."""
 
 MAX_LABELS = 256
 """Number of labels up to which a label is compared with sums of some others, too."""
@@ -171,14 +73,13 @@ def count_overlaps(labels: Sequence[str]) -> int:
 def _find_named(labels: Sequence[str]) -> list[str]:
     """Return the labels that are totals by a word, unless all of them are."""
     texts = [normalize("NFKC", label).strip() for label in labels]
-    label_words = [re.findall(r"[^\W_]+", text.casefold()) for text in texts]
+    label_words = [split_words(text) for text in texts]
     common = set.intersection(*map(set, label_words)) if label_words else set()
     totals = []
     for label, text, all_words in zip(labels, texts, label_words, strict=True):
         rest = [word for word in all_words if word not in common]
-        code = text == "_T" or (text == "T" and not {"S", "U"} <= set(texts))
-        has_word = any(word in TOTAL_WORDS or word.endswith(ENDS) for word in rest or all_words)
-        if code or has_word or " ".join(rest) in TOTAL_LABELS or _begins_all(text, texts):
+        code = text in TOTAL_CODES and not (text == "T" and {"S", "U"} <= set(texts))
+        if code or is_total_of(rest or all_words) or _begins_all(text, texts):
             totals.append(label)
     # If every label has the word, it describes the table and distinguishes nothing.
     return [] if len(totals) == len(labels) else totals

@@ -147,3 +147,70 @@ def test_units_across_180_degrees_are_drawn_side_by_side():
 def test_bytes_that_are_no_outline_are_refused():
     with refuses(UsageError, "outline-not-binary"):
         Outlines.from_wkb(np.array([b"x"], object), "EPSG:4326")
+
+
+def _of(*boxes):
+    return Outlines.of(np.array([shapely.box(*box) for box in boxes], object), "EPSG:3035")
+
+
+BESIDE = ((0, 0, 10, 10), (10, 0, 20, 10), (0, 10, 20, 20))
+
+
+@pytest.mark.parametrize(
+    ("more", "pair"),
+    [
+        # A city beside one of its districts, a copy, half a unit, and a little of a small one.
+        ((1, 1, 4, 4), (0, 3)),
+        ((10, 0, 20, 10), (1, 3)),
+        ((15, 0, 25, 10), (1, 3)),
+        ((19.99, 0, 21, 1), (1, 3)),
+    ],
+)
+def test_units_that_overlap_are_found_by_both(more, pair):
+    assert _of(*BESIDE, more).find_overlap() == pair
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        # Neighbours, slivers of two files, and a touching corner.
+        (20, 0, 30, 20),
+        (19.9999, 0, 30, 20),
+        (20, 20, 30, 30),
+    ],
+)
+def test_neighbours_and_slivers_are_no_overlaps(more):
+    assert _of(*BESIDE, more).find_overlap() is None
+
+
+def test_a_city_in_the_hole_of_its_state_overlaps_nothing():
+    city, state = shapely.box(4, 4, 6, 6), shapely.box(0, 0, 10, 10)
+    around = state.difference(city)
+    shapes = np.array([around, None, city], object)
+    assert Outlines.of(shapes, "EPSG:3035").find_overlap() is None
+    shapes[0] = state
+    assert Outlines.of(shapes, "EPSG:3035").find_overlap() == (0, 2)
+
+
+def test_rings_that_cross_themselves_are_measured_and_allowed():
+    crossed = shapely.Polygon([(0, 0), (10, 10), (10, 0), (0, 10)])
+    shapes = np.array([crossed, shapely.box(10, 0, 20, 10)], object)
+    assert Outlines.of(shapes, "EPSG:3035").find_overlap() is None
+    shapes[1] = shapely.box(8, 4, 10, 6)
+    assert Outlines.of(shapes, "EPSG:3035").find_overlap() == (0, 1)
+
+
+def test_generalised_borders_of_many_units_are_no_overlaps():
+    """Every outline is simplified by itself, so that borders differ by less than a thousandth."""
+    rng = np.random.default_rng(1)
+    x, y = np.meshgrid(np.arange(0, 201) / 10, np.arange(0, 21))
+    y = y + rng.normal(0, 0.0015, y.shape)
+    bands = [
+        shapely.Polygon(
+            [*zip(x[at], y[at], strict=True), *zip(x[at][::-1], y[at + 1][::-1], strict=True)]
+        )
+        for at in range(20)
+    ]
+    shapes = shapely.simplify(np.array(bands, object), [0.001, 0.003] * 10)
+    assert shapely.area(shapely.intersection(shapes[0], shapes[1])) > 0
+    assert Outlines.of(shapes, "EPSG:3035").find_overlap() is None

@@ -168,9 +168,9 @@ def locate_records(
 
     ``spec``, ``bounds``, ``table`` and ``points``: the options of those names.
     """
-    from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
     from geodp.grid.lattice import Lattice
+    from geodp.io.read.public.areas import choose_bounds
 
     system = code_system(spec)
     place = Lattice.of_system(system, choose_bounds(bounds, system))
@@ -182,13 +182,13 @@ def locate_records(
 
 def name_records(table: str) -> dict[str, Any]:
     """Return the parameters of a query on its records: their table, and texts of no person."""
-    from geodp.io.read.rows.persons import UNKNOWN
+    from geodp.grid.markers import NOBODY
 
     if not table.strip() or not table.isprintable():
         raise UsageError(
             "--table names the records in the engine, on one line.", code="sql-table-name"
         )
-    return {"table": table, "unknown": ("", *UNKNOWN)}
+    return {"table": table, "unknown": ("", *NOBODY)}
 
 
 COMMAND = sql

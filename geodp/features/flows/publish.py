@@ -126,7 +126,7 @@ def publish(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
-    other: str | Sequence[str] | None = None,
+    other: str | None = None,
     epsilon: Budget | None = None,
     rho: Budget | None = None,
     delta: Budget | None = None,

@@ -33,9 +33,9 @@ TWO_PLACES = Rule(
 IDS = {
     "person-missing": Rule(
         "household-missing",
-        "the household is missing: blank, or written as unknown (NA, NULL, None, nan and the "
-        "like), and all of these would count as one household; drop such records, or give each "
-        "household an id.",
+        "the household is missing: blank, written as unknown (NA, NULL, None, nan and the like), "
+        "or a total, and all of these would count as one household; drop such records, or give "
+        "each household an id.",
     ),
     "persons-not-told-apart": Rule(
         "households-not-told-apart",

@@ -59,7 +59,7 @@ def cells_of(table: Hierarchy) -> tuple[CellSystem, int] | None:
     cells = np.array([number or 0 for number in numbers], np.uint64)
     plain = (system.levels_of(cells) == level) & (system.format(cells) == codes)
     # The name of a level alone proves nothing, as a publisher may call any column h3_7; one code
-    # may differ, or those that `add_others` adds to every level, and to the source.
+    # may differ, or those that `add_other` adds to every level, and to the source.
     others = {*codes[~plain].tolist()}
     added = COUNTED_AS in table.source and all(others <= {*above} for above in table.codes)
     few = len(others) <= 1 or added

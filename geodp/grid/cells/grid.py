@@ -24,7 +24,7 @@ from geodp.grid.cells.area import (
 from geodp.grid.cells.choose import find_cells
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
-from geodp.grid.units import add_others, grid_of_units, list_others
+from geodp.grid.units import add_other, grid_of_units
 
 FEW = 7
 """Coarser levels are added until one has at most this many cells: a cell has seven children."""
@@ -38,7 +38,7 @@ def grid_of_cells(
     bounds: Sequence[float] | None = None,
     *,
     mask: CellMask | None = None,
-    other: str | Sequence[str] | None = None,
+    other: str | None = None,
 ) -> Grid:
     """Create the grid of all cells of a level of H3 or S2 in a public area.
 
@@ -54,9 +54,8 @@ def grid_of_cells(
         west above the east is a box across 180 degrees.
     mask : CellMask, optional
         Public; see :mod:`geodp.io.read.public.cell_mask`. With bounds, cells are in both.
-    other : str or sequence of str, optional
-        Name of a unit that is added on every level, for codes that are not cells of the area; or
-        names of several, each for the codes that have its name, and the last for all others.
+    other : str, optional
+        Name of a unit that is added on every level, for codes that are not cells of the area.
 
     Raises UsageError if the system's library is not installed, if there are neither bounds nor a
     mask, and if the area has no cell or more than a million.
@@ -89,8 +88,8 @@ def grid_of_cells(
         number = place if number is None else place[number]
         levels[f"{system.name}_{above}"] = system.format(coarser)[number]
     source = _describe(system, level, box, mask, library)
-    if others := list_others(other):
-        levels, source = add_others(levels, source, others)
+    if other is not None:
+        levels, source = add_other(levels, source, other)
     return grid_of_units(levels, source)
 
 

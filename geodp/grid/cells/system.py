@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.grid.codes.arrays import BLANK, MISSING, as_array, text_at
+from geodp.grid.codes.arrays import MISSING, as_array, is_missing, text_at
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 BITS = 64
@@ -137,7 +137,7 @@ class CellSystem(ABC):
             return cells, self.levels_of(cells) >= 0
         numbers = [self._number(one) for one in array.tolist()]
         for position, number in enumerate(numbers):
-            if number is None and text_at(array, position).strip() in BLANK:
+            if number is None and is_missing(text_at(array, position)):
                 raise CodeError(position, MISSING)
         cells = np.array([number or 0 for number in numbers], np.uint64)
         return cells, self.levels_of(cells) >= 0

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, InputError, Rule
+from geodp.grid.markers import is_placeholder
 from geodp.typing import FloatArray, IntArray
 
 Pair: TypeAlias = tuple[Fraction, Fraction]
 
 # In 125 m cells (1 mm) or metres: coordinates printed with 8 decimals are off by up to 5e-6 cells.
 SNAP = 1e-5
-BLANK = ("", "None", "nan", "NaN", "NaT", "<NA>")
 MISSING = Rule("code-missing", "a code is missing or blank: drop the rows without a code")
 
 
@@ -83,6 +83,15 @@ def text_at(array: NDArray[Any], position: int) -> str:
     """Return the text of one code, to choose the message of an error."""
     value = array.reshape(-1)[position]
     return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
+
+
+def is_missing(text: str) -> bool:
+    """Test whether the text of a code stands for none: blank, or a placeholder.
+
+    >>> is_missing(" "), is_missing("NA"), is_missing("53394611")
+    (True, True, False)
+    """
+    return not text.strip() or is_placeholder(text)
 
 
 def read_digits(characters: NDArray[np.uint32]) -> tuple[IntArray, IntArray]:

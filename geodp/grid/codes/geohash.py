@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.codes.arrays import (
-    BLANK,
     MISSING,
     SNAP,
     Pair,
     flat_pair,
+    is_missing,
     require,
     text_at,
     text_codes,
@@ -157,7 +157,7 @@ class Geohashes:
         return row.reshape(shape), col.reshape(shape)
 
     def _rule(self, text: str) -> str:
-        if text.strip() in BLANK:
+        if is_missing(text):
             return MISSING
         return Rule(
             "geohash-form",

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.codes.arrays import (
-    BLANK,
     DECIMAL,
     MISSING,
     Pair,
     as_array,
     characters_of,
     flat_pair,
+    is_missing,
     read_digits,
     require,
     snap_floor,
@@ -194,7 +194,7 @@ class JISMesh:
 
     def _rule(self, text: str) -> str:
         digits = _DIGITS[self.level]
-        if text.strip() in BLANK:
+        if is_missing(text):
             return MISSING
         if "." in text and text.replace(".", "", 1).isdecimal():
             return DECIMAL

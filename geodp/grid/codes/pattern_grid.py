@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.codes.arrays import (
-    BLANK,
     LOST_ZEROS,
     MISSING,
     Pair,
     as_array,
     characters_of,
     flat_pair,
+    is_missing,
     require,
     snap_floor,
     text_at,
@@ -259,7 +259,7 @@ class PatternGrid:
 
     def _rule(self, text: str, mixed: bool) -> str:
         """Explain why a text is not a code, and name the remedy."""
-        if text.strip() in BLANK:
+        if is_missing(text):
             return MISSING
         spelt = " or ".join(one.write() for one in self.spellings if _has_country(one) is False)
         rule = f"codes of {self.name} read {spelt}"

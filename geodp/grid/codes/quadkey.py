@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.codes.arrays import (
-    BLANK,
     MISSING,
     Pair,
     flat_pair,
+    is_missing,
     require,
     text_at,
     text_codes,
@@ -134,7 +134,7 @@ class Quadkeys:
         return row.reshape(shape), col.reshape(shape)
 
     def _rule(self, text: str) -> str:
-        if text.strip() in BLANK:
+        if is_missing(text):
             return MISSING
         return Rule(
             "quadkey-form",

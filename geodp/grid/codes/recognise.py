@@ -87,6 +87,15 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
     return tuple(one.name for one in sorted(systems, key=lambda one: not _is_named(one, column)))
 
 
+def is_named_for(system: str, column: str) -> bool:
+    """Test whether a column's name is one that publishers of a system's codes use.
+
+    >>> is_named_for("jis:basic", "KEY_CODE"), is_named_for("statpop:100m", "KEY_CODE")
+    (True, False)
+    """
+    return not is_cells(system) and _is_named(code_system(system), column.strip().upper())
+
+
 def count_others(
     codes: Sequence[str], max_others: int, name: str = "", system: str | None = None
 ) -> dict[str, int]:

@@ -17,8 +17,9 @@ from geodp.errors import InputError, UsageError
 from geodp.features.flows.page import write_page
 from geodp.features.flows.screenlines import divide_zones
 from geodp.features.flows.zones import Zones, pairs_of
+from geodp.grid.cells.choose import cells_of
 from geodp.grid.outlines import Outlines
-from geodp.grid.units import add_others, grid_of_units, list_others
+from geodp.grid.units import add_other, grid_of_units
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from tests.command import geodp as call
@@ -38,12 +39,11 @@ KEY = NoiseKey(bytes(range(32)))
 
 
 def with_other(plain=PLAIN, name=OTHER):
-    """The same units, and one or several for other places."""
+    """The same units, and one for other places."""
     index = np.stack([np.zeros(plain.shape[1], np.int64), np.arange(plain.shape[1])])
     codes = plain.names.format(0, index)
-    names = list_others(name)
-    levels, source = add_others({"unit": codes}, "made up", names)
-    shapes = np.append(plain.outlines.shapes, [None] * len(names))
+    levels, source = add_other({"unit": codes}, "made up", name)
+    shapes = np.append(plain.outlines.shapes, [None])
     return grid_of_units(levels, source, Outlines.of(shapes, plain.outlines.crs))
 
 
@@ -91,7 +91,7 @@ def test_codes_and_points_outside_are_trips_of_the_zone(tmp_path):
 
 def test_trips_are_the_same_through_every_door(tmp_path):
     """A column with a blank is written as 1.0 by pandas, in text and in binary files."""
-    levels, source = add_others({"unit": np.array(["1", "2", "3"])}, "made up", (OTHER,))
+    levels, source = add_other({"unit": np.array(["1", "2", "3"])}, "made up", OTHER)
     shapes = [*(shapely.box(139 + x / 10, 35, 139.1 + x / 10, 35.1) for x in range(3)), None]
     grid = grid_of_units(levels, source, Outlines.of(np.array(shapes, object), "EPSG:4326"))
     # The frame's floats stay floats: no blank is read.
@@ -324,13 +324,58 @@ def test_more_than_is_stated_is_found():
     assert largest(1, plan_of(SMALL, 1, epsilon=1), claimed=2) == 2
 
 
-@pytest.mark.parametrize("name", ["a,b", "two\nlines", "tab\tbed", "", " ", " away ", ("x", "x")])
+@pytest.mark.parametrize("name", ["a,b", "two\nlines", "tab\tbed", "", " ", " away ", CODES[0, 0]])
 def test_names_that_break_rows_are_refused(name):
     with refuses(UsageError, "other-unit-name"):
         with_other(name=name)
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("海外（欧州）", "t1"),
+        ("０１", "01"),
+        ("Ａｂｒｏａｄ", "t1"),
+        ("a\u2212b", "t1"),
+        ("cafe\u0301", "t1"),
+        ("他", "Ａ地区"),
+    ],
+)
+def test_names_and_codes_that_rows_never_have_are_refused(name, code):
+    """Codes of rows are read in narrow characters, so that theirs would be counted elsewhere."""
+    with refuses(UsageError, "other-unit-spelling"):
+        add_other({"town": np.array([code])}, "made up", name)
+
+
+def test_names_of_areas_above_are_refused():
+    levels = {"block": np.array(["11", "21"]), "county": np.array(["north", "south"])}
+    with refuses(UsageError, "other-unit-name"):
+        add_other(levels, "made up", "south")
+
+
+def test_rows_in_full_width_are_of_the_zone_of_this_name(tmp_path):
+    grid, path = with_other(name="海外(欧州)"), tmp_path / "trips.csv"
+    (code,) = PLAIN.names.format(0, np.array([[0], [0]])).tolist()
+    path.write_text(f"o,d,n\n海外（欧州）,{code},1\n{code},else,1\n", encoding="utf-8")
+    trips = geodp.flows.read_trips(
+        path, grid=grid, origin="o", destination="d", value="n", other="海外(欧州)"
+    )
+    index = trips.grid.decode(trips.key)
+    ends = [grid.names.format(0, index[at : at + 2]).tolist() for at in (0, 2)]
+    pairs = [("海外(欧州)", code), (code, "海外(欧州)")]
+    assert sorted(zip(*ends, strict=True)) == sorted(pairs)
+
+
+def test_a_table_of_a_publisher_is_not_taken_for_cells():
+    codes = ["872f5aadeffffff", "872f5aac4ffffff", "elsewhere", "nowhere"]
+    assert cells_of(grid_of_units({"h3_7": codes}, "made up").hierarchy) is None
+    levels, source = add_other({"h3_7": np.array(codes[:2])}, "made up", "elsewhere")
+    assert cells_of(grid_of_units(levels, source).hierarchy) is not None
+
+
 def test_a_unit_with_an_outline_is_no_zone_of_all_other_places():
+    with refuses(UsageError, "other-no-unit"):
+        geodp.flows.read_trips(rows(), grid=GRID, other="moon", **BY_CODE)
     with refuses(UsageError, "flows-other-is-place"):
         geodp.flows.read_trips(rows(), grid=GRID, other=CODES[0, 0], **BY_CODE)
     with refuses(UsageError, "flows-other-on-map"):
@@ -381,6 +426,36 @@ class TestCommand:
         refused = call("flows", "plan", "--grid", "regular:4x4", "--other", OTHER, *words)
         assert refused.returncode == 2
         assert "square somewhere" in refused.stderr
+
+    def test_the_squares_of_a_map_are_units_that_have_the_zone(self, files):
+        """What the refusal of a zone of other places on maps of cells advises."""
+        import geopandas
+
+        mesh = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+        row, col = (one.reshape(-1) for one in np.indices(mesh.shape))
+        lattice = mesh.places[0]
+        a, _, c, _, e, f = lattice.transform
+        shapes = [shapely.box(c + a * j, f + e * (i + 1), c + a * (j + 1), f + e * i)
+                  for i, j in zip(row, col, strict=True)]  # fmt: skip
+        codes = lattice.format(row, col)
+        frame = geopandas.GeoDataFrame({"code": codes}, geometry=shapes, crs="EPSG:6668")
+        frame.to_file(files / "squares.gpkg")
+        draw = np.random.default_rng(1)
+        trips = {
+            "id": [f"p{i}" for i in draw.integers(0, 90, 900)],
+            "o": np.append(draw.choice(codes, 400), ["abroad"] * 300 + ["XX"] * 200),
+            "d": draw.choice(codes, 900),
+        }
+        table = pa.table({name: [*map(str, one)] for name, one in trips.items()})
+        table.to_pandas().to_csv(files / "codes.csv", index=False)
+        units = ("--grid", f"units:{files / 'squares.gpkg'}", "--units-source", "made up")
+        persons = ("--person", "id", "--trips", "20", "--epsilon", "200", "--output", files / "out")
+        done("flows", "publish", files / "codes.csv", *units, "--other", "abroad", "--from", "o",
+             "--to", "d", *persons)  # fmt: skip
+        done("verify", files / "out")
+        table = geodp.open(files / "out").origins.table
+        names = table.grid.names.format(0, table.grid.decode(table.key)).tolist()
+        assert table.count[names.index("abroad")] == pytest.approx(500, abs=30)
 
     @pytest.mark.parametrize("other", ["a,b", "two\nlines", " away "])
     def test_names_that_break_rows_are_refused(self, files, other):

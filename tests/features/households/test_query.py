@@ -9,7 +9,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.households.query import HouseholdQuery
 from geodp.grid.codes.sql import ENGINES
-from geodp.io.read.rows.persons import UNKNOWN
+from geodp.grid.markers import NOBODY
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
@@ -62,7 +62,7 @@ def test_records_without_a_household_are_left_out():
     ids = ["a", " a", "", "NaN", None, "NA", "null", "-"]
     n = len(ids)
     table = pa.table({"id": ids, "lon": [139.1] * n, "lat": [35.1] * n})
-    ((_, size, homes),) = run(table, query_of(unknown=("", *UNKNOWN)))
+    ((_, size, homes),) = run(table, query_of(unknown=("", *NOBODY)))
     assert (size, homes) == (2, 1)
 
 

@@ -12,8 +12,8 @@ from geodp.cli.commands import sql as command
 from geodp.errors import InputError, UsageError
 from geodp.grid.codes.sql import BLANKS, ENGINES, RECORDS, SqlQuery
 from geodp.grid.grid import Grid
+from geodp.grid.markers import NOBODY
 from geodp.io.read.points import read_points
-from geodp.io.read.rows.persons import UNKNOWN
 from geodp.io.read.table import read_table
 from geodp.release.publish import publish
 from tests.refusals import refuses
@@ -188,7 +188,7 @@ def test_blanks_are_those_that_geodp_trims_of_persons():
     assert [ord(one) for one, left in zip(UNICODE, trimmed, strict=True) if not left] == [*BLANKS]
 
 
-@pytest.mark.parametrize("unknown", [("",), ("", *UNKNOWN)])
+@pytest.mark.parametrize("unknown", [("",), ("", *NOBODY)])
 def test_ids_that_geodp_takes_for_one_person_are_one_person(unknown):
     bounds = SYSTEMS["jis:2km"]
     blanks = [chr(one) for one in BLANKS]

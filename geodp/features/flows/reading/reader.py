@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from geodp.errors import Rule, UsageError, printable
+from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
 from geodp.features.flows.reading.options import RowOptions
@@ -19,9 +19,7 @@ from geodp.features.flows.reading.rules import find_fact
 from geodp.features.flows.units import find_outlines
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.grid import Grid
-from geodp.grid.hierarchy import COUNTED_AS
 from geodp.grid.lattice import Lattice
-from geodp.grid.units import list_others
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.rows.columns import InputTable, find_column
 from geodp.io.read.rows.forms.geometry import Geometry, geometry_of, geometry_points
@@ -57,26 +55,14 @@ OTHER_IS_PLACE = Rule(
     "other=).",
 )
 
-OTHERS_DIFFER = Rule(
-    "flows-others-differ",
-    "The grid was made with another last zone of other places, or a zone is named twice (other=): "
-    "name the same one last, as it has all places that no other one has.",
-)
-
 OTHER_WITH_OUTSIDE = Rule(
     "flows-other-with-outside",
-    "Places outside are counted in zones of their own (--other, other=), or left out (--outside, "
+    "Places outside are counted in a zone of their own (--other, other=), or left out (--outside, "
     "outside=): choose one.",
 )
 
 OTHER_FACT = "that places outside were counted as the zone {other}"
 """Statement on places outside, where these are counted in a zone of their own."""
-
-OTHERS_FACT = (
-    "that places with the code {named} were counted as the zone of this name, and all other places "
-    "outside, also all coordinates there, as the zone {other}"
-)
-"""Statement on places outside, where these are counted in several zones of their own."""
 
 SEPARATOR = "\x1f"
 """Character between a person and a period."""
@@ -103,34 +89,21 @@ def find_bounds(facts: Iterable[str]) -> tuple[int, int] | None:
     return most, of_pair
 
 
-def find_other(grid: Grid, others: Sequence[str]) -> IntArray:
-    """Find the last one of several zones of other places: its row and column, int64[2].
+def find_other(grid: Grid, other: str) -> IntArray:
+    """Find the zone of all other places: its row and column, int64[2].
 
-    UsageError for a map, for a name that is no unit, or one that lies somewhere, and for another
-    last zone than the grid was made with.
+    UsageError for a map, and for a name that is no unit, or one that lies somewhere.
     """
     table = grid.hierarchy
     if grid.names.on_map or table is None:
         raise UsageError(OTHER_ON_MAP)
     cells = grid.names.cells
-    if cells is not None and (cells[1].levels_of_codes([*others]) >= 0).any():
+    if cells is not None and (cells[1].levels_of_codes([other]) >= 0).any():
         raise UsageError(OTHER_IS_PLACE)
-    places = np.stack([grid.names.find([one], other=one)[:, 0] for one in others])
-    if np.isin(places[:, 1], find_outlines(table)[1]).any():
+    place = grid.names.find([other], other=other)[:, 0]
+    if place[1] in find_outlines(table)[1]:
         raise UsageError(OTHER_IS_PLACE)
-    # The source is on the card, and says which of them has the rest.
-    said = COUNTED_AS not in table.source or table.source.endswith(f" as {printable(others[-1])}")
-    if not said or len({*others}) < len(others):
-        raise UsageError(OTHERS_DIFFER)
-    return np.asarray(places[-1], np.int64)
-
-
-def list_nowhere(grid: Grid) -> list[str]:
-    """List the codes of the units of a grid that lie nowhere: its zones of other places, sorted."""
-    table = grid.hierarchy
-    assert table is not None
-    column = np.setdiff1d(np.arange(table.cells), find_outlines(table)[1])
-    return sorted(grid.names.format(0, np.stack([np.zeros_like(column), column])).tolist())
+    return np.asarray(place, np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +117,7 @@ class RowReader(RowOptions):
     time: str | None = None
     time_zone: str | None = None
     outside: Outside | None = None
-    other: str | Sequence[str] | None = None
+    other: str | None = None
     by: By | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     key: NoiseKey | None = None
@@ -161,39 +134,26 @@ class RowReader(RowOptions):
 
         Codes that are no cells at all remain errors.
         """
-        return self.outside == "drop" or bool(self.others)
+        return self.outside == "drop" or self.other is not None
 
     @property
     def codes_outside(self) -> dict[str, Any]:
         """How codes outside are located; a blank one remains an error where others are counted."""
-        return {"drops": self.outside == "drop", "other": self.rest}
+        return {"drops": self.outside == "drop", "other": self.other}
 
     @property
     def lies_on_earth(self) -> bool:
         """Whether places have coordinates, and not rows and columns."""
         return self.land.transform is not None or not self.grid.names.on_map
 
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Zones of other places, each for the codes that are its name, and the last for all others.
-
-        Empty where there are none.
-        """
-        return list_others(self.other)
-
-    @property
-    def rest(self) -> str | None:
-        """Zone of all places outside that have no zone of their name; None without one."""
-        return self.others[-1] if self.others else None
-
     @cached_property
     def other_place(self) -> IntArray | None:
         """Row and column of the zone of all other places, int64[2]; None without one."""
-        if not self.others:
+        if self.other is None:
             return None
         if self.outside not in (None, "error"):
             raise UsageError(OTHER_WITH_OUTSIDE)
-        return find_other(self.grid, self.others)
+        return find_other(self.grid, self.other)
 
     @cached_property
     def labelled(self) -> LabelColumns:
@@ -250,11 +210,8 @@ class RowReader(RowOptions):
 
         ``inside``, ``dropped``: where they were refused, and where they were left out.
         """
-        if self.rest is not None:
-            # All of the grid take the codes of their names, whether the call lists them or not.
-            named = [one for one in list_nowhere(self.grid) if one != self.rest]
-            fact = OTHERS_FACT if named else OTHER_FACT
-            return fact.format(named=" or ".join(named), other=self.rest)
+        if self.other is not None:
+            return OTHER_FACT.format(other=self.other)
         return inside if self.outside in (None, "error") else dropped
 
     def require_units(self) -> str:

@@ -231,7 +231,7 @@ def read_stays(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
-    other: str | Sequence[str] | None = None,
+    other: str | None = None,
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,

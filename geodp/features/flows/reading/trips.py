@@ -281,7 +281,7 @@ class Trips(RowReader):
             columns=self._columns_of_counted(),
             where=self.where,
             outside=self.outside,
-            other=self.rest,
+            other=self.other,
             duplicates=self.duplicates,
             missing=self.missing,
             flags=self.flags,
@@ -441,7 +441,7 @@ def read_trips(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
-    other: str | Sequence[str] | None = None,
+    other: str | None = None,
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
@@ -504,13 +504,11 @@ def read_trips(
         column.
     where, outside, memory, scratch
         See :func:`geodp.read_points`. A trip is outside if one of its ends is.
-    other : str or sequence of str, optional
+    other : str, optional
         Zone of all other places: a unit of this name, which a grid of units or of cells of H3 or S2
         was made with (``read_units(..., other="elsewhere")``, ``grid_of_cells``). Places outside
         are counted there, and are neither refused nor left out. Blank codes, and those that are no
-        cells of the grid's level, remain errors. Of several, ``("abroad", "elsewhere")``, each has
-        the places whose code is its name, and the last one all others, also all coordinates
-        outside.
+        cells of the grid's level, remain errors.
     by : str, sequence of str, or mapping, optional
         Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
         ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.

@@ -65,7 +65,7 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
             )
     labels = {one.name: one.labels for one in read_attributes(options)}
     grid = grid_of({**options, "labels": ()})
-    if options["other"]:
+    if options["other"] is not None:
         from geodp.features.flows.reading.reader import find_other
 
         find_other(grid, options["other"])

@@ -177,12 +177,9 @@ simulations_option = option(
 other_option = option(
     "--other",
     group="Input",
-    multiple=True,
     metavar="NAME",
     help="Count trips from and to all other places in a zone of this name, which is added to areal "
-    "units and to cells of H3 or S2; without it they are refused, or left out (--outside). "
-    "Repeatable: each zone has the places whose code is its name, and the last one all others, "
-    "also all coordinates outside.",
+    "units and to cells of H3 or S2; without it they are refused, or left out (--outside).",
 )
 
 _PLACES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -52,11 +52,14 @@ class KnownRoles:
         Name of the column of codes. Default: found by its name or its values.
     named : collection of str
         Columns that hold neither codes nor counts, such as labels.
+    reaches : function of str, optional
+        Whether a code system has cells in the area that the call states, by its name.
     """
 
     grid: str | None = None
     key: str | None = None
     named: Collection[str] = ()
+    reaches: Callable[[str], bool] | None = None
 
 
 def inspect(
@@ -221,7 +224,9 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
         for at, name in enumerate(titles)
         if fold(name) in others or UNNAMED_INDEX.fullmatch(name)
     }
-    roles = recognise(columns, known.grid, key_columns[0] if key_columns else None, named)
+    roles = recognise(
+        columns, known.grid, key_columns[0] if key_columns else None, named, known.reaches
+    )
     # A header that is repeated among the rows would otherwise be read as a code.
     if first and roles.code is not None:
         require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from shlex import quote
@@ -20,6 +21,7 @@ from geodp.grid.axes import JOINT
 from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
+from geodp.grid.lattice import Lattice
 from geodp.io.read.layout.inspect import KnownRoles, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
@@ -30,6 +32,7 @@ from geodp.io.read.layout.presets import (
     choose_fitting,
     find_layout,
 )
+from geodp.io.read.public.areas import choose_bounds
 from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
@@ -141,7 +144,9 @@ def propose(
     """
     texts = {name: supplied.get(name) for name in OF_FILE}
     supplied = {name: value for name, value in supplied.items() if value is not None}
-    roles = KnownRoles(_system_of(supplied.get("grid")), named=tuple(named))
+    roles = KnownRoles(
+        _system_of(supplied.get("grid")), named=tuple(named), reaches=partial(_reaches, supplied)
+    )
     described = inspect(path, **texts, known=roles) if description is None else description
     table = _only_table(described.get("tables", [{}]))
     names = [str(one["name"]) for one in table.get("columns") or ()]
@@ -290,6 +295,20 @@ def _system_of(grid: Any) -> str | None:
         return None if grid is None else code_system(str(grid)).name
     except UsageError:
         return ""
+
+
+def _reaches(supplied: Mapping[str, Any], system: str) -> bool:
+    """Test whether a code system has cells in the area that the call states."""
+    if is_cells(system):
+        return not supplied.get("primary")
+    if supplied.get("primary"):
+        return system.startswith("jis:")
+    try:
+        codes = code_system(system)
+        Lattice.of_system(codes, choose_bounds(supplied.get("bounds"), codes))
+    except UsageError:
+        return False
+    return True
 
 
 def _written(one: LabelColumns) -> tuple[str, ...]:

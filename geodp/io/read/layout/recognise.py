@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from geodp.grid.codes.recognise import count_no_tokens, count_others
+from geodp.grid.codes.recognise import count_no_tokens, count_others, is_named_for
 from geodp.io.read.layout.verdicts import (
     MAX_ODD,
     Verdict,
@@ -34,6 +34,8 @@ FAMILIES = {
     "C28992": "cbs",
     "SSBID": "ssb",
     "メッシュ": "jis",
+    "QUADKEY": "quadkey",
+    "GEOHASH": "geohash",
 }
 """Prefixes of names of columns that belong to one family of codes; also within 標準地域メッシュ."""
 
@@ -95,6 +97,7 @@ def recognise(
     grid: str | None = None,
     code: int | None = None,
     named: Collection[int] = (),
+    reaches: Callable[[str], bool] | None = None,
 ) -> Roles:
     """Recognise the roles of columns.
 
@@ -107,6 +110,8 @@ def recognise(
         Column of codes, if it is known.
     named : collection of int
         Columns that are known to hold neither codes nor counts.
+    reaches : function of str, optional
+        Whether a code system has cells in the area that the call states, by its name.
 
     Examples
     --------
@@ -135,9 +140,9 @@ def recognise(
         if not near:
             code = by_name.only("any_code", first=True)
     places = {at for at in (code, *ends) if at is not None}
-    grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places)
+    grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places, reaches)
     # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
-    if grid is None and not possible(grids):
+    if grid is None and not possible(grids) and not by_name.families(places):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
     x, y = by_name.only("longitude"), by_name.only("latitude")
     # One coordinate alone locates nothing.
@@ -191,7 +196,11 @@ class _ColumnNames:
         columns = self.all(role)
         return columns[0] if len(columns) == 1 or (first and columns) else None
 
-    def any_starts(self, columns: Collection[int], start: str) -> bool:
+    def families(self, columns: Collection[int]) -> list[str]:
+        """Return the families of codes to which names of some columns belong."""
+        return [family for start, family in FAMILIES.items() if self._any_starts(columns, start)]
+
+    def _any_starts(self, columns: Collection[int], start: str) -> bool:
         """Return whether a name of one of some columns starts with a prefix, in capital letters.
 
         In scripts without blanks, the word may occur anywhere.
@@ -200,6 +209,10 @@ class _ColumnNames:
         return any(
             name.startswith(start) or (anywhere and start in name) for name in self._of(columns)
         )
+
+    def are_of(self, columns: Collection[int], system: str) -> bool:
+        """Return whether publishers of a code system use the name of one of some columns."""
+        return any(is_named_for(system, name) for name in self._of(columns))
 
     def have(self, columns: Collection[int], size: str) -> bool:
         """Return whether a name of one of some columns contains a size such as "500m" or "1km"."""
@@ -249,17 +262,28 @@ def _judge_tokens(columns: Sequence[Column]) -> dict[str, Verdict]:
 
 
 def _judge_grids(
-    systems: Sequence[Mapping[str, Verdict]], named: _ColumnNames, places: set[int]
+    systems: Sequence[Mapping[str, Verdict]],
+    named: _ColumnNames,
+    places: set[int],
+    reaches: Callable[[str], bool] | None,
 ) -> dict[str, Verdict]:
-    """Judge which code systems all columns of places may have, as far as names allow them."""
+    """Judge which code systems all columns of places may have, as far as names allow them.
+
+    Of several, those decide for which publishers use the name, then those that reach the area.
+    """
     if not systems:
         return {}
     every = {
         name: min(verdicts.get(name, Verdict.NO) for verdicts in systems) for name in systems[0]
     }
-    for start, family in FAMILIES.items():
-        if named.any_starts(places, start):
-            every = {name: v for name, v in every.items() if name.startswith(f"{family}:")}
+    for family in named.families(places):
+        every = {name: v for name, v in every.items() if name.startswith(f"{family}:")}
+    near = possible(every)
+    if len(near) > 1:
+        near = [name for name in near if named.are_of(places, name)] or near
+    if len(near) > 1 and reaches is not None:
+        near = [name for name in near if reaches(name)] or near
+    every = {name: every[name] for name in near}
     sizes = {name: v for name, v in every.items() if named.have(places, name.rpartition(":")[2])}
     return sizes or every
 

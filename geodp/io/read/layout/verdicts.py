@@ -17,6 +17,8 @@ from datetime import date
 from enum import IntEnum
 from typing import TypeVar
 
+from geodp.grid.markers import HIDDEN, is_negative, is_placeholder
+
 Name = TypeVar("Name")
 
 SAMPLE = 200
@@ -87,14 +89,6 @@ def possible(verdicts: Mapping[Name, Verdict]) -> list[Name]:
     return [name for name, verdict in verdicts.items() if verdict is not Verdict.NO]
 
 
-BLANKS = frozenset(
-    ("", "-", "–", "—", "−", "*", "x", ".", "..", "...", ":", "na", "n/a", "nan", "null", "none")
-)
-"""Spellings of a missing value, in lower case."""
-
-LONGEST_SENTINEL = 17
-"""Most characters of a negative integer that may stand for a missing value."""
-
 _COUNT = re.compile(r"\d+(?:[.,]0*)?|\d{1,3}(?:[.,' \u00a0\u202f\u2019]\d{3})+")
 _DAY = re.compile(r"(\d{4})(-|/|\.|)(\d\d?)\2(\d\d?)(?:[T ].*)?")
 _MONTH_OR_TIME = re.compile(r"\d{4}[-/.](?:0?[1-9]|1[0-2])|(?:[01]?\d|2[0-4]):[0-5]\d(?::.*)?")
@@ -104,15 +98,12 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 def is_blank(value: str) -> bool:
     """Test whether a text stands for a missing value, or is a negative number, which often does.
 
-    Integers of 17 digits and more are ids of 64 bits, whose highest bit makes them negative.
-
     >>> is_blank("-99"), is_blank(" NA "), is_blank("-8520148331287019520"), is_blank("7")
     (True, True, False, False)
     """
-    small = value.strip().casefold()
-    if small[:1] != "-" or (small[1:].isdecimal() and len(small) > LONGEST_SENTINEL):
-        return small in BLANKS
-    return small in BLANKS or small[1:].replace(".", "", 1).isdecimal()
+    text = value.strip()
+    hidden = not text or text.casefold() in HIDDEN
+    return hidden or is_placeholder(text) or is_negative(text)
 
 
 def is_count(value: str) -> bool:

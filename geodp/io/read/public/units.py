@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, printable
 from geodp.grid.grid import Grid
-from geodp.grid.units import add_others, grid_of_units, list_others
+from geodp.grid.markers import LISTED_TOTAL, is_named_total
+from geodp.grid.units import TWICE, TWO_PARENTS, add_other, grid_of_units
 from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.public.outlines import (
     find_code,
@@ -29,7 +30,7 @@ def read_units(
     *,
     source: str,
     columns: Sequence[str] = (),
-    other: str | Sequence[str] | None = None,
+    other: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     header_row: int | None = None,
@@ -52,10 +53,9 @@ def read_units(
     columns : sequence of str, optional
         Columns in this order. Default: all of them, in the order of the table; for a file of
         outlines the only one that identifies its units.
-    other : str or sequence of str, optional
+    other : str, optional
         Name of a unit that is added on every level, for codes that the table does not have, such
-        as places abroad: ``geodp.read_table(..., other=...)`` counts them there. Of several names,
-        each is a unit for the codes that are this name, and the last is for all others.
+        as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
     delimiter, encoding : str, optional
         Default: detected in the header; UTF-8 or CP932.
     header_row : int, optional
@@ -75,8 +75,8 @@ def read_units(
         The call cannot be carried out.
     InputError
         The table is not a tree, with file and row: a unit is repeated, lies in two
-        units of the next level, or has no code, parent or outline. Outlines have no CRS, or several
-        columns may have the codes.
+        units of the next level, has no code, parent or outline, or its outline overlaps another
+        one. Outlines have no CRS, or several columns may have the codes.
     """
     table = open_public(
         path,
@@ -104,15 +104,17 @@ def read_units(
             "The table of units has no rows.", file=table.name, code="units-without-rows"
         )
     levels = {name: np.concatenate(values) for name, values in zip(names, texts, strict=True)}
-    if others := list_others(other):
-        levels, source = add_others(levels, source, others)
-        shapes.append(np.full(len(others), None, object))
+    if other is not None:
+        levels, source = add_other(levels, source, other)
+        shapes.append(np.full(1, None, object))
     outlines = None if drawn is None else outlines_of(shapes, str(drawn[1].crs))
     try:
+        _require_no_total(next(iter(levels.values())))
         return grid_of_units(levels, source, outlines)
     except CodeError as error:
         rows = next(rows for rows in reversed(read) if rows.first <= error.position)
-        more = "" if columns else _suggest_levels(levels)
+        nested = error.code in (TWICE.code, TWO_PARENTS.code)
+        more = _suggest_levels(levels) if nested and not columns else ""
         raise rows.error(error.position - rows.first, error.rule + more) from None
 
 
@@ -135,6 +137,13 @@ def _choose_columns(
             code="units-levels-alike",
         )
     return chosen, names
+
+
+def _require_no_total(codes: NDArray[Any]) -> None:
+    """Raise CodeError at the first unit that is a total of units."""
+    total = next((at for at, code in enumerate(codes.tolist()) if is_named_total(code)), None)
+    if total is not None:
+        raise CodeError(total, LISTED_TOTAL)
 
 
 def _suggest_levels(levels: Mapping[str, NDArray[Any]]) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import CodeError, Rule
+from geodp.grid.markers import is_placeholder
 from geodp.io.read.rows.fields import as_text, decimal_points
 
 PLACES = 20
@@ -65,7 +66,6 @@ NO_NUMBER = Rule(
     "point.",
 )
 
-_UNKNOWN = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "--", ".", "..", "?", "unknown"))
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+"
 )
@@ -157,7 +157,7 @@ def _digits_of(texts: pa.Array) -> tuple[Any, int]:
 def diagnose(text: str) -> Rule:
     """Return the rule that a text breaks which is no plain decimal; it never quotes the text."""
     low = text.lower()
-    if low in _UNKNOWN:
+    if not text or is_placeholder(text):
         return MISSING
     if _GROUPED.fullmatch(text):
         return THOUSANDS

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule
+from geodp.grid.markers import is_formula_error, is_placeholder
 from geodp.grid.names import WIDE
 from geodp.io.numbers import numbers_of
 from geodp.io.opening import texts_of
@@ -38,12 +39,6 @@ BROKEN = Rule(
     "the value holds a line break; a quote in front of it may not be closed, so that rows vanish "
     "inside a field: close it, or write the value in one line.",
 )
-ERRORS = (
-    *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
-    *("#SPILL!", "#CALC!", "#FIELD!"),
-)
-"""Texts by which workbooks show the error of a formula."""
-
 ERROR = Rule(
     "count-is-error",
     "a count is an error of a formula, such as #N/A or #DIV/0!; correct it where the table was "
@@ -683,7 +678,7 @@ def diagnose(text: str, symbol_rule: str) -> str:
             "a count must be a finite number; if it means zero, name it as missing (--missing, "
             "missing=).",
         )
-    if _is_error(text):
+    if is_formula_error(text):
         return ERROR
     if not any(letter.isdecimal() for letter in text):
         return symbol_rule
@@ -696,14 +691,10 @@ def diagnose(text: str, symbol_rule: str) -> str:
     return Rule("count-not-plain-digits", "a count must be a number in plain digits.")
 
 
-def _is_error(text: str) -> bool:
-    return text.upper() in ERRORS or re.fullmatch("Err:[0-9]+", text) is not None
-
-
 def _coordinate_rule(text: str) -> str:
     if not text:
         return MISSING
-    if _is_error(text):
+    if is_formula_error(text):
         return Rule(
             "coordinate-is-error",
             "a coordinate is an error of a formula; correct it, or drop the rows without one.",
@@ -720,7 +711,7 @@ def _coordinate_rule(text: str) -> str:
             "coordinate-thousands-mark",
             "a coordinate has thousands separators; write it without them.",
         )
-    if text.lower().lstrip("+-") in (NAN, "inf", "infinity", "na", "n/a", "null", "none"):
+    if text.lower().lstrip("+-") in (NAN, "inf", "infinity") or is_placeholder(text):
         return MISSING
     if re.search("[\u00b0'\"NSEW\u2032\u2033]", text):
         return Rule(

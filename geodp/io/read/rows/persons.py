@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
+from geodp.grid.markers import NOBODY
 from geodp.io.memory import bytes_of
 from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
-from geodp.io.read.rows.fields import ERRORS, as_text
+from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, require_scratch
 
@@ -56,21 +57,13 @@ TOO_MANY_TO_SAMPLE = Rule(
     "of names; raise the limit (--memory, memory=), or keep the first cells of a person "
     "(--truncation first).",
 )
-
-
-UNKNOWN = (
-    *("na", "n/a", "n.a.", "<na>", "nan", "nat", "null", "none", "nil", "\\n", "-", "--"),
-    *(".", "..", "?", "*", "unknown", "undefined", "missing", "(null)", "\u4e0d\u660e", "\uff0d"),
-    *(one.lower() for one in ERRORS),
-)
-"""Lower-case texts that mean an unknown person; all of them together are not one person."""
-
 MISSING = Rule(
     "person-missing",
-    "the person is missing: blank, or written as unknown (NA, NULL, None, nan and the like), and "
-    "all of these would count as one person; drop such records, or give each person an id.",
+    "the person is missing: blank, written as unknown (NA, NULL, None, nan and the like), or a "
+    "total, and all of these would count as one person; drop such records, or give each person an "
+    "id.",
 )
-_LONGEST = max(len(one.encode()) for one in UNKNOWN)
+_LONGEST = max(len(one.encode()) for one in NOBODY)
 
 
 class Persons:
@@ -194,7 +187,7 @@ def name_persons(
         missing |= text.is_null().to_numpy(zero_copy_only=False)
     # Only texts as short as the longest marker of an unknown person are compared with them.
     if not pa.types.is_integer(kind) and (sizes <= _LONGEST).any():
-        unknown = pc.is_in(pc.utf8_lower(text), _array_of(UNKNOWN))
+        unknown = pc.is_in(pc.utf8_lower(text), _array_of(NOBODY))
         if pc.any(unknown, min_count=0).as_py():
             missing |= unknown.to_numpy(zero_copy_only=False)
     if missing.any():

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import Rule
+from geodp.grid.markers import is_placeholder
 from geodp.kernels.quotes import find_broken
 
 OPEN = Rule(
@@ -38,7 +39,6 @@ HOLDS_ROWS = Rule(
     "column, leave the column out, or write the table as Parquet, in which no text hides a row.",
 )
 
-_NULL_TEXTS = {"na", "n/a", "n.a.", "nan", "null", "none", "nil"}
 _NUMBER = re.compile(r"[+-]?(\d{6,}([.,]\d*)?|\d+[.,]\d{3,})")
 _DIGIT = re.compile("[0-9]")
 _LF, _CR = b"\n\r"
@@ -175,7 +175,7 @@ class QuotedText:
             # Long numbers are codes or coordinates, for which another row has one as well.
             if _NUMBER.fullmatch(value) and other and not _NUMBER.fullmatch(other):
                 return False
-            is_text = sum(map(str.isalpha, other)) > 1 and other.lower() not in _NULL_TEXTS
+            is_text = sum(map(str.isalpha, other)) > 1 and not is_placeholder(other)
             if is_text and _DIGIT.search(value) and not _DIGIT.search(other):
                 return False
         return True

@@ -107,6 +107,18 @@ def test_a_file_of_a_publisher_leaves_nothing_to_be_said_but_of_sums(name, write
     assert found.options["grid"] == grids.get(name, "inspire:1km")
 
 
+@pytest.mark.parametrize("primary", ["3927", "4930", "5132", "5235", "5339", "5440", "6441"])
+@pytest.mark.parametrize("header", ["KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001100001", "KEY_CODE,n"])
+def test_meshes_of_1_km_are_never_taken_for_hectares(primary, header, write):
+    """The first rows of a file are those of the south, whose digits Swiss hectares have, too."""
+    columns = header.count(",")
+    cells = ("1000", "1099", "1101", "2345")
+    rows = [f"{primary}{cell}{',' * columns}5\n" for cell in cells]
+    second = f"{',' * columns}人口総数\n" if "T001100001" in header else ""
+    found = propose(write(f"{header}\n{second}{''.join(rows)}"), {"contribution": 1})
+    assert (found.options["grid"], found.questions) == ("jis:basic", ())
+
+
 def test_names_of_a_file_do_not_steer_a_terminal(write):
     asked = propose(write("mesh,a\u202eb,c\n53394611,5,6\n"), {}).questions
     assert "\u202e" not in "".join(asked)

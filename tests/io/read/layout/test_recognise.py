@@ -50,6 +50,14 @@ FOUND = {
         {"標準地域メッシュ": ("53390712", "53391120", "53392026"), "n": COUNTS},
         "jis:basic",
     ),
+    "named for meshes that may be Swiss": (
+        {"MESH_CODE": ("53390712", "53391120", "53392026"), "n": COUNTS},
+        "jis:basic",
+    ),
+    "Finnish that may be Estonian": (
+        {"GRID_INSPIRE": ("1kmN6601E0500", "1kmN6602E0500", "1kmN6603E0501"), "n": COUNTS},
+        "national:3067:1km",
+    ),
     "population and households": (
         {"k": MESHES, "households": ("4", "2", "9"), "population": COUNTS},
         "jis:basic",
@@ -65,6 +73,25 @@ def test_codes_and_counts_are_found_in_any_language_or_by_their_values(what, set
     assert (found.options["grid"], found.options["code"]) == (grid, code)
     assert found.options["value"] == [[*columns][-1]]
     assert found.questions == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "codes", "grid"),
+    [
+        ({"primary": ("5339",)}, ("53390712", "53391120", "53392026"), "jis:basic"),
+        ({"bounds": "japan"}, ("53390712", "53391120", "53392026"), "jis:basic"),
+        ({"bounds": "東京都"}, ("53390712", "53391120", "53392026"), "jis:basic"),
+        ({"bounds": "139 35 140 36 degrees"}, ("53390712", "53391120", "53392026"), "jis:basic"),
+        ({"bounds": "switzerland"}, ("53390712", "53391120", "53392026"), "statpop:100m"),
+    ],
+)
+def test_the_area_decides_between_systems_with_codes_of_one_form(given, codes, grid, settle):
+    columns = {"k": codes, "n": COUNTS}
+    asked = settle(columns)
+    assert "grid" not in asked.options
+    assert grid in asked.questions[0]
+    found = settle(columns, given)
+    assert (found.options["grid"], found.questions) == (grid, ())
 
 
 def test_ends_of_journeys_are_found_by_name(settle):
@@ -85,6 +112,10 @@ ASKED = {
     "a share that may be a count": (
         {"k": MESHES, "q": ("0.5", "1.5", "0.1"), "n": COUNTS},
         "--value.*: q, n",
+    ),
+    "quadkeys that may be Japanese": (
+        {"QUADKEY": ("332213111", "332213112", "332213113"), "n": COUNTS},
+        "quadkey:ZOOM",
     ),
     "one record": ({"a": MESHES[:1], "n": COUNTS[:1]}, "--code.*: a"),
     "one odd code": ({"a": (*MESHES, "?"), "n": (*COUNTS, "1")}, "--code.*: a"),

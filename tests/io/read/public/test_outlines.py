@@ -70,6 +70,17 @@ def test_what_is_no_unit_is_refused_with_its_row(tmp_path):
         refused(table, tmp_path, "other-unit-name", UsageError, columns=("GEOID",), other=name)
 
 
+@pytest.mark.parametrize("crs", [4326, 25832])
+@pytest.mark.parametrize("columns", [(), ("GEOID", "county")])
+def test_a_unit_that_holds_another_is_refused_with_both(crs, columns, tmp_path):
+    table = tracts.frame(crs)
+    table.loc[7, "geometry"] = table.geometry.iloc[[2, 7]].union_all()
+    two, seven = table.GEOID.iloc[2], table.GEOID.iloc[7]
+    table = table if columns else table.drop(columns="county")
+    said = f"row 8: .*unit {seven} overlaps that of {two} by.*--units-columns"
+    refused(table, tmp_path, f"units-overlap: {said}", columns=columns)
+
+
 def test_a_unit_for_other_codes_lies_nowhere(tmp_path):
     path = tracts.write(tracts.frame(), tmp_path / "tracts.gpkg")
     grid = read_units(path, source="made up", columns=("GEOID", "county"), other="abroad")
