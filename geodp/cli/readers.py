@@ -371,6 +371,9 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         **opening_of_public(options, "prior"),
     }
     prior_kind, kind = choose_reader(prior_options), choose_reader(options)
+    # A prior says where people are likely to be, in any numbers, such as floor areas.
+    if prior_kind.name == "table" and prior_options.get("raster_unit") is None:
+        prior_options["raster_unit"] = 1
     try:
         cells = read(prior_options, grid, None)
     # Options of the inputs may not fit a prior in another format; that message is more helpful.

@@ -62,6 +62,7 @@ def choose_edges(
     y: str | None = None,
     crs: str | None = None,
     value: str | None = None,
+    value_unit: float | None = None,
     weight: str | None = None,
     max_weight: int = 1,
     raked_to: str | None = None,
@@ -70,6 +71,7 @@ def choose_edges(
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     decimal: Any = None,
+    missing: Sequence[str | float] = (),
     epsilon: Budget,
     neighbours: str = ADD_REMOVE,
     contribution: int | None = None,
@@ -100,9 +102,9 @@ def choose_edges(
     edge_step : number, optional
         Edges are multiples of it; a multiple of ``step``, which is the default, and at least a
         10,000th of the clip.
-    grid, amount, unit_of_amount, code, x, y, crs, value, weight, max_weight, person, columns
+    grid, amount, unit_of_amount, code, x, y, crs, value, value_unit, weight, max_weight, person
         As of :func:`geodp.amounts.publish`.
-    raked_to, where, outside, decimal, contribution
+    columns, raked_to, where, outside, decimal, missing, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
         As for :func:`geodp.select.quantile`.
@@ -140,6 +142,7 @@ def choose_edges(
         y=y,
         crs=crs,
         value=value,
+        value_unit=value_unit,
         weight=weight,
         max_weight=max_weight,
         raked_to=raked_to,
@@ -149,6 +152,7 @@ def choose_edges(
         where=where or {},
         outside=outside,
         decimal=decimal,
+        missing=missing,
     ).read_amounts(data)
     request = Request(
         terms=read_terms(epsilon, neighbours, contribution, unit),

@@ -15,6 +15,7 @@ from geodp.cli.options import folder_options, grid_options, inputs, weight_optio
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.translation import translate_message
 from geodp.features.amounts.running.options import (
+    BEYOND,
     RecordsCommand,
     amount_option,
     check_reading,
@@ -31,6 +32,10 @@ from geodp.features.select.running import FIELDS, Shown, run_selection
 if TYPE_CHECKING:
     from geodp.features.amounts.streams import AmountTable
     from geodp.features.select.running import Card, Ready
+
+
+TOLD = BEYOND.format("restricted/run.json")
+"""Sentence of every choice, whatever the data are."""
 
 
 @click.command("choose-clip", cls=RecordsCommand, no_args_is_help=True)
@@ -180,7 +185,7 @@ def _show_clip(options: dict[str, Any], card: Card) -> Shown:
 
     lower, upper = show_number(exact(options["lower"], "lower")), find_upper(card.chosen)
     use = f"Use --clip {lower} {upper} with geodp amounts publish."
-    return Shown([translate_message(use)], {"clip": (lower, upper)})
+    return Shown([*map(translate_message, (use, TOLD))], {"clip": (lower, upper)})
 
 
 def _show_edges(card: Card) -> Shown:
@@ -190,4 +195,4 @@ def _show_edges(card: Card) -> Shown:
     edges = list_edges(card.chosen)
     listed = ",".join(edges)
     use = f"Use --classes {listed} with geodp amounts publish."
-    return Shown([translate_message(use)], {"classes": edges})
+    return Shown([*map(translate_message, (use, TOLD))], {"classes": edges})

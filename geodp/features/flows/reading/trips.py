@@ -38,7 +38,7 @@ from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Duplicates, Outside, place
-from geodp.io.read.rows.weights import GIVEN, Weights
+from geodp.io.read.rows.weights import GIVEN, LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import Decimal, read_table
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
@@ -200,7 +200,8 @@ class Trips(RowReader):
         self._require_used()
         self.labelled.require_timed_labels()
         if self.value is None:
-            self.require_uncounted()
+            weighed = self.weight is not None
+            (replace(self, missing=()) if weighed else self).require_uncounted()
         if self._weights is not None and (self.person is None or self.value is not None):
             raise UsageError(WEIGHTS_UNBOUNDED)
 
@@ -255,7 +256,7 @@ class Trips(RowReader):
         facts = (kept, *self.state_units())
         if self._weights is None:
             return facts
-        return (*facts, *self._weights.facts, GIVEN.format(self._weights.largest))
+        return (*facts, *self._weights.facts, GIVEN.format(self._weights.largest), *self._lacking)
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
@@ -265,6 +266,11 @@ class Trips(RowReader):
         if self.by:
             facts.append(LABELS_FACT)
         return (*facts, *self.labelled.state(f"the column {self.time}", self.time_zone))
+
+    @property
+    def _lacking(self) -> list[str]:
+        """State for the card that trips without a weight were left out."""
+        return [LEFT_OUT.format(self.weight)] if self.missing else []
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""
@@ -284,6 +290,7 @@ class Trips(RowReader):
             flags=self.flags,
             decimal=self.decimal,
             rounding=self.rounding,
+            unit=self.value_unit,
             secret=self.key,
             memory=self.memory,
             **self.opening,
@@ -373,6 +380,8 @@ class Trips(RowReader):
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             survey.state(self._describe(table))
             for rows, arrays in batches(table, chosen, wanted, survey):
+                if weighed:
+                    rows, arrays = leave_out(rows, arrays, {-1: self.weight}, self.missing, survey)
                 index = locate(self.pairs, rows, locators, arrays[: len(places)])
                 index = self.take_other(index)
                 within, key, inside = place(self.pairs, rows, index, self.outside or "error")
@@ -445,6 +454,7 @@ def read_trips(
     missing: Sequence[str | float] = (),
     flags: Sequence[str] = (),
     rounding: Rounding | None = None,
+    value_unit: float | None = None,
     duplicates: Duplicates = "error",
     allow_ballpark: bool = False,
     encoding: str | None = None,
@@ -519,7 +529,11 @@ def read_trips(
     key : NoiseKey, optional
         Key of the choice of trips; default: a fresh one.
     missing, flags, rounding, duplicates
-        Of counted rows (``value``): see :func:`geodp.read_table`.
+        Of counted rows (``value``): see :func:`geodp.read_table`. Trips whose weight is one of
+        ``missing`` are left out.
+    value_unit : float, optional
+        Of counted rows: the number that stands for one trip, as ``unit`` of
+        :func:`geodp.read_table`.
     allow_ballpark, encoding, delimiter, decimal, layer, header_row, first_row, last_row, member
         See :func:`geodp.read_points`.
 
@@ -570,6 +584,7 @@ def read_trips(
         missing=missing,
         flags=convert_flags(flags),
         rounding=rounding,
+        value_unit=value_unit,
         duplicates=duplicates,
         allow_ballpark=allow_ballpark,
         encoding=encoding,

@@ -28,6 +28,7 @@ NOT_COUNTED: dict[str, Any] = {
     "missing": (),
     "flags": (),
     "round": None,
+    "raster_unit": None,
     "duplicates": "error",
 }
 """Values of shared options on counts, where rows are not counted."""
@@ -108,6 +109,9 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     shared |= opening_of_public(options, "prior")
     if value is None:
         shared |= NOT_COUNTED
+    # A prior says where trips are likely, in any numbers.
+    elif shared["raster_unit"] is None:
+        shared["raster_unit"] = 1
     trips = Trips(
         grid=grid,
         origin=ends[0],
