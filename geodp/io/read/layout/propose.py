@@ -70,6 +70,10 @@ REQUEST_CONTRIBUTION = (
     "state how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
 
+OF_AMOUNTS = (
+    "amounts such as {} are no counts, and geodp amounts publish releases their sums and means"
+)
+
 NO_HEADER = "the first row looks like data; the file needs a header with names"
 NO_NAMES = "its columns are called by numbers or not at all; give each of them a name"
 
@@ -99,6 +103,9 @@ class Proposal:
     by : tuple of str
         Attributes after which columns are named, each of which may distinguish rows of a cell;
         empty for a preset's layout.
+    amount : str
+        Column of amounts that may be released instead of counts, of which there are none; empty
+        otherwise.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -107,6 +114,7 @@ class Proposal:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     levels: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    amount: str = ""
 
 
 def propose(
@@ -197,7 +205,10 @@ def propose(
     name = "" if chosen is None else chosen.name
     remaining = (*questions, *more[1], *level_requests)
     by = () if chosen is not None else _attributes_of(table, named)
-    return Proposal(determined, remaining, name, attributes, (*level_requests,), by)
+    # Rows at points may be persons; rows of codes without counts are records of amounts.
+    no_counts = any("--amount" in one and "--points" not in one for one in more[1])
+    amount = str(table["amounts"][0]) if no_counts else ""
+    return Proposal(determined, remaining, name, attributes, (*level_requests,), by, amount)
 
 
 def lacks_layout(reader: str, options: Mapping[str, Any]) -> bool:
@@ -423,8 +434,9 @@ def _of_table(
             shown = list_names(values) or "none"
             named = ", ".join(map(option_by, settings.get("attributes", ())))
             parts = f"the columns of {named}, or " if named else ""
+            more = "" if values else _mention_amounts(table)
             questions.append(
-                f"choose {parts}the column of counts (--value), or several with --by: {shown}"
+                f"choose {parts}the column of counts (--value), or several with --by: {shown}{more}"
             )
     # Nothing in a file can tell how often one person is counted in it.
     if "contribution" not in settings and not settings["stated"]:
@@ -503,7 +515,7 @@ def _of_points(
         options.setdefault("value", [table["count"]])
     settings = {**options, **settings}
     if not settings.get("points") and not settings.get("value"):
-        counts = _among(table["counts"])
+        counts = _among(table["counts"]) or _mention_amounts(table)
         questions.append(
             f"state that every row is one person (--points), or name the counts (--value){counts}"
         )
@@ -515,6 +527,14 @@ def _of_points(
     if settings.get("value") and "contribution" not in settings and not settings["stated"]:
         questions.append(REQUEST_CONTRIBUTION)
     return options, questions
+
+
+def _mention_amounts(table: Mapping[str, Any]) -> str:
+    """Say which columns are amounts, and how these are released; empty without any."""
+    if not table["amounts"]:
+        return ""
+    shown, first = list_names(table["amounts"]), quote(table["amounts"][0])
+    return f"; {OF_AMOUNTS.format(shown)} (--amount {first})"
 
 
 def _among(names: Sequence[str]) -> str:
