@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import PER_PAIR_LABELS, By, TimeLabels
 from geodp.features.flows.reading.land import advise
@@ -31,6 +32,7 @@ from geodp.io.read.reader import convert_flags
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.headers import MATRIX
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
@@ -132,6 +134,11 @@ class Trips(RowReader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
+        with _mention_matrix():
+            return self._read(paths)
+
+    def _read(self, paths: TableSource) -> CountTable:
+        """Count the trips; see :meth:`read`."""
         self._require_columns()
         if self.value is not None:
             return self._read_counted(paths)
@@ -426,6 +433,22 @@ class Trips(RowReader):
             crs=self.crs,
             person=self.person,
         )
+
+
+@contextmanager
+def _mention_matrix() -> Iterator[None]:
+    """Add to the error of a column that is not there what to do with a matrix, whatever it has."""
+    error: InputError | None = None
+    try:
+        yield
+    except InputError as caught:
+        if caught.code != "column-unknown" or "matrix" in caught.rule:
+            raise
+        error = caught
+    if error is not None:
+        matrix = MATRIX.format(first="origin")
+        rule = error.rule + f" Or {matrix}."
+        raise InputError(rule, file=error.file, row=error.row)
 
 
 def read_trips(

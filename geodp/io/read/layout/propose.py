@@ -34,7 +34,7 @@ from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import suggest_header
+from geodp.io.read.rows.headers import MATRIX, suggest_header
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
@@ -165,7 +165,8 @@ def propose(
     if "raster" in described:
         more = _of_raster(path, {**options, **supplied})
     elif not names:
-        more = {}, [NO_NAMES if described["format"] == "memory" else NO_HEADER]
+        in_memory = described["format"] == "memory"
+        more = {}, [NO_NAMES] if in_memory else [NO_HEADER, MATRIX.format(first="origin")]
     else:
         settings = {"attributes": [*parts], **options, **supplied}
         same, value = {**supplied}, supplied.get("value")
@@ -434,9 +435,9 @@ def _of_table(
             shown = list_names(values) or "none"
             named = ", ".join(map(option_by, settings.get("attributes", ())))
             parts = f"the columns of {named}, or " if named else ""
-            more = "" if values else _mention_amounts(table)
+            shown += "" if values else _mention_amounts(table)
             questions.append(
-                f"choose {parts}the column of counts (--value), or several with --by: {shown}{more}"
+                f"choose {parts}the column of counts (--value), or several with --by: {shown}"
             )
     # Nothing in a file can tell how often one person is counted in it.
     if "contribution" not in settings and not settings["stated"]:
@@ -556,10 +557,10 @@ def _request_grid(table: Mapping[str, Any]) -> str:
         return f"choose the grid (--grid): {ten}"
     if table["grids"]:
         return f"choose the grid (--grid), if all codes are of one: {list_names(table['grids'])}"
-    if str(table["key"]).upper().startswith("QUADKEY"):
+    if table["quadkeys"] or str(table["key"]).upper().startswith("QUADKEY"):
         return (
-            "name the grid (--grid quadkey:ZOOM): codes have ZOOM digits, unless a program took "
-            "zeros in front from them"
+            "name the grid (--grid quadkey:ZOOM): codes may be quadkeys, which are texts of ZOOM "
+            "digits; numbers have lost the zeros in front: export these codes as text"
         )
     return (
         "name the grid (--grid): the file does not determine it. For areas such as municipalities "

@@ -33,7 +33,7 @@ def test_inspection_tells_the_schema_only(tmp_path: Path) -> None:
     }
     single = {"key", "origin", "destination", "x", "y", "count", "grid", "digits"}
     assert set(found) == told | single | {
-        *("keys", "counts", "times", "persons", "amounts", "grids")
+        *("keys", "counts", "times", "persons", "amounts", "grids", "quadkeys")
     }
 
 
