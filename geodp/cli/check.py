@@ -85,6 +85,7 @@ def write_check_file(
     card: Card,
     counted: Mapping[str, Any],
     files: Iterable[Path] = (),
+    sentences: Iterable[str] = (),
 ) -> str:
     """Write ``OUTPUT/restricted/check.json``; return a message that is independent of the data.
 
@@ -100,6 +101,8 @@ def write_check_file(
         What the summary says of the domain and of what would be counted.
     files : iterable of path
         Confidential files besides the inputs.
+    sentences : iterable of str
+        What else the message says, whatever the data are.
     """
     from geodp.io.folder.check import write_check
     from geodp.table.plain import write_plain
@@ -121,7 +124,7 @@ def write_check_file(
     # The summary is confidential and goes to the file only; stdout gets nothing but its path.
     if options["as_json"]:
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
-    lines = f"Checked, for the operator only: {written}", NOTHING
+    lines = f"Checked, for the operator only: {written}", NOTHING, *sentences
     return "\n".join(map(translate_message, lines))
 
 

@@ -431,6 +431,9 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         raise UsageError(RECORDS)
     if prior_kind.name == "table":
         require_no_persons(path, prior_options, options["person"])
+    # A prior says where people are likely to be, in any numbers, such as floor areas.
+    if prior_kind.name == "table" and prior_options.get("raster_unit") is None:
+        prior_options["raster_unit"] = 1
     try:
         cells = read(prior_options, grid, None)
     # Options of the inputs may not fit a prior in another format; that message is more helpful.

@@ -145,11 +145,17 @@ class Lattice:
     def wrap(self, x: ArrayLike) -> NDArray[np.float64]:
         """Shift x, float64[n], by entire periods into a lattice across 180 degrees.
 
-        For other lattices, x is unchanged.
+        For other lattices of no code system, longitudes from 180 to 360 become negative.
         """
         values, period = np.asarray(x, np.float64), self.period
-        if period is None or self.transform is None:
+        if self.transform is None:
             return values
+        if period is None:
+            beyond = self.system is None and self.crs is not None and (values > 180).any()
+            circle = longitude_period(str(self.crs)) if beyond else None
+            return (
+                values if circle is None else np.where(values > circle / 2, values - circle, values)
+            )
         west, slack = self.bounds[0], 1e-6 * self.transform[0]
         low, high = values < west - slack, values >= west + period - slack
         return np.asarray(

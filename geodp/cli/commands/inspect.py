@@ -154,10 +154,15 @@ def _propose(
     if "value" in options:
         blanks += _blanks_of_labels(proposal.by)
     command = ""
+    if proposal.amount:
+        blanks = [one for one in blanks if not one.startswith("--value ")]
+        blanks += [f"--amount {quote(proposal.amount)}", BLANKS_OF_AMOUNTS]
     if all(
         "--" in question for question in proposal.questions
     ):  # else the file itself is to be changed
         command = command_of(publish, file, replace(proposal, options=options), blanks)
+        if proposal.amount:
+            command = command.replace("geodp publish ", "geodp amounts publish ", 1)
     areas = _areas(proposal.options)
     parts = {name: [*labels] for name, labels in proposal.attributes.items()}
     result = {"preset": proposal.preset, "attributes": parts, "asks": [*proposal.questions]}
@@ -179,6 +184,9 @@ TO_FILL = "to publish, after replacing what is in capitals:"
 PUBLIC_AREAS = "public areas (--bounds): {areas}"
 
 AS_TEMPLATE = "--grid like:TEMPLATE.tif"
+
+BLANKS_OF_AMOUNTS = "--clip LOWER UPPER --unit-of-amount UNIT"
+"""Placeholders of what only the operator knows of amounts, both public."""
 
 BLANKS = {
     "--grid": "--grid GRID",
@@ -276,6 +284,7 @@ ROLES = {
     "counts": "(counts?)",
     "times": "(time)",
     "persons": "(persons)",
+    "amounts": "(amounts)",
 }
 """Labels of the roles of columns, with a question mark if several columns may have the role."""
 

@@ -80,6 +80,7 @@ def choose_clip(
     y: str | None = None,
     crs: str | None = None,
     value: str | None = None,
+    value_unit: float | None = None,
     weight: str | None = None,
     max_weight: int = 1,
     raked_to: str | None = None,
@@ -88,6 +89,7 @@ def choose_clip(
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     decimal: Any = None,
+    missing: Sequence[str | float] = (),
     epsilon: Budget,
     neighbours: str = ADD_REMOVE,
     contribution: int | None = None,
@@ -115,9 +117,9 @@ def choose_clip(
         Lower end of the clip.
     share : number
         Of the records above the chosen end, above 0 and below 1.
-    step, grid, amount, unit_of_amount, code, x, y, crs, value, weight, max_weight, person, columns
+    step, grid, amount, unit_of_amount, code, x, y, crs, value, value_unit, weight, max_weight
         As of :func:`geodp.amounts.publish`.
-    raked_to, where, outside, decimal, contribution
+    person, columns, raked_to, where, outside, decimal, missing, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
         As for :func:`geodp.select.top_cells`.
@@ -153,6 +155,7 @@ def choose_clip(
         y=y,
         crs=crs,
         value=value,
+        value_unit=value_unit,
         weight=weight,
         max_weight=max_weight,
         raked_to=raked_to,
@@ -161,6 +164,7 @@ def choose_clip(
         where=where,
         outside=outside,
         decimal=decimal,
+        missing=missing,
         contribution=contribution,
     )
     request = Request(

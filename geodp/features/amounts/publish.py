@@ -84,6 +84,7 @@ def publish(
     y: str | None = None,
     crs: str | None = None,
     value: str | None = None,
+    value_unit: float | None = None,
     weight: str | None = None,
     max_weight: int = 1,
     raked_to: str | None = None,
@@ -97,6 +98,7 @@ def publish(
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     decimal: Any = None,
+    missing: Sequence[str | float] = (),
     epsilon: Budget | None = None,
     rho: Budget | None = None,
     delta: Budget | None = None,
@@ -139,8 +141,14 @@ def publish(
     code, x, y, crs, by, labels, columns, where, outside, decimal
         Where records lie, and which are read; see :func:`geodp.read_table` and
         :func:`geodp.read_points`. Without ``code``, ``x`` and ``y``, point geometries are read.
+    missing : sequence of str or number, optional
+        What is written in place of an amount or a weight, such as 9999999: these records are left
+        out, as they are not in the universe. Values are those of :func:`geodp.read_table`; ``""``
+        stands for blanks and nulls. The card states it.
     value : str, optional
         Column of the number of records of that amount, if a row stands for several.
+    value_unit : float, optional
+        The number in it that stands for one record, as ``unit`` of :func:`geodp.read_table`.
     weight : str, optional
         Column of weights of a survey: a record counts as so many, to the nearest whole number. The
         guarantee takes a weight as it is given: one that was calibrated on other respondents
@@ -226,9 +234,11 @@ def publish(
     reading: dict[str, Any] = {
         "grid": grid, "amount": amount, "clip": clip, "unit_of_amount": unit_of_amount,
         "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs, "value": value,
+        "value_unit": value_unit,
         "weight": weight, "max_weight": max_weight, "raked_to": raked_to, "person": person,
         "by": by, "labels": labels,
         "columns": columns, "where": where, "outside": outside, "decimal": decimal,
+        "missing": missing,
     }  # fmt: skip
     table = _read(data, reading, contribution)
     prepared = prepare_amounts(
@@ -264,7 +274,7 @@ def _read(
 
 def _is_default(name: str, value: Any) -> bool:
     """Test whether an argument of :func:`publish` was left out."""
-    default = {"step": 1, "max_weight": 1, "classes": (), "by": ()}.get(name)
+    default = {"step": 1, "max_weight": 1, "classes": (), "by": (), "missing": ()}.get(name)
     return value is default or (type(value) is type(default) and bool(value == default))
 
 

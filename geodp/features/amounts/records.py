@@ -15,20 +15,24 @@ from geodp.errors import InputError, Rule, UsageError
 from geodp.features.amounts.decimals import count_steps
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable, merge_keys
+from geodp.features.amounts.units import drop_marks, require_unit
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
 from geodp.io.read.reader import cli_option, convert_by, convert_labels
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.external_sort import Runs
-from geodp.io.read.rows.fields import counts, decimal_points
+from geodp.io.read.rows.fields import decimal_points
 from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.known_amounts import require_counts
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, number_names
+from geodp.io.read.rows.rounding import CountParser
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
-from geodp.io.read.rows.weights import Weights
+from geodp.io.read.rows.title_units import find_unit
+from geodp.io.read.rows.weights import LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import CODE
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
@@ -70,6 +74,8 @@ class AmountRecords(Points):
         Column of codes of cells or units, instead of coordinates.
     value : str, optional
         Column of the number of records of that amount that a row stands for; default: one.
+    value_unit : float, optional
+        Number in it that stands for one record.
     weight : str, optional
         Column of weights of a survey: a record counts as so many.
     max_weight : int
@@ -80,16 +86,20 @@ class AmountRecords(Points):
         Most records that are kept of a person, the first ones.
     edges : tuple of int
         Edges of classes, in steps above the lower end.
+    missing : sequence of str or number
+        Amounts and weights of records that are left out, as they are not in the universe.
     """
 
     scale: Scale
     code: str | None = field(default=None, metadata=cli_option(CODE))
     value: str | None = None
+    value_unit: float | None = None
     weight: str | None = None
     max_weight: int = 1
     raked_to: str | None = None
     records: int = 1
     edges: tuple[int, ...] = ()
+    missing: Sequence[str | float] = ()
     beyond: Counter[str] = field(default_factory=Counter, repr=False)
 
     def read(self, paths: TableSource) -> Any:
@@ -130,6 +140,8 @@ class AmountRecords(Points):
         facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
         if self._weights is not None:
             facts += self._weights.facts
+        if self.missing:
+            facts.append(LEFT_OUT.format(" or ".join(self._named.values())))
         return found.table(self.grid, self.scale, bound, survey, tuple(facts), self)
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
@@ -142,9 +154,18 @@ class AmountRecords(Points):
             numbered = self._numbered
             extra = [self.scale.name, *(n for n in (numbered, self.person) if n is not None)]
             chosen = [find_column(table, name, [*places, *extra]) for name in (*places, *extra)]
+            require_unit(self.scale, find_unit(table, chosen[len(places)]))
+            if self.value is not None:
+                require_counts(table, [chosen[len(places) + 1]], self.value_unit)
             wanted = {find_column(table, name): self.where[name] for name in self.where}
             survey.state(self._state(table, places))
+            named = {len(places) + at: name for at, name in self._named.items()}
             for rows, arrays in batches(table, chosen, wanted, survey):
+                arrays[len(places)] = drop_marks(arrays[len(places)], self.scale.unit)
+                for at, name in named.items():
+                    with rows.named(name):
+                        arrays[at] = decimal_points(arrays[at], self.decimal)
+                rows, arrays = leave_out(rows, arrays, named, self.missing, survey)
                 yield self._convert(rows, arrays, places, locators, survey)
 
     def _convert(
@@ -222,6 +243,12 @@ class AmountRecords(Points):
         """Column of how many records a row stands for, or as how many it counts."""
         return self.value or self.weight
 
+    @property
+    def _named(self) -> dict[int, str]:
+        """Columns of amounts and weights, by their position after those of places."""
+        named = {0: self.scale.name}
+        return named if self.weight is None else named | {1: self.weight}
+
     @cached_property
     def _weights(self) -> Weights | None:
         """Weights of records; UsageError without a bound, or beside numbers of records."""
@@ -240,7 +267,7 @@ class AmountRecords(Points):
         """
         if self.value is not None:
             with rows.named(self.value):
-                return counts(decimal_points(arrays[1], self.decimal))
+                return CountParser((), self.decimal, unit=self.value_unit).numbers(arrays[1])
         if (weights := self._weights) is None:
             return np.ones(len(arrays[0]), np.int64)
         number = weights.count(rows, arrays[1], self.decimal)
@@ -372,6 +399,7 @@ def read_records(
     y: str | None = None,
     crs: str | None = None,
     value: str | None = None,
+    value_unit: float | None = None,
     weight: str | None = None,
     max_weight: int = 1,
     raked_to: str | None = None,
@@ -383,6 +411,7 @@ def read_records(
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
     decimal: Any = None,
+    missing: Sequence[str | float] = (),
     memory: int | str | None = None,
     scratch: FilePath | None = None,
 ) -> AmountTable:
@@ -394,9 +423,10 @@ def read_records(
         See :func:`geodp.read_points`.
     code : str, optional
         Column of codes of cells or units, instead of coordinates.
-    amount, clip, step, unit_of_amount, value, weight, max_weight, raked_to, person, contribution
+    amount, clip, step, unit_of_amount, value, value_unit, weight, max_weight, raked_to
+    person, contribution
         See :func:`geodp.amounts.publish`.
-    classes
+    classes, missing
         See :func:`geodp.amounts.publish`.
 
     Returns
@@ -427,6 +457,7 @@ def read_records(
         y=y,
         crs=crs,
         value=value,
+        value_unit=value_unit,
         weight=weight,
         max_weight=max_weight,
         raked_to=raked_to,
@@ -438,6 +469,7 @@ def read_records(
         where=where or {},
         outside=outside,
         decimal=decimal,
+        missing=missing,
         memory=memory,
         scratch=scratch,
     ).read_amounts(paths)

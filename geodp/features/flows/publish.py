@@ -149,6 +149,7 @@ def publish(
     missing: Sequence[str | float] = (),
     flags: Sequence[str] = (),
     rounding: Rounding | None = None,
+    value_unit: float | None = None,
     duplicates: Duplicates = "error",
     allow_ballpark: bool = False,
     encoding: str | None = None,
@@ -179,8 +180,8 @@ def publish(
         See :func:`geodp.flows.read_trips`: noise is that of ``trips`` times ``max_weight``.
     unit : {"person", "person-day", "person-week", "person-month"}
         What is protected. Default: the unit whose trips the table bounds, or a person.
-    crs, where, outside, other, missing, flags, rounding, duplicates, allow_ballpark, encoding
-    delimiter, decimal, layer, header_row, first_row, last_row, member, memory, scratch
+    crs, where, outside, other, missing, flags, rounding, value_unit, duplicates, allow_ballpark
+    encoding    delimiter, decimal, layer, header_row, first_row, last_row, member, memory, scratch
         See :func:`geodp.flows.read_trips`.
     contribution : int, optional
         Most trips of one ``unit``, where no column of persons is named; you vouch for it.
@@ -253,6 +254,7 @@ def publish(
         "value": value, "weight": weight, "max_weight": max_weight, "raked_to": raked_to,
         "crs": crs, "where": where, "outside": outside, "other": other, "by": by,
         "labels": labels, "missing": missing, "flags": flags, "rounding": rounding,
+        "value_unit": value_unit,
         "duplicates": duplicates,
         "allow_ballpark": allow_ballpark, "encoding": encoding, "delimiter": delimiter,
         "decimal": decimal, "layer": layer, "header_row": header_row, "first_row": first_row,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import numpy as np
 
@@ -14,8 +16,10 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
+from geodp.io.read.rows.columns import InputTable
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.names import fold, list_names
 from geodp.io.read.rows.persons import Persons
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
@@ -29,6 +33,25 @@ TWO_PLACES = Rule(
     "a household is in two cells, and it has one place, which none of its members decides: give "
     "all records of a household the place of its dwelling. Nothing was charged.",
 )
+
+ROWS_OF_HOUSEHOLDS = Rule(
+    "rows-may-be-households",
+    "Column {} is named for the size of a household, so that a row may be a household and not a "
+    "person, and would be counted as a household of one. Give households by size with --by size "
+    "(by_size=), or a row for each person; if every row is one person, say so "
+    "(--rows-are-persons, rows_are_persons=True).",
+)
+
+SIZES = """
+size householdsize hhsize sizeofhousehold familysize members hhmembers householdmembers
+numberofmembers npersons nopersons nrpersons numberofpersons personsinhousehold hhpersons
+numberofpeople haushaltsgröße haushaltsgroesse hhgröße hhgroesse größe groesse anzahlpersonen
+personenzahl personenimhaushalt taille tailleménage tailledumenage nbpersonnes nombredepersonnes
+tamaño tamañohogar tamañodelhogar numerodepersonas npersonas hushållsstorlek storlek huishoudgrootte
+aantalpersonen dimensione numerocomponenti componenti wielkość velikost
+世帯人員 世帯人数 世帯規模 世帯員数 世帯人員数 人員 人数 가구원수 가구규모 家庭规模 户规模
+"""
+"""Names of columns with the size of a household, without blanks and marks between words."""
 
 IDS = {
     "person-missing": Rule(
@@ -60,9 +83,21 @@ class HouseholdRecords(Points):
     ----------
     max_size : int
         Most persons that are counted of a household.
+    rows_are_persons : bool
+        Whether the operator says that every row is one person, whatever the header says.
     """
 
     max_size: int = DEFAULT_SIZE
+    rows_are_persons: bool = False
+
+    def _open(self, paths: TableSource) -> Iterator[InputTable]:
+        """Open the tables; InputError for one whose rows may be households."""
+        for table in super()._open(paths):
+            size = None if self.rows_are_persons else find_size(table.columns)
+            if size is not None:
+                rule = ROWS_OF_HOUSEHOLDS.format(list_names([size]))
+                raise InputError(rule, file=table.name)
+            yield table
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the households in the files by cell and size.
@@ -93,6 +128,19 @@ class HouseholdRecords(Points):
         return CountTable.of_cells(sized.grid, *runs.arrays(), bound=bound, reading=reading)
 
 
+def find_size(columns: Sequence[str]) -> str | None:
+    """Return the column that is named for the size of a household; None without one.
+
+    Examples
+    --------
+    >>> find_size(["id", "HH_Size"]), find_size(["id", "city_size"]) is None
+    ('HH_Size', True)
+    """
+    sizes = {*map(fold, SIZES.split())}
+    plain = (fold(re.sub(r"[\W_]", "", normalize("NFKC", one))) for one in columns)
+    return next((name for name, one in zip(columns, plain, strict=True) if one in sizes), None)
+
+
 def count_sizes(household: IntArray, key: KeyArray, joint: Joint) -> KeyArray:
     """Return the key of the cell and the size of every household, by its records.
 
@@ -114,6 +162,7 @@ def read_records(
     grid: str | Grid,
     household: str,
     max_size: int = DEFAULT_SIZE,
+    rows_are_persons: bool = False,
     x: str | None = None,
     y: str | None = None,
     crs: str | None = None,
@@ -132,6 +181,9 @@ def read_records(
         Column that identifies households.
     max_size : int
         Most persons of a household; larger ones are counted as of this size.
+    rows_are_persons : bool
+        Whether you say that every row is one person: a column that is named for the size of a
+        household is refused otherwise, as rows may be households.
 
     Returns
     -------
@@ -156,6 +208,7 @@ def read_records(
         grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
         person=household,
         max_size=require_size(max_size),
+        rows_are_persons=rows_are_persons,
         x=x,
         y=y,
         crs=crs,

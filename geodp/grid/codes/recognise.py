@@ -31,6 +31,9 @@ NAMED = {
 }
 """Prefixes of publishers' names for columns of codes, of systems without a description."""
 
+QUADKEY = re.compile("[0-3]{6,24}")
+"""Form of quadkeys of all zoom levels, with the zeros in front or without them."""
+
 SHORT = 6
 """Minimal characters of codes with letters of squares that are looked for in every column."""
 
@@ -164,10 +167,14 @@ def count_other_cells(family: str, codes: Sequence[str], max_others: int) -> dic
 def count_no_tokens(codes: Sequence[str], max_others: int) -> dict[str, int]:
     """Count the texts that are not cells of a level of S2; see :func:`count_other_cells`.
 
-    Indices of H3 have the form of tokens too; they are counted as invalid.
+    Indices of H3 and quadkeys, of which numbers have lost the zeros in front, have the form of
+    tokens too; they are counted as invalid.
     """
-    hexagons = SYSTEMS["h3"].levels_of_codes(codes) >= 0
-    plain = ["" if one else code for one, code in zip(hexagons.tolist(), codes, strict=True)]
+    hexagons = (SYSTEMS["h3"].levels_of_codes(codes) >= 0).tolist()
+    plain = [
+        "" if one or QUADKEY.fullmatch(code) else code
+        for one, code in zip(hexagons, codes, strict=True)
+    ]
     return count_other_cells("s2", plain, max_others)
 
 

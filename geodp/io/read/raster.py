@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from geodp import progress
@@ -14,11 +13,13 @@ from geodp.io.read.reader import (
     MISSING,
     OUTSIDE,
     ROUND,
+    UNIT,
     Call,
     MatchScore,
     Option,
     Reader,
     cli_option,
+    require_positive,
 )
 
 if TYPE_CHECKING:
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
     from geodp.table.counts import CountTable
 
 BAND = Option("Band of a raster with several bands, counted from 1.", "--band", type=int)
-UNIT = Option(
-    "Raster value that stands for one person, after the file's own scale is applied.  [default: 1]",
-    "--raster-unit",
-    type=float,
-)
 
 
 def _numbers(texts: Sequence[str]) -> list[float]:
@@ -65,10 +61,7 @@ class Raster(Reader):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.unit is not None and not (isfinite(self.unit) and self.unit > 0):
-            raise UsageError(
-                "The unit is a finite number above 0.", code="raster-unit-not-positive"
-            )
+        require_positive(self.unit)
 
     @classmethod
     def match_score(cls, call: Call) -> MatchScore:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -161,8 +162,9 @@ SCRATCH = Option(
     type=Path,
 )
 VALUE = Option(
-    "Label or name of the column of counts; with --by several as LABEL=COLUMN, repeatable. A "
-    "pattern such as 'F_*' takes all columns that match, each for the label that * stands for.",
+    "Label or name of the column of counts, of which a row of 30,000 counts 30,000; with --by "
+    "several as LABEL=COLUMN, repeatable. A pattern such as 'F_*' takes all columns that match, "
+    "each for the label that * stands for.",
     "--value",
     many=True,
     everyday=True,
@@ -277,7 +279,20 @@ ROUND = Option(
     "--round",
     type=("nearest", "stochastic"),
 )
+UNIT = Option(
+    "Number that stands for one person: of a raster after the file's own scale is applied, or in "
+    "the columns of counts of a table, such as 0.001 where these are in thousands. It also "
+    "confirms that numbers are counts whose names or titles say otherwise.  [default: 1]",
+    "--raster-unit",
+    type=float,
+)
 """Options that several readers share."""
+
+
+def require_positive(unit: float | None) -> None:
+    """Raise UsageError for a number that stands for one person and is not above 0, or infinite."""
+    if unit is not None and not (isfinite(unit) and unit > 0):
+        raise UsageError("The unit is a finite number above 0.", code="raster-unit-not-positive")
 
 
 class MatchScore(IntEnum):
@@ -417,6 +432,9 @@ class Reader(ABC):
         value changes by at most 1. Default: fractions are refused.
     secret : NoiseKey, optional
         Key of the random numbers; default: fresh from the operating system.
+    unit : float, optional
+        Number that stands for one person, such as 0.001 for numbers in thousands. Names of amounts,
+        such as incomes, and titles in thousands are refused without it.
     """
 
     name: ClassVar[str]

@@ -103,10 +103,12 @@ class Table(Reader):
     last_row: int | None = field(default=None, metadata=cli_option(reader.LAST_ROW))
     member: str | None = field(default=None, metadata=cli_option(reader.MEMBER))
     rounding: Rounding | None = field(default=None, metadata=cli_option(reader.ROUND))
+    unit: float | None = field(default=None, metadata=cli_option(reader.UNIT))
     secret: NoiseKey | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        reader.require_positive(self.unit)
         if self.suppressed != "error":
             from geodp.io.read.rows.mesh_columns import KEY, is_mesh_grid
             from geodp.io.read.rows.names import fold
@@ -158,9 +160,11 @@ class Table(Reader):
         from geodp.io.read.layout.parts import PartNumbers, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
+        from geodp.io.read.rows.known_amounts import require_counts
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.pairing import pair
         from geodp.io.read.rows.tally import Groups
+        from geodp.table.source import Fact
 
         paired = pair(self.grid, name_joint(self.by, self.value), self.value)
         grid, wide = paired.grid, paired.wide
@@ -168,7 +172,9 @@ class Table(Reader):
         # Rows of one cell are added early if nothing else depends on the single row.
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
-        details = facts or [*paired.facts, *describe_columns(grid, self.columns)]
+        details = [*(facts or [*paired.facts, *describe_columns(grid, self.columns)])]
+        if self.unit is not None:
+            details.append(Fact("value of one person", f"{self.unit:g}", "operator"))
         groups, one_table, parts = Groups(), OneTable(), PartNumbers()
         for table in tables:
             keyed = self.code is not None or located is None
@@ -181,6 +187,7 @@ class Table(Reader):
                 raise InputError(MIXED, file=table.name)
             locators = located or self._locators_of(grid, table, wide, official)
             columns = self._find_values(table, paired.columns, official)
+            require_counts(table, columns, self.unit)
             names = [name for locator in locators for name in locator.columns]
             used = [*(paired.columns or ()), *names]
             part = find_parts(table) if self.duplicates == "sum" else []
@@ -245,8 +252,9 @@ class Table(Reader):
     def _counts_once(self, grid: Grid) -> bool:
         """Test whether a layout's contribution bound holds for the rows as they are read."""
         # Rows that are added up may be of several dates, and a rounded share of several persons.
-        counted_once = self.duplicates == "error" and self.rounding is None
-        return counted_once and grid.plain_map is not None
+        # A person may change a number that is rounded to thousands by one of them.
+        plain = self.rounding is None and self.unit in (None, 1)
+        return self.duplicates == "error" and plain and grid.plain_map is not None
 
     def _open(self, paths: TableSource) -> Iterator[InputTable]:
         """Open the tables; a second header row is recognised."""
@@ -293,12 +301,17 @@ class Table(Reader):
             if self.suppressed != "error":
                 raise UsageError(NO_MARKS)
             return CountParser(
-                self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
+                self.missing,
+                self.decimal,
+                self.rounding,
+                self.secret,
+                flags=Flags.of(self.flags),
+                unit=self.unit,
             )
         # "-" always means 0 in these files, while other marks hide a count.
         zero = (NO_PEOPLE, *(SUPPRESSED if self.suppressed == "zero" else ()), *self.missing)
         flags = Flags.of(self.flags)
-        return CountParser(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
+        return CountParser(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags, self.unit)
 
     def _find_values(
         self, table: InputTable, names: Sequence[str] | None, official: bool
@@ -458,6 +471,7 @@ def read_table(
     last_row: int | None = None,
     member: str | None = None,
     rounding: Rounding | None = None,
+    unit: float | None = None,
     secret: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -506,7 +520,7 @@ def read_table(
     suppressed : {"error", "zero"}
         Treatment of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
     where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, first_row
-    last_row, member, rounding, secret, memory, scratch
+    last_row, member, rounding, unit, secret, memory, scratch
 
     Examples
     --------
@@ -542,6 +556,7 @@ def read_table(
         last_row=last_row,
         member=member,
         rounding=rounding,
+        unit=unit,
         secret=secret,
         memory=memory,
         scratch=scratch,

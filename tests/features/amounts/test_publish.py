@@ -132,7 +132,7 @@ BAD = {
     "amount-not-number": {"amount": "text"},
     "amount-missing": {"amount": "gap"},
     "amount-thousands": {"amount": "grouped"},
-    "count-negative|count-form|count-not-whole": {"value": "debt"},
+    "count-negative|count-form|count-not-whole": {"value": "debt", "value_unit": 1},
 }
 
 

@@ -1,12 +1,15 @@
 """Records of amounts: added up by cell and class, bounded by person, and refused by row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import geodp
 from geodp.errors import InputError, UsageError
-from geodp.features.amounts.records import keep_first
+from geodp.features.amounts.records import AmountRecords, keep_first
+from geodp.features.amounts.scale import Scale
 from tests.features.amounts.made import EDGES, GRID, rows, truth
 from tests.refusals import refuses
 
@@ -219,3 +222,90 @@ def test_weights_of_nobody_are_refused(weight):
     one = pa.table({"x": [0.5], "y": [0.5], "income": [1], "w": [weight]})
     with refuses(InputError, "weight-not-positive: w"):
         read(one, weight="w", max_weight=9)
+
+
+PLACED = {"x": [0.5, 0.5, 3.5], "y": [0.5] * 3}
+
+
+def made(column, numbers):
+    return pa.table({**PLACED, column: numbers})
+
+
+@pytest.mark.parametrize("column", ["income (1,000 EUR)", "income [CHF]", "年収（万円）", "TEUR"])
+def test_a_title_with_another_unit_is_asked_about(column):
+    with refuses(UsageError, "amounts-unit-of-title: --unit-of-amount"):
+        read(made(column, [1, 2, 3]), amount=column)
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [("income (1,000 EUR)", "1,000 EUR"), ("income [CHF]", "CHF"), ("年収（万円）", "10,000 yen")],
+)
+def test_the_unit_of_the_title_is_confirmed(column, unit):
+    assert read(made(column, [1, 2, 3]), amount=column, unit_of_amount=unit).above.sum() == 6
+
+
+def test_titles_above_the_table_have_units(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Income in thousand EUR\nx,y,income\n0.5,0.5,7\n")
+    scale = Scale.of((0, 1000), 1, "EUR", "income")
+    reader = AmountRecords(grid=GRID, scale=scale, x="x", y="y", header_row=2)
+    with refuses(UsageError, "amounts-unit-of-title: 1,000 EUR"):
+        reader.read_amounts(path)
+    stated = replace(reader, scale=replace(scale, unit="TEUR"))
+    assert stated.read_amounts(path).above.tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "missing"),
+    [
+        ([100, 9999999, 200], [9999999]),
+        (["100", " 9999999.0", "200"], ["9999999"]),
+        ([100.0, float("nan"), 200.0], ["nan"]),
+        (["100", "n/a", "200"], ["n/a"]),
+        (["100", "", "200"], [""]),
+        ([100, -666666666, 200], [-666666666]),
+        (["100 €", "9999999 €", "€200"], [9999999]),
+    ],
+)
+def test_records_without_an_amount_are_left_out(numbers, missing):
+    table = read(made("income", numbers), missing=missing)
+    assert (table.records.count.tolist(), table.above.tolist()) == ([1, 1], [100, 200])
+    assert any("left out whose income" in fact for fact in table.facts)
+    assert table.records.reading.sources[0].rows == 3
+    assert not any("left out" in fact for fact in read(made("income", [1, 2, 3])).facts)
+
+
+def test_records_without_a_weight_are_left_out():
+    one = made("income", [100, 150, 200]).append_column("w", [["2", "", "3"]])
+    table = read(one, weight="w", max_weight=10, missing=[""])
+    assert (table.records.count.tolist(), table.above.tolist()) == ([2, 3], [200, 600])
+    assert any("left out whose income or w" in fact for fact in table.facts)
+    with refuses(InputError, "weight-missing: --missing"):
+        read(one, weight="w", max_weight=10)
+
+
+def test_the_first_records_of_a_person_are_those_with_an_amount():
+    one = made("income", [9999999, 100, 200]).append_column("id", [["a", "a", "b"]])
+    table = read(one, person="id", contribution=1, missing=[9999999])
+    assert table.above.tolist() == [100, 200]
+
+
+@pytest.mark.parametrize("marked", ["300 €", "€300", "300 EUR", "300.5e0 €"])
+def test_the_currency_of_the_unit_may_stand_beside_amounts(marked):
+    total = read(made("income", [marked, "1", "2"]), step="0.5").above.sum()
+    assert total == 2 * float(marked.strip("€ EUR").replace("e0", "")) + 6
+
+
+@pytest.mark.parametrize("marked", ["$300", "300 Tsd. €", "300 CHF", "300 %"])
+def test_another_unit_beside_amounts_is_refused(marked):
+    with refuses(InputError, "amount-with-currency"):
+        read(made("income", [marked, "1", "2"]))
+
+
+def test_numbers_of_records_are_counts():
+    one = made("income", [1, 2, 3]).append_column("n (1,000)", [["1", "2", "0.001"]])
+    with refuses(InputError, "count-in-multiples"):
+        read(one, value="n (1,000)")
+    table = read(one, value="n (1,000)", value_unit=0.001)
+    assert table.records.count.tolist() == [3000, 1]

@@ -111,3 +111,18 @@ def test_official_orders_keep_their_areas():
     release = geodp.households.publish(by_size=sizes, protect="household", epsilon=10**6)
     assert release.persons.grid.areas.nested
     assert abs(release.persons.table.total - 3) <= 1
+
+
+@pytest.mark.parametrize("name", ["size", "HH size", "household_size", "世帯人員", "Taille"])
+def test_rows_with_a_size_may_be_households(name):
+    table = records([((0, 0), 3), ((1, 1), 2)])
+    sized = table.append_column(name, [[1] * table.num_rows])
+    with refuses(InputError, "rows-may-be-households: --rows-are-persons"):
+        read(sized)
+    assert np.array_equal(read(sized, rows_are_persons=True).to_dense(), read(table).to_dense())
+
+
+@pytest.mark.parametrize("name", ["city_size", "sizeable", "membership"])
+def test_other_names_are_no_sizes(name):
+    table = records([((0, 0), 3)])
+    assert read(table.append_column(name, [[1] * 3])).count.tolist() == [1]

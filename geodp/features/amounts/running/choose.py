@@ -14,6 +14,7 @@ from geodp.cli.options import folder_options, grid_options, inputs, weight_optio
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.translation import translate_message
 from geodp.features.amounts.running.options import (
+    BEYOND,
     RecordsCommand,
     amount_option,
     check_reading,
@@ -28,6 +29,10 @@ from geodp.features.select.running import FIELDS, Shown, run_selection
 if TYPE_CHECKING:
     from geodp.features.amounts.streams import AmountTable
     from geodp.features.select.running import Card, Ready
+
+
+TOLD = BEYOND.format("restricted/run.json")
+"""Sentence of every choice, whatever the data are."""
 
 
 @click.command("choose-clip", cls=RecordsCommand, no_args_is_help=True)
@@ -117,4 +122,4 @@ def _show_clip(options: dict[str, Any], card: Card) -> Shown:
 
     lower, upper = show_number(exact(options["lower"], "lower")), find_upper(card.chosen)
     use = f"Use --clip {lower} {upper} with geodp amounts publish."
-    return Shown([translate_message(use)], {"clip": (lower, upper)})
+    return Shown([*map(translate_message, (use, TOLD))], {"clip": (lower, upper)})

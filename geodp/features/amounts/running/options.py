@@ -25,10 +25,16 @@ OTHER_LIMITS = ("cells", "per_cell", "truncation")
 """Options of points that bound counts of cells, and no records of amounts."""
 
 OF_OTHERS = (
-    *OTHER_LIMITS, "band", "raster_unit", "missing", "round", "anchor", "flags", "duplicates",
+    *OTHER_LIMITS, "band", "round", "anchor", "flags", "duplicates",
     "suppressed", "other",
 )  # fmt: skip
 """Options of readers that do not read records of amounts: help leaves them out."""
+
+BEYOND = (
+    "How many records lie beyond the clip is told in {} alone, as records_beyond_clip, for the "
+    "operator only."
+)
+"""Sentence of every run, whatever the data are; with the file of the operator's record."""
 
 PERSON = "Column of person ids: of each person, the first --contribution records count."
 """Help for an option whose limits are others here."""
@@ -211,9 +217,11 @@ def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -
         scale=scale,
         code=options["code"],
         value=options["value"][0] if options["value"] else None,
+        value_unit=options["raster_unit"],
         weight=options["weight"],
         max_weight=options["max_weight"] or 1,
         raked_to=options["raked_to"],
+        missing=options["missing"],
         records=records,
         edges=edges,
     )

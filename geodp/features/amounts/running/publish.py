@@ -23,6 +23,7 @@ from geodp.cli.running import (
 )
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
+    BEYOND,
     RecordsCommand,
     check_reading,
     make_records_reader,
@@ -122,7 +123,9 @@ def _write_check(options: dict[str, Any], prepared: PreparedAmounts) -> str:
         "counted_records": int(records.count.sum()),
         "records_beyond_clip": dict(prepared.table.beyond),
     }
-    return write_check_file(options, records.reading, preview.count.card(), counted)
+    said = [BEYOND.format("restricted/check.json")]
+    card = preview.count.card()
+    return write_check_file(options, records.reading, card, counted, sentences=said)
 
 
 def _write(
@@ -213,4 +216,5 @@ def _format_result(release: Amounts, written: dict[str, list[str]], options: dic
         "method": promise.mechanism,
         "private": release.index.private,
     }
-    return format_result(options, written, fields, [promise.in_words])
+    sentences = [promise.in_words, BEYOND.format("restricted/run.json")]
+    return format_result(options, written, fields, sentences)

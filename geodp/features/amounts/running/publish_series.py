@@ -25,6 +25,7 @@ from geodp.cli.running import (
 from geodp.cli.stated import read_metadata_options
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
+    BEYOND,
     RecordsCommand,
     check_reading,
     make_records_reader,
@@ -155,7 +156,8 @@ def _write_check(
     }
     readings = [one.records.reading for one in tables if one.records.reading is not None]
     card = prepared.parts[0].preview.count.card()
-    return write_check_file(options, join_readings(readings), card, counted)
+    said = [BEYOND.format("restricted/check.json")]
+    return write_check_file(options, join_readings(readings), card, counted, sentences=said)
 
 
 def _start(options: dict[str, Any]) -> _Start:
@@ -267,4 +269,5 @@ def _format_result(
         "method": promise.mechanism,
         "private": series.index.private,
     }
-    return format_result(options, written, fields, [promise.in_words])
+    sentences = [promise.in_words, BEYOND.format("restricted/run.json")]
+    return format_result(options, written, fields, sentences)

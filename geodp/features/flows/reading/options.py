@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 COUNTS_ONLY = Rule(
     "flows-counts-only",
-    "Values that mean no people, markers, rounding and sums of repeated rows (--missing, --flags, "
-    "--round, --duplicates; missing=, flags=, rounding=, duplicates=) are of counted rows: name "
-    "the column of counts (--value, value=), or leave them out.",
+    "Values that mean no people, markers, rounding, the number that stands for one and sums of "
+    "repeated rows (--missing, --flags, --round, --raster-unit, --duplicates; missing=, flags=, "
+    "rounding=, value_unit=, duplicates=) are of counted rows, and the first one of weights, too: "
+    "name the column of counts (--value, value=), or leave them out.",
 )
 
 
@@ -52,6 +53,7 @@ class RowOptions(Reader):
     last_row: int | None = field(default=None, metadata=cli_option(reader.LAST_ROW))
     member: str | None = field(default=None, metadata=cli_option(reader.MEMBER))
     rounding: Rounding | None = field(default=None, metadata=cli_option(reader.ROUND))
+    value_unit: float | None = field(default=None, metadata=cli_option(reader.UNIT))
 
     @property
     def opening(self) -> dict[str, Any]:
@@ -69,6 +71,7 @@ class RowOptions(Reader):
 
     def require_uncounted(self) -> None:
         """Raise UsageError for options that say how counts are read, of rows without any."""
+        others = (self.rounding, self.value_unit)
         summed = self.duplicates != "error"
-        if self.missing or self.flags or self.rounding is not None or summed:
+        if self.missing or self.flags or summed or any(one is not None for one in others):
             raise UsageError(COUNTS_ONLY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import PER_PAIR_LABELS, By, TimeLabels
 from geodp.features.flows.reading.land import advise
@@ -32,6 +33,7 @@ from geodp.io.read.reader import convert_flags
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.headers import MATRIX
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
@@ -39,7 +41,7 @@ from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Duplicates, Outside, place
-from geodp.io.read.rows.weights import GIVEN, Weights
+from geodp.io.read.rows.weights import GIVEN, LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import Decimal, read_table
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
@@ -133,6 +135,11 @@ class Trips(RowReader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
+        with _mention_matrix():
+            return self._read(paths)
+
+    def _read(self, paths: TableSource) -> CountTable:
+        """Count the trips; see :meth:`read`."""
         self._require_columns()
         if self.value is not None:
             return self._read_counted(paths)
@@ -203,7 +210,8 @@ class Trips(RowReader):
         self._require_used()
         self.labelled.require_timed_labels()
         if self.value is None:
-            self.require_uncounted()
+            weighed = self.weight is not None
+            (replace(self, missing=()) if weighed else self).require_uncounted()
         if self._weights is not None and (self.person is None or self.value is not None):
             raise UsageError(WEIGHTS_UNBOUNDED)
 
@@ -258,7 +266,7 @@ class Trips(RowReader):
         facts = (kept, *self.state_units())
         if self._weights is None:
             return facts
-        return (*facts, *self._weights.facts, GIVEN.format(self._weights.largest))
+        return (*facts, *self._weights.facts, GIVEN.format(self._weights.largest), *self._lacking)
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
@@ -268,6 +276,11 @@ class Trips(RowReader):
         if self.by:
             facts.append(LABELS_FACT)
         return (*facts, *self.labelled.state(f"the column {self.time}", self.time_zone))
+
+    @property
+    def _lacking(self) -> list[str]:
+        """State for the card that trips without a weight were left out."""
+        return [LEFT_OUT.format(self.weight)] if self.missing else []
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""
@@ -287,6 +300,7 @@ class Trips(RowReader):
             flags=self.flags,
             decimal=self.decimal,
             rounding=self.rounding,
+            unit=self.value_unit,
             secret=self.key,
             memory=self.memory,
             **self.opening,
@@ -376,6 +390,8 @@ class Trips(RowReader):
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             survey.state(self._describe(table))
             for rows, arrays in batches(table, chosen, wanted, survey):
+                if weighed:
+                    rows, arrays = leave_out(rows, arrays, {-1: self.weight}, self.missing, survey)
                 index = locate(self.pairs, rows, locators, arrays[: len(places)])
                 index = self.take_other(index)
                 within, key, inside = place(self.pairs, rows, index, self.outside or "error")
@@ -422,6 +438,22 @@ class Trips(RowReader):
         )
 
 
+@contextmanager
+def _mention_matrix() -> Iterator[None]:
+    """Add to the error of a column that is not there what to do with a matrix, whatever it has."""
+    error: InputError | None = None
+    try:
+        yield
+    except InputError as caught:
+        if caught.code != "column-unknown" or "matrix" in caught.rule:
+            raise
+        error = caught
+    if error is not None:
+        matrix = MATRIX.format(first="origin")
+        rule = error.rule + f" Or {matrix}."
+        raise InputError(rule, file=error.file, row=error.row)
+
+
 def read_trips(
     paths: TableSource,
     *,
@@ -448,6 +480,7 @@ def read_trips(
     missing: Sequence[str | float] = (),
     flags: Sequence[str] = (),
     rounding: Rounding | None = None,
+    value_unit: float | None = None,
     duplicates: Duplicates = "error",
     allow_ballpark: bool = False,
     encoding: str | None = None,
@@ -520,7 +553,11 @@ def read_trips(
     key : NoiseKey, optional
         Key of the choice of trips; default: a fresh one.
     missing, flags, rounding, duplicates
-        Of counted rows (``value``): see :func:`geodp.read_table`.
+        Of counted rows (``value``): see :func:`geodp.read_table`. Trips whose weight is one of
+        ``missing`` are left out.
+    value_unit : float, optional
+        Of counted rows: the number that stands for one trip, as ``unit`` of
+        :func:`geodp.read_table`.
     allow_ballpark, encoding, delimiter, decimal, layer, header_row, first_row, last_row, member
         See :func:`geodp.read_points`.
 
@@ -571,6 +608,7 @@ def read_trips(
         missing=missing,
         flags=convert_flags(flags),
         rounding=rounding,
+        value_unit=value_unit,
         duplicates=duplicates,
         allow_ballpark=allow_ballpark,
         encoding=encoding,

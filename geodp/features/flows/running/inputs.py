@@ -28,6 +28,7 @@ NOT_COUNTED: dict[str, Any] = {
     "missing": (),
     "flags": (),
     "round": None,
+    "raster_unit": None,
     "duplicates": "error",
 }
 """Values of shared options on counts, where rows are not counted."""
@@ -117,6 +118,9 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     require_no_persons(path, {**shared, "value": counts}, options["person"])
     if value is None:
         raise UsageError(RECORDS)
+    # A prior says where trips are likely, in any numbers.
+    if shared["raster_unit"] is None:
+        shared["raster_unit"] = 1
     trips = Trips(
         grid=grid,
         origin=ends[0],

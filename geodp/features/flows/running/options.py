@@ -11,7 +11,7 @@ from geodp.cli.options import weight_options
 from geodp.cli.readers import InputCommand, make_option
 from geodp.cli.request_options import prior_options as vouching_options
 
-COUNTED = ("missing", "flags", "round", "duplicates")
+COUNTED = ("missing", "flags", "round", "raster_unit", "duplicates")
 """Shared options on how counts are read, which rows of persons do not have."""
 
 

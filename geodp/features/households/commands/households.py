@@ -165,6 +165,13 @@ def households() -> None:
     "household, which geodp counts by size.",
 )
 @option(
+    "--rows-are-persons",
+    group="Input",
+    is_flag=True,
+    help="With --household: assert that every row is one person, where a column is named for the "
+    "size of a household.",
+)
+@option(
     "--size-attribute",
     group="Input",
     metavar="NAME",
@@ -559,6 +566,11 @@ def _require_columns(options: dict[str, Any], grid: Grid) -> None:
             "--households-file, --by and --person out.",
             code="household-records-twice",
         )
+    if options["rows_are_persons"] and not records:
+        raise UsageError(
+            "--rows-are-persons is said of records with a --household: leave it out.",
+            code="rows-are-persons-unused",
+        )
     # The other limits need --person, and are refused without it.
     if options["person"] is not None:
         raise UsageError(
@@ -633,7 +645,8 @@ def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> Coun
             code="household-needs-points",
         )
     values = {one.name: getattr(reader, one.name) for one in fields(Points)}
-    values |= {"person": options["household_id"], "max_size": options["max_size"]}
+    values |= {name: options[name] for name in ("max_size", "rows_are_persons")}
+    values["person"] = options["household_id"]
     return HouseholdRecords(**values).read(options["inputs"])
 
 

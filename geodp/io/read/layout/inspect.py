@@ -17,9 +17,10 @@ from pyproj import CRS
 from pyproj.exceptions import CRSError
 
 from geodp.errors import InputError, UsageError
+from geodp.grid.codes.recognise import QUADKEY
 from geodp.grid.codes.suggest import suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
-from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge
+from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge, judge_values
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.columns import InputTable, Rows, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
@@ -107,11 +108,12 @@ def inspect(
         header. Otherwise ``tables``, a list of: ``name``; ``columns``, a list of ``name`` with
         ``label`` or ``type``, or None if the first row looks like data; ``key``, the column of
         codes, ``origin`` and ``destination``, ``x`` and ``y``, longitudes and latitudes, ``count``,
-        each a name, or None if none is certain; ``keys``, ``counts``, ``times`` and ``persons``,
-        names of all candidates; ``grid``, the name of a code system, or None if it is not certain,
-        and ``grids``, all candidates; ``digits`` of all codes, or None; ``geometry``, the CRS
-        of geometries, or None, and ``points``, whether all of them are points; ``own_grid``, for
-        codes of no known grid the draft of a description, a TOML file to be filled in, or empty;
+        each a name, or None if none is certain; ``keys``, ``counts``, ``times``, ``persons`` and
+        ``amounts``, which are no counts, names of all candidates; ``grid``, the name of a code
+        system, or None if it is not certain, and ``grids``, all candidates; ``digits`` of all
+        codes, or None; ``quadkeys``, whether codes may be quadkeys; ``geometry``, the CRS of
+        geometries, or None, and ``points``, whether all of them are points; ``own_grid``, for codes
+        of no known grid the draft of a description, a TOML file to be filled in, or empty;
         ``protected``, whether columns indicate hidden values; for a text ``encoding`` and
         ``delimiter``; and if the first row holds no names, and no row was given,
         ``header_row`` and ``first_row``: the rows that look like the names, by which the table is
@@ -256,13 +258,16 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "counts": roles.counts,
         "times": roles.times,
         "persons": roles.persons,
+        "amounts": roles.amounts,
     }
     by_role: dict[str, Any] = {
         role: None if at is None else names[at] for role, at in single.items()
     }
     by_role |= {role: [names[at] for at in some] for role, some in several.items()}
     by_role |= {"grid": roles.grid, "grids": [*roles.grids]}
-    by_role["digits"] = None if roles.code is None else _digits(samples[roles.code])
+    codes = () if roles.code is None else samples[roles.code]
+    by_role["digits"] = None if roles.code is None else _digits(codes)
+    by_role["quadkeys"] = judge_values(codes, QUADKEY.fullmatch) is not Verdict.NO
     return by_role
 
 

@@ -37,7 +37,7 @@ from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import suggest_header
+from geodp.io.read.rows.headers import MATRIX, suggest_header
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
@@ -73,6 +73,10 @@ REQUEST_CONTRIBUTION = (
     "state how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
 
+OF_AMOUNTS = (
+    "amounts such as {} are no counts, and geodp amounts publish releases their sums and means"
+)
+
 NO_HEADER = "the first row looks like data; the file needs a header with names"
 NO_NAMES = "its columns are called by numbers or not at all; give each of them a name"
 
@@ -102,6 +106,9 @@ class Proposal:
     by : tuple of str
         Attributes after which columns are named, each of which may distinguish rows of a cell;
         empty for a preset's layout.
+    amount : str
+        Column of amounts that may be released instead of counts, of which there are none; empty
+        otherwise.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
@@ -110,6 +117,7 @@ class Proposal:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     levels: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    amount: str = ""
 
 
 def propose(
@@ -162,7 +170,8 @@ def propose(
     if "raster" in described:
         more = _of_raster(path, {**options, **supplied})
     elif not names:
-        more = {}, [NO_NAMES if described["format"] == "memory" else NO_HEADER]
+        in_memory = described["format"] == "memory"
+        more = {}, [NO_NAMES] if in_memory else [NO_HEADER, MATRIX.format(first="origin")]
     else:
         settings = {"attributes": [*parts], **options, **supplied}
         same, value = {**supplied}, supplied.get("value")
@@ -202,7 +211,10 @@ def propose(
     name = "" if chosen is None else chosen.name
     remaining = (*questions, *more[1], *level_requests)
     by = () if chosen is not None else _attributes_of(table, named)
-    return Proposal(determined, remaining, name, attributes, (*level_requests,), by)
+    # Rows at points may be persons; rows of codes without counts are records of amounts.
+    no_counts = any("--amount" in one and "--points" not in one for one in more[1])
+    amount = str(table["amounts"][0]) if no_counts else ""
+    return Proposal(determined, remaining, name, attributes, (*level_requests,), by, amount)
 
 
 def lacks_layout(reader: str, options: Mapping[str, Any]) -> bool:
@@ -442,6 +454,7 @@ def _of_table(
             shown = list_names(values) or "none"
             named = ", ".join(map(option_by, settings.get("attributes", ())))
             parts = f"the columns of {named}, or " if named else ""
+            shown += "" if values else _mention_amounts(table)
             questions.append(
                 f"choose {parts}the column of counts (--value), or several with --by: {shown}"
             )
@@ -522,7 +535,7 @@ def _of_points(
         options.setdefault("value", [table["count"]])
     settings = {**options, **settings}
     if not settings.get("points") and not settings.get("value"):
-        counts = _among(table["counts"])
+        counts = _among(table["counts"]) or _mention_amounts(table)
         questions.append(
             f"state that every row is one person (--points), or name the counts (--value){counts}"
         )
@@ -534,6 +547,14 @@ def _of_points(
     if settings.get("value") and "contribution" not in settings and not settings["stated"]:
         questions.append(REQUEST_CONTRIBUTION)
     return options, questions
+
+
+def _mention_amounts(table: Mapping[str, Any]) -> str:
+    """Say which columns are amounts, and how these are released; empty without any."""
+    if not table["amounts"]:
+        return ""
+    shown, first = list_names(table["amounts"]), quote(table["amounts"][0])
+    return f"; {OF_AMOUNTS.format(shown)} (--amount {first})"
 
 
 def _among(names: Sequence[str]) -> str:
@@ -555,10 +576,10 @@ def _request_grid(table: Mapping[str, Any]) -> str:
         return f"choose the grid (--grid): {ten}"
     if table["grids"]:
         return f"choose the grid (--grid), if all codes are of one: {list_names(table['grids'])}"
-    if str(table["key"]).upper().startswith("QUADKEY"):
+    if table["quadkeys"] or str(table["key"]).upper().startswith("QUADKEY"):
         return (
-            "name the grid (--grid quadkey:ZOOM): codes have ZOOM digits, unless a program took "
-            "zeros in front from them"
+            "name the grid (--grid quadkey:ZOOM): codes may be quadkeys, which are texts of ZOOM "
+            "digits; numbers have lost the zeros in front: export these codes as text"
         )
     return (
         "name the grid (--grid): the file does not determine it. For areas such as municipalities "

@@ -26,6 +26,7 @@ from geodp.io.read.layout.verdicts import (
     possible,
 )
 from geodp.io.read.layout.vocabulary import find_named, fold_columns
+from geodp.io.read.rows.known_amounts import is_amount
 from geodp.io.read.rows.known_attributes import find_attribute
 
 FAMILIES = {
@@ -76,6 +77,8 @@ class Roles:
         All candidates for it.
     times, persons : tuple of int
         Columns of times, and of identifiers of persons, by their names or, for times, values.
+    amounts : tuple of int
+        Columns named for money or measures, whose numbers are no counts.
     """
 
     code: int | None = None
@@ -90,6 +93,7 @@ class Roles:
     counts: tuple[int, ...] = ()
     times: tuple[int, ...] = ()
     persons: tuple[int, ...] = ()
+    amounts: tuple[int, ...] = ()
 
 
 def recognise(
@@ -155,6 +159,8 @@ def recognise(
     hidden = {*taken, *named, *persons, *by_name.all("no_count"), *by_name.all("time")}
     hidden |= {*by_name.all("longitude"), *by_name.all("latitude"), *by_name.all("code")}
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
+    amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
+    hidden |= amounts
     free = {
         at: min(times[at].opposite(), verdicts[at].opposite())
         for at, one in enumerate(columns)
@@ -178,6 +184,7 @@ def recognise(
             if at not in taken
         ),
         persons=tuple(persons),
+        amounts=tuple(sorted(amounts)),
     )
 
 

@@ -24,7 +24,13 @@ from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.forms.url import fetch_urls
-from geodp.io.read.rows.headers import is_name, suggest_header
+from geodp.io.read.rows.headers import (
+    COLUMNS_ALIKE,
+    MATRIX,
+    is_matrix,
+    is_name,
+    suggest_header,
+)
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
@@ -379,12 +385,8 @@ def find_column(table: InputTable, wanted: str, requested: Sequence[str] = ()) -
         if len(positions) == 1:
             return positions[0]
         if positions:
-            raise InputError(
-                f"Several columns are named '{wanted}'; give each a name of its own in the file.",
-                file=table.name,
-                row=_header_row(table),
-                code="columns-alike",
-            )
+            rule = COLUMNS_ALIKE.format(wanted)
+            raise InputError(rule, file=table.name, row=_header_row(table))
     rule = Rule(
         "column-unknown", f"No column is named '{wanted}'; {_why_none(table, wanted, requested)}"
     )
@@ -406,6 +408,9 @@ def _why_none(table: InputTable, wanted: str, requested: Sequence[str]) -> str:
         return suggest_header(row, row + 1)
     if all_names and recognised and (lookalike := describe_lookalike(wanted, table.columns)):
         return lookalike
+    if is_matrix(table.columns):
+        matrix = MATRIX.format(first=table.columns[0].strip() or "origin")
+        return f"the first row looks like data, or like codes of zones: {matrix}."
     if not (all_names and recognised) and (rows := guess_header_of(table)) is not None:
         return suggest_header(*rows)
     remedy = MEMBER if isinstance(table, TextTable) and table.file.member else ""

@@ -23,14 +23,16 @@ PLAIN = rf"^[+-]?[0-9]{{1,18}}(\.[0-9]{{0,{PLACES}}})?$"
 
 MISSING = Rule(
     "amount-missing",
-    "an amount is missing: blank, NaN or written as unknown; drop such records, or give their "
-    "number apart, as no amount stands for an unknown one.",
+    "an amount is missing: blank, NaN or written as unknown, and no amount stands for an unknown "
+    "one; to leave such records out, name what is written as missing (--missing '' for blanks, "
+    "missing=['']).",
 )
 
 MONEY = Rule(
     "amount-with-currency",
-    "an amount has a currency or a unit beside it: write plain numbers, all in the one unit that "
-    "unit_of_amount (--unit-of-amount) names, as two currencies do not add up.",
+    "an amount has a currency or a unit beside it that is not the unit of the amount: write plain "
+    "numbers, all in the one unit that unit_of_amount (--unit-of-amount) names, as two currencies "
+    "do not add up.",
 )
 
 THOUSANDS = Rule(
@@ -112,6 +114,8 @@ def exact_decimals(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
         if pc.any(either, min_count=0).as_py():
             first = int(np.argmax(either.to_numpy(zero_copy_only=False)))
             raise CodeError(first, POINT_OR_THOUSANDS)
+    # Workbooks mark the decimals of their numbers so.
+    texts = pc.replace_substring_regex(texts, r"^([+-]?[0-9]+\.?[0-9]*)e0$", r"\1")
     plain = pc.match_substring_regex(texts, PLAIN)
     if not pc.all(plain, min_count=0).as_py():
         # Floats may be written with an exponent, which their decimal expansion has not.

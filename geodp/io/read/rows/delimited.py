@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import IO, Any, TypeVar
 from unicodedata import category
 
@@ -146,6 +146,16 @@ class TextTable(FileTable):
     def labels(self) -> tuple[str, ...]:
         """Labels of all columns; empty for those of folders."""
         return (*self.titles, *("" for _ in self.partitions))
+
+    @cached_property
+    def title_rows(self) -> tuple[tuple[bool, list[str]], ...]:
+        """Rows above the header (True), and those of units between it and the first row (False)."""
+        if self.head_lines == 1:
+            return ()
+        rows = [*enumerate(self._head_rows(self.delimiter)[: self.head_lines], 1)]
+        # Titles are one text, which may have delimiters in it: "Income (1,000 EUR)".
+        above = ((True, [self.delimiter.join(row)]) for n, row in rows if n < self.header_row)
+        return (*above, *((False, row) for n, row in rows if n > self.header_row))
 
     @classmethod
     def open(

@@ -217,6 +217,32 @@ def fractions(
     return values
 
 
+def find_missing(column: pa.Array, missing: Sequence[str | float]) -> NDArray[np.bool_]:
+    """Return where a column has values that were named as missing: bool[n].
+
+    They are compared as :func:`counts` does. Columns of other types have none, and raise CodeError
+    where there is any that is named.
+    """
+    if not missing:
+        return np.zeros(len(column), np.bool_)
+    plain = _plain(column, decimals=True)
+    tokens = [str(token).strip() for token in missing]
+    amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
+    if pa.types.is_string(plain.type):
+        texts = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+        coded = texts.dictionary_encode()
+        entries = coded.dictionary.to_pylist()
+        named = [entry in tokens or _amount(entry) in amounts for entry in entries]
+        return np.asarray(np.array(named, np.bool_)[coded.indices.to_numpy()], np.bool_)
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    numbers = [amount for amount in amounts if isinstance(amount, Decimal)]
+    absent = pa.array(_representable(numbers, kind), plain.type)
+    found = pc.is_in(plain, absent)
+    if "" in tokens or NAN in amounts:
+        found = pc.or_(found, pc.is_null(plain))
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+
+
 def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True) -> pa.Array:
     """Replace the decimal mark of numbers by a point and drop their thousands separators.
 

@@ -32,6 +32,29 @@ ABOVE = Rule(
 )
 
 
+COLUMNS_ALIKE = Rule(
+    "columns-alike",
+    "Several columns are named '{}'; give each a name of its own in the file.",
+)
+MATRIX = (
+    "if this is a matrix with a column for each destination, write one row for each pair instead, "
+    "such as by pandas: read_csv('matrix.csv', dtype=str).melt({first!r}, var_name='destination', "
+    "value_name='trips').to_csv('pairs.csv', index=False)"
+)
+"""Remedy for a matrix; ``first``: its column of origins."""
+
+
+def is_matrix(names: Sequence[str]) -> bool:
+    """Whether a header is that of a matrix of zones: a name, and numbers for all others.
+
+    >>> is_matrix(["o", "01", "02"]), is_matrix(["o", "d", "n"])
+    (True, False)
+    """
+    others = [name.strip() for name in names[1:]]
+    codes = len(others) > 1 and all(one.isdecimal() for one in others)
+    return codes and is_name(names[0]) and len({*others}) == len(others)
+
+
 def is_number(text: str) -> bool:
     """Whether a column name looks like a number."""
     return text.strip().translate(_NUMBER_MARKS).isdecimal()

@@ -84,6 +84,14 @@ RASTER = ("tiff", "ascii grid", "netcdf", "hdf5")
 MARKUP = re.compile(rb"<(\?xml|!doctype|VRT|OGRVRT|GDAL_|WMS_|kml|gml|html)", re.IGNORECASE)
 """Start of a text that refers to other files or addresses, or holds no table."""
 
+OMX = Rule(
+    "matrix-is-omx",
+    "This is an OMX file, a matrix in HDF5, which is not read: write one row for each pair, such "
+    "as by openmatrix and pandas: f = openmatrix.open_file('a.omx'); zones = "
+    "list(f.mapping('zones')); pandas.DataFrame(f['trips'][:], zones, zones).rename_axis('origin')"
+    ".rename_axis('destination', axis=1).stack().rename('trips').to_csv('pairs.csv').",
+)
+
 DAMAGED = Rule("file-damaged", "The file is truncated or damaged; fetch or write it again.")
 
 
@@ -320,12 +328,14 @@ def kind_of(path: FilePath) -> str:
     document = start.startswith(OPEN_DOCUMENT, 30)
     if document and not start.startswith(OPEN_DOCUMENT + b"spreadsheet", 30):
         rule = NO_SPREADSHEET
-    if rule:
-        raise InputError(rule, file=name)
     kind = next((kind for magic, kind in _KINDS.items() if start.startswith(magic)), "text")
     ending = Path(path).suffix.lower()
+    if kind == "hdf5" and ending == ".omx":
+        rule = OMX
     if kind == "binary workbook" or (kind == "zip" and ending == ".xlsb"):
-        raise InputError(BINARY, file=name)
+        rule = BINARY
+    if rule:
+        raise InputError(rule, file=name)
     if kind == "zip" and (document or ending == ".ods"):
         return "ods"
     if kind == "zip" and ending in (".xlsx", ".xlsm"):

@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import TypeAlias
 from unicodedata import normalize
 
-from geodp.errors import UsageError, printable
+from geodp.errors import Rule, UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.grid import Grid
+from geodp.io.read.rows.known_attributes import find_attribute
+from geodp.table.nesting import read_labels
 from geodp.table.source import Fact, FactSource
 
 Values: TypeAlias = str | Sequence[str] | Mapping[str | tuple[str, ...], str] | None
@@ -23,6 +25,14 @@ Values: TypeAlias = str | Sequence[str] | Mapping[str | tuple[str, ...], str] | 
 
 Combination: TypeAlias = tuple[str, ...]
 """One label of each attribute."""
+
+NESTED = Rule(
+    "ages-may-be-nested",
+    "The columns of {0} have single ages such as {1} and {2}, which may be those of all persons "
+    "from these ages on, so that a person is counted in several. Write every label as the range "
+    "that its column counts: --value '{1}-{3}=COLUMN' (value={{'{1}-{3}': COLUMN}}) where classes "
+    "begin at these ages, or '{1}+' where they are nested, which a --contribution counts.",
+)
 
 MAX_COLUMNS = 12
 """Number of columns that an error lists."""
@@ -65,6 +75,33 @@ class ColumnPairing:
 
 
 def pair(grid: Grid, attribute: str | None, values: Values) -> ColumnPairing:
+    """Order the columns of counts by the labels that they are for; UsageError as `_pair` raises.
+
+    Ages such as 18 and 60 in columns side by side may be all persons from these ages on, who are
+    then counted twice: UsageError unless labels are ranges, or begin at 0.
+
+    Examples
+    --------
+    >>> grid = Grid.regular((2, 2)).with_attribute("sex", ["f", "m"])
+    >>> pair(grid, None, ["P_M", "P_F"]).columns, pair(grid, None, ["m=b", "f=a"]).columns
+    (('P_F', 'P_M'), ('a', 'b'))
+    """
+    paired = _pair(grid, attribute, values)
+    for one in paired.grid.attributes if paired.wide else ():
+        ages = sorted(_single_ages(one.labels)) if find_attribute(one.name) == "age" else []
+        steps = {after - before for before, after in pairwise(ages)}
+        # Ages year by year, and classes by their lower ends from 0 on, have everybody once.
+        if ages and ages[0] > 0 and steps not in ({1}, set()):
+            raise UsageError(NESTED.format(printable(one.name), ages[0], ages[1], ages[1] - 1))
+    return paired
+
+
+def _single_ages(labels: Sequence[str]) -> set[int]:
+    """Return the numbers of labels that have one number and no range: 18 of "pop_18"."""
+    return {int(one.low) for one in read_labels(labels) if one.number}
+
+
+def _pair(grid: Grid, attribute: str | None, values: Values) -> ColumnPairing:
     """Order the columns of counts by the labels that they are for.
 
     Parameters
@@ -83,12 +120,6 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> ColumnPairing:
     UsageError
         There is not one column for every combination of labels, or their names leave in doubt which
         column is for which; the message then shows how to state it.
-
-    Examples
-    --------
-    >>> grid = Grid.regular((2, 2)).with_attribute("sex", ["f", "m"])
-    >>> pair(grid, None, ["P_M", "P_F"]).columns, pair(grid, None, ["m=b", "f=a"]).columns
-    (('P_F', 'P_M'), ('a', 'b'))
     """
     if isinstance(values, str):
         values = [values]

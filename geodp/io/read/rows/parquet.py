@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geodp import progress
-from geodp.errors import Rule
+from geodp.errors import InputError, Rule
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
 from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.complete.parquet import check_chunks
+from geodp.io.read.rows.headers import COLUMNS_ALIKE
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
@@ -61,6 +62,9 @@ class ParquetTable(FileTable):
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield batches of the chosen columns as they are stored."""
         names = [self.names[column] for column in chosen]
+        # Parquet's reader takes columns by their names.
+        if (alike := next((one for one in names if self.names.count(one) > 1), None)) is not None:
+            raise InputError(COLUMNS_ALIKE.format(alike.strip()), file=self.name)
         stored = [*dict.fromkeys(names)]
         size = max(BATCH, MAX_VALUES // max(1, len(stored)))
         stream = self._open_with_dictionaries(stored).iter_batches(size, columns=stored)

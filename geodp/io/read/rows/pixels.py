@@ -61,7 +61,8 @@ def grid_like(path: FilePath) -> Grid:
     """Return the grid of a raster's cells: ``Grid.regular`` from its shape, CRS and transform.
 
     Only the header is read, and it becomes public: use a raster whose extent was not chosen by
-    where people are. A compound CRS is reduced to its horizontal part.
+    where people are. A compound CRS is reduced to its horizontal part, and longitudes from 0 to 360
+    are turned to those from -180 to 180.
 
     Raises InputError for a raster without a transform.
     """
@@ -69,7 +70,33 @@ def grid_like(path: FilePath) -> Grid:
         header = RasterHeader(raster, local)
         header.require_affine()
         crs = None if header.crs is None else name_plane(header.crs)
-        return Grid.regular(raster.shape, crs=crs, transform=raster.transform)
+        transform = tuple(raster.transform)[:6]
+        if crs is not None:
+            transform = _turn(transform, raster.width, crs)
+        return Grid.regular(raster.shape, crs=crs, transform=transform)
+
+
+def _turn(transform: tuple[float, ...], columns: int, crs: str) -> tuple[float, ...]:
+    """Return the coefficients of a map turned to longitudes from -180 to 180, where it is exact.
+
+    A map once around the Earth from 0 to 360 begins at -180 then, and one east of 180 lies west of
+    0: what is released on its cells is drawn where it lies. Maps across 180 degrees stay.
+    """
+    period = longitude_period(crs)
+    width, _, first = transform[:3]
+    if period is None or width <= 0:
+        return transform
+    cells, half = round(period / width), period / 2
+    slack = ALIGNED * width
+    if abs(cells * width - period) > slack or first + columns * width <= half + width / 2 + slack:
+        return transform
+    if first >= half - slack:
+        turned = first - period
+    elif columns == cells:
+        turned = first - round((first + half) / width) * width
+    else:
+        return transform
+    return (*transform[:2], turned, *transform[3:])
 
 
 @dataclass(frozen=True)

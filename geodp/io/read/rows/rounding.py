@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -18,9 +20,12 @@ from geodp.io.read.rows import fields
 from geodp.io.read.rows.flags import NO_FLAGS, Flags
 from geodp.io.read.rows.selecting import parse_number
 from geodp.privacy.key import NoiseKey, Stream, blocks
+from geodp.table.stored import FRACTION, exact
 
 Rounding: TypeAlias = Literal["nearest", "stochastic"]
 
+_PLAIN = re.compile(r"[+-]?[0-9]{1,18}([.][0-9]{0,20})?")
+"""Form of the numbers that are divided by the one that stands for one person."""
 
 Rounder = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 """Function from cell indices int64[d, n] and values float64[n] to whole numbers int64[n]."""
@@ -66,11 +71,35 @@ def _number(index: NDArray[Any]) -> NDArray[np.uint64]:
     return number
 
 
+def divide(column: pa.Array, unit: Fraction) -> pa.Array:
+    """Return plain numbers divided by the one that stands for one person, as texts.
+
+    Other texts stay as they are. Raises CodeError at the first number that is no multiple of it.
+
+    Examples
+    --------
+    >>> divide(pa.array(["1.5", "-", "2"]), Fraction(1, 1000)).to_pylist()
+    ['1500', '-', '2000']
+    """
+    coded = pc.utf8_trim_whitespace(fields.as_text(column)).dictionary_encode()
+    entries = coded.dictionary.to_pylist()
+    for number, text in enumerate(entries):
+        if _PLAIN.fullmatch(text) is None:
+            continue
+        people = Fraction(text) / unit
+        if people.denominator != 1:
+            position = int(pc.index(coded.indices, number).as_py())
+            raise CodeError(position, FRACTION)
+        entries[number] = str(people)
+    return pa.array(entries, pa.string()).take(coded.indices)
+
+
 @dataclass(frozen=True)
 class CountParser:
     """Options by which a column of values becomes counts, as in readers.
 
-    ``symbol_rule`` is the rule for a value without any digit.
+    ``symbol_rule`` is the rule for a value without any digit; ``unit`` is the number that stands
+    for one person, 1 where it is None.
     """
 
     missing: Sequence[str | float] = ()
@@ -79,6 +108,7 @@ class CountParser:
     secret: NoiseKey | None = None
     symbol_rule: str = fields.COUNT_IS_SYMBOL
     flags: Flags = NO_FLAGS
+    unit: float | None = None
 
     @cached_property
     def _round(self) -> Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]:
@@ -96,8 +126,13 @@ class CountParser:
         """
         column = fields.decimal_points(column, self.decimal)
         if self.rounding is not None:
-            return fields.fractions(column, missing=self.missing, symbol_rule=self.symbol_rule)
-        return fields.counts(column, missing=self.missing, symbol_rule=self.symbol_rule)
+            values = fields.fractions(column, missing=self.missing, symbol_rule=self.symbol_rule)
+            return values if self.unit is None else values / self.unit
+        if self.unit is None or self.unit == 1:
+            return fields.counts(column, missing=self.missing, symbol_rule=self.symbol_rule)
+        absent = fields.find_missing(column, self.missing)
+        present = pc.if_else(pa.array(absent), "0", fields.as_text(column))
+        return fields.counts(divide(present, exact(self.unit)), symbol_rule=self.symbol_rule)
 
     def counts(self, numbers: NDArray[Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counts int64[n] of numbers in cells int64[d, n]; CodeError as above."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Self
@@ -14,6 +14,8 @@ import pyarrow as pa
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.decimals import LARGEST, MISSING, POINT_OR_THOUSANDS, exact_decimals
+from geodp.io.read.rows.fields import find_missing
+from geodp.io.read.rows.survey import Survey
 from geodp.typing import IntArray
 
 MAX_WEIGHT = 1 << 20
@@ -24,7 +26,8 @@ LONGEST_FACT = 500
 
 WEIGHT_MISSING = Rule(
     "weight-missing",
-    "a weight is missing: blank, NaN or written as unknown; drop such records, or weigh them.",
+    "a weight is missing: blank, NaN or written as unknown; to leave such records out, name what "
+    "is written as missing (--missing '', missing=['']), or weigh them.",
 )
 
 WEIGHT_FORM = Rule(
@@ -87,6 +90,45 @@ def find_weights(facts: Iterable[str]) -> tuple[int | None, str | None]:
         for form in (_GIVEN, _RAKED)
     )
     return None if given is None else int(given.replace(",", "")), raked
+
+
+LEFT_OUT = (
+    "that records were left out whose {} is a value that the operator named as missing, as they "
+    "are not in the universe of the release"
+)
+"""Public fact of records without an amount or a weight, where these are named."""
+
+
+def leave_out(
+    rows: Rows,
+    arrays: list[pa.Array],
+    named: Mapping[int, str],
+    missing: Sequence[str | float],
+    survey: Survey,
+) -> tuple[Rows, list[pa.Array]]:
+    """Return rows and their columns without those whose amount or weight is missing.
+
+    Parameters
+    ----------
+    rows, arrays
+        A batch; ``arrays`` are its columns.
+    named : mapping of int to str
+        Columns of amounts and weights: their positions in ``arrays``, and names.
+    missing : sequence of str or number
+        As of :func:`geodp.io.read.rows.fields.counts`.
+    survey : Survey
+        Notes how many rows are left out.
+    """
+    if not missing:
+        return rows, arrays
+    absent = np.zeros(len(arrays[0]), np.bool_)
+    for at, name in named.items():
+        with rows.named(name):
+            absent |= find_missing(arrays[at], missing)
+    survey.miss(rows.table.name, int(absent.sum()))
+    if not absent.any():
+        return rows, arrays
+    return rows.select(~absent), [array.filter(pa.array(~absent)) for array in arrays]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from tests.command import geodp
 def test_other_readers_have_the_options_that_are_refused():
     taken = {one.option.name for one in AmountRecords.option_fields()} - {*OTHER_LIMITS}
     every = {one.name for one in reader_options()}
-    # How many records a row stands for, and that rows are located, are said by other options.
-    assert every - taken - {"value", "points"} == {*OF_OTHERS}
+    # How many records a row stands for, and that rows are located, are said by other options; and
+    # what is left out by those of counts.
+    others = {"value", "points", "missing", "raster_unit"}
+    assert every - taken - others == {*OF_OTHERS}
 
 
 @pytest.mark.parametrize("command", ["publish", "publish-series", "choose-clip"])

@@ -49,9 +49,12 @@ class Book(ABC):
     ----------
     sheets : tuple of str
         Names of its sheets of cells, including hidden ones.
+    title : str
+        In its properties; empty without one.
     """
 
     sheets: tuple[str, ...]
+    title: str = ""
 
     def __init__(self, file: InputFile) -> None:
         self._name = file.name
@@ -96,14 +99,18 @@ def as_cell(value: Any, sign: str = "") -> Cell:
     """Return the value of a cell: whole numbers as integers, and texts for everything else.
 
     Booleans become "True" and "False", dates and times their ISO 8601 form, and numbers with a sign
-    from :func:`sign_of` are returned as they are shown.
+    from :func:`sign_of` are returned as they are shown, decimals with an exponent.
 
     >>> as_cell(7.0), as_cell(0.07, "%"), as_cell(7, " ¥"), as_cell(True)
     (7, '7%', '7 ¥', 'True')
     """
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         if value is not None and sign:
-            return f"{value * 100:.15g}%" if sign == "%" else f"{value:.15g}{sign}"
+            if sign == "%":
+                return f"{value * 100:.15g}%"
+            # An exponent keeps a number with three decimals from being read as one with thousands.
+            digits = f"{value:.15g}"
+            return f"{digits}e0{sign}" if "." in digits and "e" not in digits else digits + sign
         if isinstance(value, float) and value.is_integer():
             return int(value)
         return value

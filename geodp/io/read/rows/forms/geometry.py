@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +94,10 @@ def _of_parquet(table: ParquetTable, wanted: str | None = None) -> tuple[str, st
     ``wanted``: its name; default: the primary column.
     """
     try:
-        metadata: Any = parse_json((table.parquet.schema_arrow.metadata or {})[b"geo"])
+        stored = table.parquet.schema_arrow.metadata or {}
+        if b"geo" not in stored:
+            return _of_parquet_types(table, stored, wanted)
+        metadata: Any = parse_json(stored[b"geo"])
         name = str(metadata["primary_column"]) if wanted is None else wanted
         column = metadata["columns"][name]
         # GeoParquet without a crs key means OGC:CRS84; an explicit null means unknown.
@@ -102,6 +107,31 @@ def _of_parquet(table: ParquetTable, wanted: str | None = None) -> tuple[str, st
         return name, crs if crs is None or isinstance(crs, str) else json.dumps(crs)
     except (KeyError, ValueError, TypeError, AttributeError):
         return None
+
+
+def _of_parquet_types(
+    table: ParquetTable, stored: Mapping[bytes, bytes], wanted: str | None
+) -> tuple[str, str | None] | None:
+    """Return a column of Parquet's own type GEOMETRY or GEOGRAPHY, as WKB, and its CRS, or None.
+
+    ``stored``: the metadata of the file, which may hold its CRS. ``wanted``: the column's name;
+    default: the only one.
+    """
+    schema = table.parquet.schema
+    columns = [schema.column(at) for at in range(len(schema))]
+    drawn = [one for one in columns if one.logical_type.type in ("GEOMETRY", "GEOGRAPHY")]
+    named = [one for one in drawn if wanted in (None, one.path)]
+    if len(named) != 1 or named[0].path not in table.columns:
+        return None
+    # The form of the type has the CRS as the format's standard defines it: "Geometry(crs=...)".
+    written = re.fullmatch(r"\w+\(crs=(.*?)(?:, algorithm=\w*)?\)", str(named[0].logical_type))
+    crs = "" if written is None else written[1].strip()
+    kind, _, rest = crs.partition(":")
+    if kind == "projjson":
+        crs = stored[rest.encode()].decode()
+    elif kind == "srid":
+        crs = f"EPSG:{rest}"
+    return named[0].path, crs or CRS84
 
 
 def crs_of_points(geometry: Geometry, crs: str | None) -> str:

@@ -25,6 +25,11 @@ CRS84 = "OGC:CRS84"
 
 GEOMETRY = "geometry"
 
+REPEATED = Rule(
+    "json-name-repeated",
+    "A line has several values of one name; give each a name of its own in the file.",
+)
+
 
 @dataclass(frozen=True)
 class JsonTable(FileTable):
@@ -124,8 +129,16 @@ class JsonTable(FileTable):
 
 def _lines(file: InputFile) -> pa.Table:
     """Read JSON lines; dates stay texts, as Arrow's timestamps would lose their offsets."""
+    repeated = False
     with file.open() as stream:
-        table = pyarrow.json.read_json(stream)
+        try:
+            table = pyarrow.json.read_json(stream)
+        except pa.ArrowInvalid as error:
+            # It quotes the name, which may be a value, and must not be in the context of ours.
+            if not (repeated := "specified twice" in str(error)):
+                raise
+    if repeated:
+        raise InputError(REPEATED, file=file.name)
     # Arrow infers timestamps; such columns are read again as strings.
     texts = [field for field in table.schema if pa.types.is_timestamp(field.type)]
     if texts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import pyarrow as pa
@@ -59,6 +60,8 @@ class SheetTable(FileTable):
         The row of the names.
     span : Span
         Rows that the operator named.
+    title : str
+        Of the workbook, in its properties; empty without one.
     """
 
     file: InputFile
@@ -66,11 +69,31 @@ class SheetTable(FileTable):
     header: tuple[str, ...]
     header_row: int
     span: Span = DEFAULT_SPAN
+    title: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names in the header."""
         return self.header
+
+    @cached_property
+    def title_rows(self) -> tuple[tuple[bool, list[str]], ...]:
+        """Rows above the header (True), and those of units between it and the first row (False).
+
+        The title of the workbook and the name of the sheet are titles, too.
+        """
+        begins = self.span.first or self.header_row + 1
+        titles = [(True, [self.sheet, self.title])]
+        if begins > 2:
+            book = _open_book(self.file)
+            try:
+                # Formulas in rows that are not read are no matter.
+                for number, (cells, _) in enumerate(islice(book.rows(self.sheet), begins - 1), 1):
+                    if number != self.header_row:
+                        titles.append((number < self.header_row, [*map(_text, cells)]))
+            finally:
+                book.close()
+        return tuple(titles)
 
     @classmethod
     def open(cls, file: InputFile, sheet: str | None, span: Span) -> SheetTable:
@@ -112,7 +135,7 @@ class SheetTable(FileTable):
                 file=file.name,
                 code="sheet-empty",
             )
-        return cls(file, chosen, tuple(header), row_of_names, span)
+        return cls(file, chosen, tuple(header), row_of_names, span, book.title)
 
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield batches of the chosen columns, without blank rows at the end.

@@ -37,6 +37,7 @@ class OpenXmlBook(Book):
         if self._book is None:
             self.refuse()
         self.sheets = tuple(worksheet.title for worksheet in self._book.worksheets)
+        self.title = str(self._book.properties.title or "")
         self._signs: dict[Any, str] = {}
 
     def close(self) -> None:

@@ -36,7 +36,7 @@ def test_values_become_numbers_or_texts(value, cell):
         (1.0, "%", "100%"),
         (0.123, "%", "12.3%"),
         (1234.0, " ¥", "1234 ¥"),
-        (0.5, " €", "0.5 €"),
+        (0.5, " €", "0.5e0 €"),
     ],
 )
 def test_numbers_with_signs_are_texts(value, sign, shown):
