@@ -14,7 +14,7 @@ import re
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -23,9 +23,10 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, Rule, is_utf8
+from geodp.errors import InputError, Rule, VerificationError, is_utf8
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 MAX_JSON_BYTES = 1 << 26
@@ -39,6 +40,9 @@ MAX_DIGITS = 20
 
 MAX_VALUE_BYTES = 1 << 24
 """Largest value in a database, in bytes."""
+
+SMALL_BUFFER = 1 << 12
+"""Bytes of a buffer for a column of which nothing is read."""
 
 RASTERS = {"tiff": "GTiff", "ascii grid": "AAIGrid", "netcdf": "netCDF"}
 """GDAL's drivers for rasters, by the kind of file: other drivers follow names in a file, wherever
@@ -209,6 +213,7 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     require_regular(path)
     # OSFile takes bytes, so that names in other encodings than UTF-8 work.
     file = pq.ParquetFile(pa.OSFile(os.fsencode(path)), **options)
+    _check_column_chunks(path, file.metadata)
     footer, rows = file.metadata, 0
     # A crafted footer may state any numbers, and arrays of unequal length or memory for rows that
     # do not exist would follow. Only columns of plain values have one value for each row.
@@ -228,6 +233,59 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     if footer.num_rows != rows:
         raise pa.ArrowInvalid("The file has another number of rows than its row groups.")
     return file
+
+
+def read_parquet(
+    path: str | os.PathLike[str], rows: int, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Read a Parquet file of which it is known how many rows it may have.
+
+    Equal rows take no space in a file, so that a small one may declare any number of them.
+
+    Parameters
+    ----------
+    path : path
+    rows : int
+        The most that it may have.
+    columns : sequence of str, optional
+        Those that are read; all by default.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException
+        As :func:`open_parquet`.
+    VerificationError
+        The file declares more rows, of which none is read then.
+    """
+    file = open_parquet(path)
+    require_rows(path, file.metadata.num_rows, rows)
+    return file.read(columns=columns)
+
+
+def require_rows(path: str | os.PathLike[str], declared: int, most: int) -> None:
+    """Raise VerificationError if a file declares more rows than it can have."""
+    if declared > most:
+        raise VerificationError(
+            f"{Path(path).name} declares more rows than the release can have.",
+            code="rows-above-possible",
+        )
+
+
+def _check_column_chunks(path: str | os.PathLike[str], footer: Any) -> None:
+    """Raise a pyarrow.ArrowException or OSError if the footer contradicts itself about a column.
+
+    pyarrow ends the process instead of raising when it is asked about such a column chunk. Its
+    reader raises, and batches of no rows open every column chunk without reading any data.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pa.OSFile(os.fsencode(path)) as opened:
+        # Buffered, as whole column chunks would be read otherwise.
+        file = pq.ParquetFile(opened, metadata=footer, pre_buffer=False, buffer_size=SMALL_BUFFER)
+        for number in range(footer.num_row_groups):
+            # ParquetFile.iter_batches takes no batches of 0 rows, and its reader does.
+            next(file.reader.iter_batches(0, [number], use_threads=False), None)
 
 
 def texts_of(column: Any) -> NDArray[Any]:

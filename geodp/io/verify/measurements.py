@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.numbers import numbers_of
-from geodp.io.opening import open_parquet, read_json
+from geodp.io.opening import read_json, read_parquet
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.sweep import ReleaseFiles
@@ -61,9 +61,7 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
         return None
     try:
         book = read_json(folder / f"{card.name}.measurements.json")
-        rows = open_parquet(folder / f"{card.name}.measurements.parquet").read(
-            columns=["level", "key", "value"]
-        )
+        rows = _read_rows(folder, card, book, ["level", "key", "value"])
         return Measurements(tuple(_read_levels(rows, table.grid, book["levels"])))
     except MemoryError:
         raise
@@ -74,6 +72,17 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
             if isinstance(error, VerificationError)
             else "measurements-not-read-back",
         ) from error
+
+
+def _read_rows(
+    folder: Path, card: Card, book: dict[str, Any], columns: list[str] | None = None
+) -> Any:
+    """Read the rows of the measurements, at most as many as the codebook states nodes.
+
+    No level has more nodes than the domain has cells.
+    """
+    nodes = sum(min(entry["nodes"], card.domain.cells) for entry in book["levels"])
+    return read_parquet(folder / f"{card.name}.measurements.parquet", nodes, columns)
 
 
 def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterator[MeasuredLevel]:
@@ -109,7 +118,7 @@ def check_measurements(written: ReleaseFiles) -> str:
         book["release"]["release_id"] == card.release_id,
         Rule("codebook-of-other-release", "The codebook belongs to another release."),
     )
-    rows = open_parquet(folder / f"{card.name}.measurements.parquet").read()
+    rows = _read_rows(folder, card, book)
     require(
         {*rows.schema.names} == {*book["columns"]},
         Rule("codebook-columns-differ", "The codebook describes other columns than there are."),

@@ -58,7 +58,7 @@ def test_a_release_holds_what_it_says(folder):
         (lambda rows: rows.slice(0, rows.num_rows - 1), "nodes-missing-or-odd"),
         (
             lambda rows: pa.concat_tables([rows, rows.slice(rows.num_rows - 1)]),
-            "nodes-missing-or-odd",
+            "rows-above-possible",
         ),
         (lambda rows: with_scale(rows, np.ones(rows.num_rows)), "codebook-scale-differs"),
         (lambda rows: rows.drop_columns(["value"]), "codebook-columns-differ"),
