@@ -186,6 +186,19 @@ def explain_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def explain_damage(folder: Path) -> Iterator[None]:
+    """Turn errors of a changed release that no reader has explained into VerificationError."""
+    refused: GeodpError | None = None
+    with explain_errors(folder):
+        try:
+            yield
+        except GeodpError as error:
+            refused = error
+    if refused is not None:
+        raise refused
+
+
 def require_order(folder: Path, key: NDArray[np.uint64]) -> None:
     """Require each key once, in increasing order, or raise VerificationError."""
     if not is_increasing(key):
