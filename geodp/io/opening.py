@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -34,6 +34,9 @@ MAX_JSON_BYTES = 1 << 26
 
 MAX_DEPTH = 64
 """Deepest nesting of brackets in a JSON document."""
+
+LINES_BLOCK = 1 << 20
+"""Bytes of JSON lines that are looked at together."""
 
 MAX_DIGITS = 20
 """Digits of an integer in a JSON document: more than 64 bits hold."""
@@ -77,6 +80,11 @@ JUNCTION = 0xA0000003
 _DEVICE = re.compile(
     r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³]) *(?:\..*)?",
     re.IGNORECASE | re.DOTALL,
+)
+
+JSON_TOO_DEEP = Rule(
+    "json-too-deep",
+    f"The brackets of its JSON are more than {MAX_DEPTH} deep; write it without such nesting.",
 )
 
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -337,11 +345,8 @@ def parse_json(data: bytes) -> Any:
     """
     if len(data) > MAX_JSON_BYTES:
         raise ValueError(f"it has more than {MAX_JSON_BYTES} bytes")
-    # Depth is counted before parsing, as the parser recurses once for each bracket. Brackets within
-    # texts do not count.
-    symbols = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
-    step = np.isin(symbols, (0x5B, 0x7B)).astype(np.int32) - np.isin(symbols, (0x5D, 0x7D))
-    if step.cumsum().max(initial=0) > MAX_DEPTH:
+    # Depth is counted before parsing, as the parser recurses once for each bracket.
+    if is_too_deep(data):
         raise ValueError(f"its brackets are more than {MAX_DEPTH} deep")
     return json.loads(
         data.decode("utf-8-sig"),
@@ -350,6 +355,48 @@ def parse_json(data: bytes) -> Any:
         parse_constant=_finite,
         object_pairs_hook=_once,
     )
+
+
+def is_too_deep(data: bytes) -> bool:
+    """Test whether brackets of JSON, but for those within texts, are more than 64 deep."""
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return False
+    symbols = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
+    step = np.isin(symbols, (0x5B, 0x7B)).astype(np.int32) - np.isin(symbols, (0x5D, 0x7D))
+    return bool(step.cumsum().max(initial=0) > MAX_DEPTH)
+
+
+def check_json_lines(stream: IO[bytes], name: str) -> bool:
+    """Return whether the last of some JSON lines has a line end.
+
+    Refuses those for which a parser would run out of its stack.
+
+    Parameters
+    ----------
+    stream : binary file
+        Read to its end, a block at a time.
+    name : str
+        The file, for the error.
+
+    Raises
+    ------
+    InputError
+        Brackets of a line are more than 64 deep.
+    """
+    number, rest = 0, b""
+    while block := stream.read(LINES_BLOCK):
+        # Texts have no line ends within them, so lines are looked at one by one, and those of
+        # few brackets, which are almost all, at once.
+        *lines, rest = (rest + block).split(b"\n")
+        if len(rest) > MAX_JSON_BYTES:
+            break
+        for line in lines:
+            number += 1
+            if is_too_deep(line):
+                raise InputError(JSON_TOO_DEEP, file=name, row=number)
+    if is_too_deep(rest):
+        raise InputError(JSON_TOO_DEEP, file=name, row=number + 1)
+    return not rest
 
 
 def _bounded_integer(text: str) -> int:

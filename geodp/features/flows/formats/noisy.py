@@ -132,7 +132,10 @@ def _schema(names: Sequence[str]) -> pa.Schema:
 
 
 def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
-    """Read the noisy pairs of a file; ValueError if they are of other blocks."""
+    """Read the noisy pairs of a file; ValueError if they are of other blocks.
+
+    Raises VerificationError, before any is read, where the file declares more of them.
+    """
     rows, places = read_parquet(path, blocks.number**2), name_columns(blocks)
     if rows.schema != _schema(places) or any(one.null_count for one in rows.columns):
         raise ValueError("The file has other columns.")
