@@ -15,14 +15,22 @@ def fingerprint(number):
     return f"{number:064x}"
 
 
-def charge(ledger, loss=FIFTH, dataset="census", number=0, **changed):
+def _terms(number, **changed):
     given = {
         "mechanism": "topdown",
         "neighbours": ADD_REMOVE,
         "contribution": 1,
         "fingerprint": fingerprint(number),
     }
-    return ledger.charge(dataset, loss, **{**given, **changed})
+    return {**given, **changed}
+
+
+def charge(ledger, loss=FIFTH, dataset="census", number=0, **changed):
+    return ledger.charge(dataset, loss, **_terms(number, **changed))
+
+
+def rehearse(ledger, loss=FIFTH, dataset="census", number=0, **changed):
+    return ledger.rehearse(dataset, loss, **_terms(number, **changed))
 
 
 def small_ledger(folder):

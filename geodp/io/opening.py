@@ -14,18 +14,19 @@ import re
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, Rule, is_utf8
+from geodp.errors import InputError, Rule, VerificationError, is_utf8
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 MAX_JSON_BYTES = 1 << 26
@@ -34,11 +35,17 @@ MAX_JSON_BYTES = 1 << 26
 MAX_DEPTH = 64
 """Deepest nesting of brackets in a JSON document."""
 
+LINES_BLOCK = 1 << 20
+"""Bytes of JSON lines that are looked at together."""
+
 MAX_DIGITS = 20
 """Digits of an integer in a JSON document: more than 64 bits hold."""
 
 MAX_VALUE_BYTES = 1 << 24
 """Largest value in a database, in bytes."""
+
+SMALL_BUFFER = 1 << 12
+"""Bytes of a buffer for a column of which nothing is read."""
 
 RASTERS = {"tiff": "GTiff", "ascii grid": "AAIGrid", "netcdf": "netCDF"}
 """GDAL's drivers for rasters, by the kind of file: other drivers follow names in a file, wherever
@@ -73,6 +80,11 @@ JUNCTION = 0xA0000003
 _DEVICE = re.compile(
     r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³]) *(?:\..*)?",
     re.IGNORECASE | re.DOTALL,
+)
+
+JSON_TOO_DEEP = Rule(
+    "json-too-deep",
+    f"The brackets of its JSON are more than {MAX_DEPTH} deep; write it without such nesting.",
 )
 
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
@@ -209,6 +221,7 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     require_regular(path)
     # OSFile takes bytes, so that names in other encodings than UTF-8 work.
     file = pq.ParquetFile(pa.OSFile(os.fsencode(path)), **options)
+    _check_column_chunks(path, file.metadata)
     footer, rows = file.metadata, 0
     # A crafted footer may state any numbers, and arrays of unequal length or memory for rows that
     # do not exist would follow. Only columns of plain values have one value for each row.
@@ -228,6 +241,59 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     if footer.num_rows != rows:
         raise pa.ArrowInvalid("The file has another number of rows than its row groups.")
     return file
+
+
+def read_parquet(
+    path: str | os.PathLike[str], rows: int, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Read a Parquet file of which it is known how many rows it may have.
+
+    Equal rows take no space in a file, so that a small one may declare any number of them.
+
+    Parameters
+    ----------
+    path : path
+    rows : int
+        The most that it may have.
+    columns : sequence of str, optional
+        Those that are read; all by default.
+
+    Raises
+    ------
+    OSError, pyarrow.ArrowException
+        As :func:`open_parquet`.
+    VerificationError
+        The file declares more rows, of which none is read then.
+    """
+    file = open_parquet(path)
+    require_rows(path, file.metadata.num_rows, rows)
+    return file.read(columns=columns)
+
+
+def require_rows(path: str | os.PathLike[str], declared: int, most: int) -> None:
+    """Raise VerificationError if a file declares more rows than it can have."""
+    if declared > most:
+        raise VerificationError(
+            f"{Path(path).name} declares more rows than the release can have.",
+            code="rows-above-possible",
+        )
+
+
+def _check_column_chunks(path: str | os.PathLike[str], footer: Any) -> None:
+    """Raise a pyarrow.ArrowException or OSError if the footer contradicts itself about a column.
+
+    pyarrow ends the process instead of raising when it is asked about such a column chunk. Its
+    reader raises, and batches of no rows open every column chunk without reading any data.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pa.OSFile(os.fsencode(path)) as opened:
+        # Buffered, as whole column chunks would be read otherwise.
+        file = pq.ParquetFile(opened, metadata=footer, pre_buffer=False, buffer_size=SMALL_BUFFER)
+        for number in range(footer.num_row_groups):
+            # ParquetFile.iter_batches takes no batches of 0 rows, and its reader does.
+            next(file.reader.iter_batches(0, [number], use_threads=False), None)
 
 
 def texts_of(column: Any) -> NDArray[Any]:
@@ -279,11 +345,8 @@ def parse_json(data: bytes) -> Any:
     """
     if len(data) > MAX_JSON_BYTES:
         raise ValueError(f"it has more than {MAX_JSON_BYTES} bytes")
-    # Depth is counted before parsing, as the parser recurses once for each bracket. Brackets within
-    # texts do not count.
-    symbols = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
-    step = np.isin(symbols, (0x5B, 0x7B)).astype(np.int32) - np.isin(symbols, (0x5D, 0x7D))
-    if step.cumsum().max(initial=0) > MAX_DEPTH:
+    # Depth is counted before parsing, as the parser recurses once for each bracket.
+    if is_too_deep(data):
         raise ValueError(f"its brackets are more than {MAX_DEPTH} deep")
     return json.loads(
         data.decode("utf-8-sig"),
@@ -292,6 +355,48 @@ def parse_json(data: bytes) -> Any:
         parse_constant=_finite,
         object_pairs_hook=_once,
     )
+
+
+def is_too_deep(data: bytes) -> bool:
+    """Test whether brackets of JSON, but for those within texts, are more than 64 deep."""
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return False
+    symbols = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
+    step = np.isin(symbols, (0x5B, 0x7B)).astype(np.int32) - np.isin(symbols, (0x5D, 0x7D))
+    return bool(step.cumsum().max(initial=0) > MAX_DEPTH)
+
+
+def check_json_lines(stream: IO[bytes], name: str) -> bool:
+    """Return whether the last of some JSON lines has a line end.
+
+    Refuses those for which a parser would run out of its stack.
+
+    Parameters
+    ----------
+    stream : binary file
+        Read to its end, a block at a time.
+    name : str
+        The file, for the error.
+
+    Raises
+    ------
+    InputError
+        Brackets of a line are more than 64 deep.
+    """
+    number, rest = 0, b""
+    while block := stream.read(LINES_BLOCK):
+        # Texts have no line ends within them, so lines are looked at one by one, and those of
+        # few brackets, which are almost all, at once.
+        *lines, rest = (rest + block).split(b"\n")
+        if len(rest) > MAX_JSON_BYTES:
+            break
+        for line in lines:
+            number += 1
+            if is_too_deep(line):
+                raise InputError(JSON_TOO_DEEP, file=name, row=number)
+    if is_too_deep(rest):
+        raise InputError(JSON_TOO_DEEP, file=name, row=number + 1)
+    return not rest
 
 
 def _bounded_integer(text: str) -> int:

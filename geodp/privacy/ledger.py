@@ -301,14 +301,13 @@ class Ledger:
     ) -> None:
         """Raise the error that a charge would raise now, without charging anything.
 
-        Whether the file and its witness can be written is not tested.
+        The file and its witness are opened for writing, too; only a disk that is full is found by
+        the charge alone.
         """
         terms = _terms_of(mechanism, neighbours, contribution, records)
         _require_charge(loss, terms, fingerprint)
-        with self._transaction() as log:
-            books = Books(log)
-            with books.hold_witness(write=False):
-                _add_charge(books, CENTRAL, dataset, loss, terms, fingerprint)
+        with self._books(write=True) as books:
+            _add_charge(books, CENTRAL, dataset, loss, terms, fingerprint)
 
     def charge_round(
         self, dataset: str, loss: Loss, *, mechanism: str, fingerprint: str, details: dict[str, Any]

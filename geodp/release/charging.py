@@ -132,7 +132,8 @@ def draw_and_charge(
     terms = _charge_arguments(ledger, dataset, event, records)
     if ledger is None or terms is None:
         return draw(), None
-    # A draw can take hours: a charge that the ledger would refuse is refused before it.
+    # A draw can take hours: a charge that the ledger would refuse, or that could not be written, is
+    # refused before it.
     ledger.rehearse(fingerprint=fingerprint, **terms)
     drawn = draw()
     if keep is not None:

@@ -15,7 +15,7 @@ from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import Rule, UsageError
 from geodp.io.verify.card import open_card, public_folder, read_table_card
 from geodp.io.verify.measurements import read_measurements
-from geodp.io.verify.readback import read_rows
+from geodp.io.verify.readback import explain_damage, read_rows
 from geodp.io.verify.totals import read_release_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write.uncertainty import Intervals, RowErrors, extra_columns_of
@@ -185,7 +185,8 @@ def open_written(path: str | Path) -> WrittenRelease | Any:
     if isinstance(card, Card):
         return _open_table(folder, card)
     warn_if_withdrawn(folder)
-    return card.open(folder)
+    with explain_damage(folder):
+        return card.open(folder)
 
 
 def open_release(path: str | Path) -> WrittenRelease:
@@ -258,5 +259,6 @@ def open_rows(path: str | Path) -> View:
     if isinstance(card, Card):
         return _open_table(folder, card).view()
     warn_if_withdrawn(folder)
-    view: View = card.view(folder)
+    with explain_damage(folder):
+        view: View = card.view(folder)
     return view

@@ -24,7 +24,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 from tests.ledgers import START as FIRST
-from tests.ledgers import charge, fingerprint, small_ledger, start_together
+from tests.ledgers import charge, fingerprint, rehearse, small_ledger, start_together
 from tests.refusals import refuses
 
 resource = pytest.importorskip("resource", reason="signals and limits of POSIX")
@@ -486,6 +486,10 @@ def spend(path):
     charge(Ledger.open(path), number=2)
 
 
+def ask_to_spend(path):
+    rehearse(Ledger.open(path), number=2)
+
+
 @pytest.mark.law
 @pytest.mark.parametrize("mode", [0o555, 0o777])
 def test_who_may_only_read_can_look_but_not_charge(anyones_folder, mode):
@@ -495,7 +499,21 @@ def test_who_may_only_read_can_look_but_not_charge(anyones_folder, mode):
     anyones_folder.chmod(mode)
     assert exit_code(as_a_reader, look, ledger.path) == 0
     assert exit_code(as_a_reader, spend, ledger.path) == OutputError.exit_code
+    # Before anything is drawn for it, too.
+    assert exit_code(as_a_reader, ask_to_spend, ledger.path) == OutputError.exit_code
     ledger.path.chmod(0o000)
     assert exit_code(as_a_reader, Ledger.open, ledger.path) == OutputError.exit_code
     anyones_folder.chmod(0o755)
     assert ledger.check().sequence == 2
+
+
+@pytest.mark.law
+def test_a_witness_that_may_only_be_read_is_found_before_anything_is_drawn(anyones_folder):
+    place = anyones_folder / "witness"
+    ledger = Ledger.create(anyones_folder / "office.ledger", witness=place)
+    ledger.add_dataset("census", PureDP(F(1)))
+    ledger.path.chmod(0o666)
+    assert exit_code(as_a_reader, ask_to_spend, ledger.path) == OutputError.exit_code
+    place.chmod(0o666)
+    assert exit_code(as_a_reader, ask_to_spend, ledger.path) == 0
+    assert ledger.check().sequence == 1

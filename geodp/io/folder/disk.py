@@ -60,11 +60,19 @@ def _hold_itself(folder: Path, patience: float) -> Iterator[None]:
         lock(handle, patience)
         # The folder may have been renamed between opening and locking: then the lock is on a
         # folder that no longer has this name, and protects nothing.
-        if not os.path.samestat(os.fstat(handle), os.stat(folder)):
-            raise _held(folder)
+        if not _is_at(handle, folder):
+            raise held(folder)
         yield
     finally:
         os.close(handle)
+
+
+def _is_at(handle: int, folder: Path) -> bool:
+    """Test whether a name leads to an open folder; nothing may have the name any more."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(folder))
+    except FileNotFoundError:
+        return False
 
 
 def lock(handle: int, patience: float = 0) -> None:
@@ -115,7 +123,8 @@ def remove_unheld(path: Path) -> None:
         os.close(handle)
 
 
-def _held(folder: Path) -> BlockingIOError:
+def held(folder: Path) -> BlockingIOError:
+    """Make the error of a folder that another run holds."""
     return BlockingIOError(EWOULDBLOCK, os.strerror(EWOULDBLOCK), str(folder))
 
 
@@ -128,7 +137,7 @@ def _hold_file(folder: Path, patience: float) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise _held(folder) from None
+        raise held(folder) from None
     try:
         yield
     finally:

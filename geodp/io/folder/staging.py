@@ -13,7 +13,16 @@ from pathlib import Path
 from secrets import token_hex
 
 from geodp.errors import OutputError, UsageError, is_utf8
-from geodp.io.folder.disk import OPENS_FOLDERS, SCANNED, hold, hold_handles, move, sync, sync_all
+from geodp.io.folder.disk import (
+    OPENS_FOLDERS,
+    SCANNED,
+    held,
+    hold,
+    hold_handles,
+    move,
+    sync,
+    sync_all,
+)
 from geodp.io.folder.kinds import find_kind, is_table
 from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.pending import DRAWN, PENDING, resolve_interrupted
@@ -127,7 +136,11 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
         # The folder may be left over from a killed run; the lock below decides whether it is in
         # use.
         partial.mkdir()
-    locks.enter_context(hold(partial, patience=A_LOOK))
+    try:
+        locks.enter_context(hold(partial, patience=A_LOOK))
+    except FileNotFoundError:
+        # The run that had it has just put it in the target's place.
+        raise held(partial) from None
     _strip(partial)
     return partial
 

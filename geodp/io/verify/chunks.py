@@ -18,13 +18,17 @@ from numpy.typing import NDArray
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.numbers import numbers_of
-from geodp.io.opening import open_parquet, texts_of
+from geodp.io.opening import open_parquet, require_rows, texts_of
 from geodp.io.verify.card import require
 from geodp.io.write import tables
 from geodp.io.write.geometry import geometry
 from geodp.io.write.uncertainty import extra_columns_of
 from geodp.table.card import Card
 from geodp.typing import CountArray, IntArray
+
+LARGEST_GROUP = 1 << 20
+"""Rows of the largest row group that is read, which other writers choose by default; geodp's have
+fewer."""
 
 LONGEST_CODE = 64
 """Letters of the longest code that is read without making Python texts."""
@@ -133,11 +137,14 @@ def read_chunks(folder: Path, card: Card, grid: Grid) -> Iterator[Chunk]:
     OSError, pyarrow.ArrowException, VerificationError
         A file is no Parquet file, or has other columns than the first one.
     """
-    schema, start = None, 0
+    schema, start, rows = None, 0, 0
     for path in parquet_files(folder, card):
         file = open_parquet(path)
+        rows += file.metadata.num_rows
+        require_rows(path, rows, card.domain.cells)
         schema = schema or file.schema_arrow
         for number in range(file.num_row_groups):
+            require_group(file, number)
             group = RowGroup(file, number, schema)
             for first in range(0, group.rows, tables.ROW_GROUP):
                 chunk = Chunk(group, first, card, grid, start)
@@ -145,6 +152,14 @@ def read_chunks(folder: Path, card: Card, grid: Grid) -> Iterator[Chunk]:
                 start += chunk.size
     if not start:
         yield Chunk(RowGroup(file, None, schema), 0, card, grid, 0)
+
+
+def require_group(file: Any, number: int) -> None:
+    """Refuse a row group that would not fit into memory: equal rows take no space in a file."""
+    require(
+        file.metadata.row_group(number).num_rows <= LARGEST_GROUP,
+        Rule("row-group-too-large", f"A row group has more than {LARGEST_GROUP:,} rows."),
+    )
 
 
 def parquet_files(folder: Path, card: Card) -> list[Path]:

@@ -13,6 +13,7 @@ import pyarrow.csv
 from geodp.errors import Rule
 from geodp.io.opening import open_parquet
 from geodp.io.verify.card import require
+from geodp.io.verify.chunks import require_group
 
 BLOCK = 1 << 22
 """Bytes of the CSV file that are read at a time."""
@@ -40,6 +41,7 @@ def require_same_rows(csv: Path, parquet: Path, columns: Iterable[str]) -> None:
 def _batches(file: Any, names: list[str]) -> Iterator[Any]:
     """Yield the rows of a Parquet file; all batches at once would keep what is behind them."""
     for group in range(file.num_row_groups):
+        require_group(file, group)
         yield from file.read_row_group(group, columns=names).to_batches()
 
 

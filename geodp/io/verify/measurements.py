@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import isclose
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow.compute as pc
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.numbers import numbers_of
-from geodp.io.opening import open_parquet, read_json
+from geodp.io.opening import read_json, read_parquet
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.sweep import ReleaseFiles
 from geodp.io.write.measurements import SCHEMA, scale_of
 from geodp.table.card import Card
+from geodp.table.charged import Count
 from geodp.table.measured import (
     Bias,
     MeasuredLevel,
@@ -30,8 +32,55 @@ from geodp.table.measured import (
     stride_of,
     visited_nodes,
 )
+from geodp.table.plain import read_plain, write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
+
+
+@dataclass(frozen=True)
+class StatedBias:
+    """What a codebook states of the bias of a level: :class:`~geodp.table.measured.Bias`."""
+
+    people: int
+    missing: float
+    bias: float
+
+
+@dataclass(frozen=True)
+class StatedLevel:
+    """What a codebook states of a level that is read back.
+
+    Attributes
+    ----------
+    measures : {"count", "difference"}
+    keys, keys_above : int
+        Keys of a node, and of the node above it that decides whether it is visited.
+    nodes : int
+    complete : bool
+    law, parameter : str
+    variance : float
+    simulated : StatedBias or None
+    """
+
+    measures: Literal["count", "difference"]
+    keys: Count
+    keys_above: Count
+    nodes: Count
+    complete: bool
+    law: str
+    parameter: str
+    variance: float
+    simulated: StatedBias | None
+
+
+def _read_book(folder: Path, card: Card) -> tuple[dict[str, Any], list[StatedLevel]]:
+    """Read the codebook, and what it states of the levels; VerificationError for other types."""
+    book = read_json(folder / f"{card.name}.measurements.json")
+    names = [one.name for one in fields(StatedLevel)]
+    return book, [
+        read_plain(StatedLevel, {name: entry[name] for name in names}, f"levels[{number}]")
+        for number, entry in enumerate(book["levels"])
+    ]
 
 
 def has_measurements(card: Card) -> bool:
@@ -60,11 +109,9 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
     if not has_measurements(card) or StatedDomain.of(table.grid) != card.domain:
         return None
     try:
-        book = read_json(folder / f"{card.name}.measurements.json")
-        rows = open_parquet(folder / f"{card.name}.measurements.parquet").read(
-            columns=["level", "key", "value"]
-        )
-        return Measurements(tuple(_read_levels(rows, table.grid, book["levels"])))
+        _, stated = _read_book(folder, card)
+        rows = _read_rows(folder, card, stated, ["level", "key", "value"])
+        return Measurements(tuple(_read_levels(rows, table.grid, stated)))
     except MemoryError:
         raise
     except BROKEN as error:
@@ -76,31 +123,42 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
         ) from error
 
 
-def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterator[MeasuredLevel]:
+def _read_rows(
+    folder: Path, card: Card, stated: list[StatedLevel], columns: list[str] | None = None
+) -> Any:
+    """Read the rows of the measurements, at most as many as the codebook states nodes.
+
+    No level has more nodes than the domain has cells.
+    """
+    nodes = sum(min(one.nodes, card.domain.cells) for one in stated)
+    return read_parquet(folder / f"{card.name}.measurements.parquet", nodes, columns)
+
+
+def _read_levels(rows: Any, grid: Grid, stated: list[StatedLevel]) -> Iterator[MeasuredLevel]:
     """Read the levels; VerificationError where nodes are out of order or missing."""
     # Nodes of complete levels follow from the domain alone.
-    every = public_nodes(grid, tuple(_level(grid, entry) for entry in levels))
-    for number, entry in enumerate(levels):
-        level, complete = _level(grid, entry), bool(entry["complete"])
+    every = public_nodes(grid, tuple(_level(grid, one) for one in stated))
+    for number, one in enumerate(stated):
+        level = _level(grid, one)
         level_rows = rows.filter(pc.equal(rows["level"], number))
         node = numbers_of(level_rows["key"]) // np.uint64(stride_of(grid, level.digits))
         require(
             bool((node[1:] > node[:-1]).all()),
             Rule("nodes-not-in-order", "Nodes are not in key order."),
         )
-        if complete:
+        if one.complete:
             require(
                 np.array_equal(node, next(every)),
                 Rule("nodes-of-level-missing", "Nodes of a complete level are missing."),
             )
-        bias = None if entry["simulated"] is None else Bias(**entry["simulated"])
-        yield MeasuredLevel(level, complete, node, numbers_of(level_rows["value"]), bias)
+        bias = None if one.simulated is None else Bias(**write_plain(one.simulated))
+        yield MeasuredLevel(level, one.complete, node, numbers_of(level_rows["value"]), bias)
 
 
 def check_measurements(written: ReleaseFiles) -> str:
     """Require complete levels to have all nodes of the domain, and others the visited ones."""
     folder, card = written.folder, written.card
-    book = read_json(folder / f"{card.name}.measurements.json")
+    book, stated = _read_book(folder, card)
     require(
         book["schema"] == SCHEMA,
         Rule("codebook-schema-unknown", "The codebook has an unknown schema."),
@@ -109,7 +167,7 @@ def check_measurements(written: ReleaseFiles) -> str:
         book["release"]["release_id"] == card.release_id,
         Rule("codebook-of-other-release", "The codebook belongs to another release."),
     )
-    rows = open_parquet(folder / f"{card.name}.measurements.parquet").read()
+    rows = _read_rows(folder, card, stated)
     require(
         {*rows.schema.names} == {*book["columns"]},
         Rule("codebook-columns-differ", "The codebook describes other columns than there are."),
@@ -121,8 +179,8 @@ def check_measurements(written: ReleaseFiles) -> str:
             "columns as in the codebook; nodes are not checked, as the files do not contain the "
             "whole domain"
         )
-    levels = [_level(table.grid, entry) for entry in book["levels"]]
-    complete = [bool(entry["complete"]) for entry in book["levels"]]
+    levels = [_level(table.grid, one) for one in stated]
+    complete = [one.complete for one in stated]
     # Levels are complete down to the one that was requested; below it only visited nodes are there.
     n_complete = complete.index(False) if False in complete else len(complete)
     require(
@@ -130,10 +188,10 @@ def check_measurements(written: ReleaseFiles) -> str:
         Rule("level-below-incomplete", "A complete level stands below one that is not."),
     )
     nodes = public_nodes(table.grid, tuple(levels))
-    for number, (level, entry) in enumerate(zip(levels, book["levels"], strict=True)):
+    for number, (level, one) in enumerate(zip(levels, stated, strict=True)):
         node = next(nodes) if number < n_complete else visited_nodes(table.grid, level, table)
         _require_level(
-            rows, number, entry, level, node * np.uint64(stride_of(table.grid, level.digits))
+            rows, number, one, level, node * np.uint64(stride_of(table.grid, level.digits))
         )
     require(
         pc.max(rows["level"]).as_py() < len(levels),
@@ -142,14 +200,13 @@ def check_measurements(written: ReleaseFiles) -> str:
     return f"{rows.num_rows:,} nodes on {len(levels)} levels, {n_complete} of them complete"
 
 
-def _level(grid: Grid, entry: dict[str, Any]) -> NodeLevel:
-    digits, under = (grid.order.digits_above(entry[name]) for name in ("keys", "keys_above"))
-    noise = entry["law"], Fraction(entry["parameter"])
-    return NodeLevel(digits, under, entry["measures"], noise, entry["variance"])
+def _level(grid: Grid, one: StatedLevel) -> NodeLevel:
+    digits, under = (grid.order.digits_above(keys) for keys in (one.keys, one.keys_above))
+    return NodeLevel(digits, under, one.measures, (one.law, Fraction(one.parameter)), one.variance)
 
 
 def _require_level(
-    rows: Any, number: int, entry: dict[str, Any], level: NodeLevel, key: NDArray[np.uint64]
+    rows: Any, number: int, one: StatedLevel, level: NodeLevel, key: NDArray[np.uint64]
 ) -> None:
     """Require the rows of a level to be those of its nodes, and to agree with the codebook."""
     level_rows = rows.filter(pc.equal(rows["level"], number))
@@ -161,13 +218,14 @@ def _require_level(
     for name in ("measures", "law"):
         texts = {*level_rows[name].cast("string").to_pylist()}
         require(
-            texts <= {entry[name]},
+            texts <= {getattr(one, name)},
             Rule("codebook-level-differs", f"The codebook has another {name} for {about}."),
         )
     require(
-        {*level_rows["complete"].to_pylist()} <= {entry["complete"]},
+        {*level_rows["complete"].to_pylist()} <= {one.complete},
         Rule("node-flags-odd", f"The column complete differs from the codebook on {about}."),
     )
     scale = numbers_of(level_rows["scale"])
-    same = all(isclose(one, scale_of(level), rel_tol=1e-12) for one in np.unique(scale).tolist())
+    expected = scale_of(level)
+    same = all(isclose(each, expected, rel_tol=1e-12) for each in np.unique(scale).tolist())
     require(same, Rule("codebook-scale-differs", f"The codebook has another scale for {about}."))

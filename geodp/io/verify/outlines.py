@@ -10,7 +10,7 @@ import numpy as np
 from geodp.errors import Rule
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.outlines import Outlines
-from geodp.io.opening import open_parquet, texts_of
+from geodp.io.opening import read_parquet, texts_of
 from geodp.io.verify.card import require
 from geodp.io.write.outlines import outlines_file
 from geodp.table.card import Card
@@ -24,7 +24,7 @@ def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
     declared, path = card.domain.outlines, folder / outlines_file(card.name)
     if declared is None or not path.is_file():
         return regions
-    rows = open_parquet(path).read(columns=["code", "geometry"]).combine_chunks()
+    rows = read_parquet(path, regions.cells, ["code", "geometry"]).combine_chunks()
     codes = np.array(texts_of(rows["code"].combine_chunks()))
     # A table of units has one row, in whose columns the units stand in the order of the file.
     units = np.empty(regions.cells, object)

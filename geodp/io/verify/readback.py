@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.io.memory import fit
-from geodp.io.opening import open_parquet, open_raster
+from geodp.io.opening import open_raster, read_parquet
 from geodp.io.verify.card import public_folder, read_table_card, require
 from geodp.io.verify.chunks import Chunk, read_chunks
 from geodp.io.verify.outlines import with_outlines
@@ -63,6 +64,8 @@ Among Arrow's errors is one for a lack of memory, which is no fault of the files
 before these.
 """
 
+
+OUT_OF_ORDER = Rule("rows-not-in-order", "its rows are not in key order.")
 
 ZONES_DIFFER = Rule(
     "zones-file-differs", "The list of cells has other columns, another order or more than cells."
@@ -116,11 +119,12 @@ def read_rows(
     with explain_errors(folder):
         event = event_of(card)
         grid = (read_masked_grid if masked else read_ordered_grid)(folder, card)
-        gathered = TableBuilder(extras)
+        lacks_table = card.domain.lacks_table(grid)
+        gathered = TableBuilder(extras, ordered=not lacks_table)
         for chunk in read_chunks(folder, card, grid):
             gathered.add(chunk)
         key, count, *others = gathered.join()
-        if card.domain.lacks_table(grid):
+        if lacks_table:
             # Rows are in the order of regions, but without their table keys are those of the map.
             rank = np.argsort(key)
             key, count, others = key[rank], count[rank], [each[rank] for each in others]
@@ -135,14 +139,19 @@ class TableBuilder:
     ----------
     extras : sequence of str
         Names of the other columns.
+    ordered : bool
+        Keys must increase: a file that repeats a row for ever is refused at the second one.
     """
 
-    def __init__(self, extras: Sequence[str] = ()) -> None:
-        self._extras = extras
+    def __init__(self, extras: Sequence[str] = (), *, ordered: bool) -> None:
+        self._extras, self._ordered = extras, ordered
         self._parts: list[list[NDArray[Any]]] = [[] for _ in range(2 + len(extras))]
 
     def add(self, chunk: Chunk) -> None:
-        """Add a chunk; raises the errors of its counts and codes."""
+        """Add a chunk; raises the errors of its counts, codes and order."""
+        if self._ordered:
+            last = [part[-1:] for part in self._parts[0][-1:]]
+            require(is_increasing(np.concatenate([*last, chunk.key])), OUT_OF_ORDER)
         columns = [chunk.key, chunk.count, *(chunk.numbers(name) for name in self._extras)]
         for parts, column in zip(self._parts, columns, strict=True):
             # A view would keep the whole chunk in memory.
@@ -177,13 +186,30 @@ def explain_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def explain_damage(folder: Path) -> Iterator[None]:
+    """Turn errors of a changed release that no reader has explained into VerificationError."""
+    refused: GeodpError | None = None
+    with explain_errors(folder):
+        try:
+            yield
+        except GeodpError as error:
+            refused = error
+    if refused is not None:
+        raise refused
+
+
 def require_order(folder: Path, key: NDArray[np.uint64]) -> None:
     """Require each key once, in increasing order, or raise VerificationError."""
-    if not (key[1:] > key[:-1]).all():
+    if not is_increasing(key):
         raise VerificationError(
-            f"{folder} cannot be read back: its rows are not in key order.",
-            code="rows-not-in-order",
+            f"{folder} cannot be read back: {OUT_OF_ORDER}", code=OUT_OF_ORDER.code
         )
+
+
+def is_increasing(key: NDArray[np.uint64]) -> bool:
+    """Test whether each key is larger than the one before it."""
+    return bool((key[1:] > key[:-1]).all())
 
 
 def read_mask_of(folder: Path, card: Card) -> Mask | None:
@@ -225,7 +251,8 @@ def _read_mask_of_pairs(folder: Path, card: Card) -> Mask | None:
     if declared is None or not path.is_file():
         return None
     one = Grid(grid_of(card.domain).places[:1])
-    rows = open_parquet(path).read().combine_chunks()
+    # Pairs of as many cells as there are in the list, for each label.
+    rows = read_parquet(path, isqrt(card.domain.cells)).combine_chunks()
     columns = [column.to_numpy(zero_copy_only=False) for column in rows.columns]
     coded = one.places[0].system is not None
     require(rows.column_names == (["code"] if coded else ["row", "col"]), ZONES_DIFFER)

@@ -192,11 +192,12 @@ class ReleaseFiles:
             grid = self._ordered
             if isinstance(grid, Exception):
                 raise grid
-            event, gathered = event_of(self.card), TableBuilder()
+            lacks_table = self.card.domain.lacks_table(grid)
+            event, gathered = event_of(self.card), TableBuilder(ordered=not lacks_table)
             while (chunk := (yield)) is not None:
                 gathered.add(chunk)
             key, count = gathered.join()
-            if self.card.domain.lacks_table(grid):
+            if lacks_table:
                 # Without the table of regions, keys are those of the map, and rows in no order.
                 rank = key.argsort()
                 key, count = key[rank], count[rank]

@@ -20,7 +20,7 @@ from geodp.errors import Rule, VerificationError
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
 from geodp.io.folder.parts import parts_id
-from geodp.io.opening import open_parquet
+from geodp.io.opening import read_parquet
 from geodp.io.verify.card import describe_error, open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import (
@@ -222,7 +222,7 @@ def _check_areas(written: ReleaseFiles) -> str:
     stems = {} if card.in_parts else file_names(table.grid, card.name)
     for areas in areas_of(table, None) if stems else ():
         stem = stems[areas.level]
-        rows = open_parquet(folder / f"{stem}.parquet").read()
+        rows = read_parquet(folder / f"{stem}.parquet", areas.count.size)
         require(
             np.array_equal(rows[card.name].to_numpy(), areas.count),
             Rule("area-sums-differ", f"The sums of {stem} are not those of its cells."),

@@ -8,13 +8,13 @@ import time
 import pytest
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.folder import staging
+from geodp.io.folder import disk, staging
 from geodp.io.folder.disk import hold
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.folder.staging import find_interrupted, is_release, stage
 from geodp.privacy.access import has_owners
 from geodp.table.card import SCHEMA
-from tests.apart import exit_code
+from tests.apart import exit_code, exit_codes
 from tests.bits import has_bits
 from tests.refusals import refuses
 
@@ -33,6 +33,16 @@ def put(target, text, **options):
 
 def text_of(target):
     return json.loads((target / "public" / "release.json").read_text())["text"]
+
+
+def put_again_and_again(target):
+    """Replace a release by runs that others may overtake; anything but their sentence raises."""
+    for _ in range(60):
+        try:
+            put(target, "new", overwrite=True)
+        except OutputError as error:
+            if "another run writes to the same folder" not in str(error):
+                raise
 
 
 def killed_between_the_renames(target):
@@ -165,6 +175,33 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path):
         overtaken()
     assert (target / "letter").exists()
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_second_run_is_told_of_the_first_wherever_that_one_is(tmp_path):
+    target = tmp_path / "out"
+    put(target, "old")
+    codes = exit_codes(put_again_and_again, [(target,)] * 3)
+    assert codes == [0, 0, 0]
+    assert text_of(target) == "new"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("after", ["mkdir", "lock"])
+def test_a_folder_that_another_run_has_just_completed_is_held(tmp_path, monkeypatch, after):
+    """The other run gives its folder the target's name between two steps of this one."""
+    target, partial = tmp_path / "out", tmp_path / ".out.partial"
+    partial.mkdir()
+    module, name = (staging, "hold") if after == "mkdir" else (disk, "lock")
+    step = getattr(module, name)
+
+    def overtaken(*arguments, **options):
+        if partial.exists():
+            partial.rename(target)
+        return step(*arguments, **options)
+
+    monkeypatch.setattr(module, name, overtaken)
+    with refuses(OutputError, "release-unwritten: another run writes to the same folder"):
+        put(target, "new")
 
 
 def test_a_file_is_no_folder(tmp_path):

@@ -58,7 +58,7 @@ def test_a_release_holds_what_it_says(folder):
         (lambda rows: rows.slice(0, rows.num_rows - 1), "nodes-missing-or-odd"),
         (
             lambda rows: pa.concat_tables([rows, rows.slice(rows.num_rows - 1)]),
-            "nodes-missing-or-odd",
+            "rows-above-possible",
         ),
         (lambda rows: with_scale(rows, np.ones(rows.num_rows)), "codebook-scale-differs"),
         (lambda rows: rows.drop_columns(["value"]), "codebook-columns-differ"),
@@ -96,3 +96,27 @@ def test_what_was_written_is_read_back(tmp_path):
         pa.parquet.write_table(change, path)
         with pytest.raises(VerificationError):
             geodp.open(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("keys", 3),
+        ("keys", 1 << 62),
+        ("keys_above", "1"),
+        ("variance", "x"),
+        ("parameter", "1/0"),
+        ("nodes", -1),
+        ("complete", None),
+        ("measures", []),
+        ("simulated", {"people": 1}),
+    ],
+)
+def test_a_damaged_codebook_is_a_failed_check_and_refused(folder, name, value):
+    path = folder / "population.measurements.json"
+    book = json.loads(path.read_text())
+    book["levels"][1][name] = value
+    path.write_text(json.dumps(book))
+    assert not {check.name: check.ok for check in verify(folder)}["measurements"]
+    with pytest.raises(VerificationError, match="Measurements in"):
+        geodp.open(folder)

@@ -15,7 +15,7 @@ from geodp.features.amounts.methods import CountOfAmounts, SumOfAmounts, stream_
 from geodp.features.amounts.numbers import SumRelease
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import ReleasedAmounts
-from geodp.io.opening import open_parquet
+from geodp.io.opening import read_parquet
 from geodp.io.verify.readback import explain_errors
 from geodp.privacy.event import Measurement
 from geodp.release.opening import open_release
@@ -65,7 +65,7 @@ def read_drawn(folder: Path, release: Amounts) -> ReleasedAmounts:
     names = [SUM] * (release.sum is not None) + (
         name_classes(release.index.amount) if release.classes else []
     )
-    rows = open_parquet(folder / f"{NAME}.parquet").read(columns=names)
+    rows = read_parquet(folder / f"{NAME}.parquet", key.size, names)
     above = classes = None
     if release.sum is not None:
         amounts = np.asarray(rows[SUM].to_numpy())

@@ -21,7 +21,7 @@ from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.pairs import ENDS
 from geodp.io.folder.manifest import sha256
-from geodp.io.opening import open_parquet
+from geodp.io.opening import open_parquet, read_parquet
 from geodp.io.write.parquet import MEDIA_TYPE
 from geodp.table.card import File
 from geodp.typing import IntArray
@@ -76,6 +76,9 @@ def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
 PRIOR = "prior.parquet"
 """Name of the file of the flows of a prior."""
 
+BATCH = 1 << 16
+"""Flows of a prior that are read at once."""
+
 TRIPS = "trips"
 """Column of the trips of a prior; before it are both zones."""
 
@@ -129,8 +132,11 @@ def _schema(names: Sequence[str]) -> pa.Schema:
 
 
 def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
-    """Read the noisy pairs of a file; ValueError if they are of other blocks."""
-    rows, places = open_parquet(path).read(), name_columns(blocks)
+    """Read the noisy pairs of a file; ValueError if they are of other blocks.
+
+    Raises VerificationError, before any is read, where the file declares more of them.
+    """
+    rows, places = read_parquet(path, blocks.number**2), name_columns(blocks)
     if rows.schema != _schema(places) or any(one.null_count for one in rows.columns):
         raise ValueError("The file has other columns.")
     noisy: IntArray = np.asarray(rows[NOISY].to_numpy(), np.int64)
@@ -199,11 +205,10 @@ def read_labels(
 
     ``empty``: counts of the right kind and shape, with the variance of their noise.
     """
-    file = open_parquet(path)
+    rows = read_parquet(path, empty.noisy.size)
     # Before as many are made again as the index states.
-    if file.metadata.num_rows != empty.noisy.size:
+    if rows.num_rows != empty.noisy.size:
         raise ValueError("The file lists other cells.")
-    rows = file.read()
     expected = _table_of_labels(empty, zones, attributes)
     if rows.schema != expected.schema:
         raise ValueError("The file lists other cells.")
@@ -252,19 +257,30 @@ def _table_of_prior(prior: FlowsPrior, zones: Zones) -> pa.Table:
 
 def read_prior(path: Path, zones: Zones, source: str) -> FlowsPrior:
     """Read the flows of a prior; ValueError if they are no flows between zones, in their order."""
-    rows, names = open_parquet(path).read(), name_zones(zones)
+    file, names = open_parquet(path), name_zones(zones)
     kinds = [(f"{end}_{name}", one.type) for end in ENDS for name, one in names.items()]
-    if rows.schema != pa.schema([*kinds, (TRIPS, pa.int64())]):
+    if file.schema_arrow != pa.schema([*kinds, (TRIPS, pa.int64())]):
         raise ValueError("The file has other columns.")
-    if any(one.null_count for one in rows.columns):
-        raise ValueError("The file has other columns.")
-    count = np.asarray(rows[TRIPS].to_numpy(), np.int64)
-    if not count.size or count.min() < 1:
+    parts, last = [], -1
+    # Most pairs of zones have no flow, so their number is no bound of memory: of a file that
+    # repeats a pair, no more than a batch is read.
+    for batch in file.iter_batches(BATCH):
+        rows = pa.table(batch)
+        if any(one.null_count for one in rows.columns):
+            raise ValueError("The file has other columns.")
+        count = np.asarray(rows[TRIPS].to_numpy(), np.int64)
+        if count.min(initial=1) < 1:
+            raise ValueError("The file lists other pairs.")
+        ends = [_find_zones(rows, end, names, zones) for end in ENDS]
+        pair = np.append(last, ends[0] * zones.number + ends[1])
+        if not (np.diff(pair) > 0).all():
+            raise ValueError("The file lists pairs in another order.")
+        last = pair[-1]
+        parts.append((*ends, count))
+    if not parts:
         raise ValueError("The file lists other pairs.")
-    ends = [_find_zones(rows, end, names, zones) for end in ENDS]
-    if not (np.diff(ends[0] * zones.number + ends[1]) > 0).all():
-        raise ValueError("The file lists pairs in another order.")
-    return FlowsPrior(zones.number, ends[0], ends[1], count, source)
+    origin, destination, count = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return FlowsPrior(zones.number, origin, destination, count, source)
 
 
 def _find_zones(rows: pa.Table, end: str, names: Mapping[str, pa.Array], zones: Zones) -> IntArray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
-from geodp.io.opening import parse_json, require_regular
+from geodp.io.opening import JSON_TOO_DEEP, is_too_deep, parse_json, require_regular
 from geodp.io.read.rows.columns import batches, open_tables
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.forms.geometry import find_geometry, plain_columns, read_shapes
@@ -173,6 +173,8 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
     require_regular(path)
     # Read as a whole, since a GeoJSON document has no index of its features.
     data = guard(file, partial(Path(path).read_bytes))
+    if is_too_deep(data):
+        raise InputError(JSON_TOO_DEEP, file=file)
     try:
         document = parse_json(data)
         features = (

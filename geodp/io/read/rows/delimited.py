@@ -21,6 +21,7 @@ from geodp.errors import InputError, Rule, UsageError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.complete.archive import DAMAGES
+from geodp.io.read.rows.complete.line_end import fact_of_end
 from geodp.io.read.rows.headers import (
     ABOVE,
     AFTER_LAST,
@@ -262,8 +263,7 @@ class TextTable(FileTable):
         self, chosen: Sequence[int], counted: CountedStream, body: Any, records: int
     ) -> None:
         """Look for unclosed quotes and for rows below the table, once all records were read."""
-        end = "there" if counted.ended else "missing"
-        self._body_facts[:] = [Fact("line end at the end", end, "file")]
+        self._body_facts[:] = [fact_of_end(ended=counted.ended)]
         # A quote that is never closed swallows rows without an error. Fewer records than lines is
         # the sign of one; only then is the text scanned for it.
         if counted.may_hide(records):

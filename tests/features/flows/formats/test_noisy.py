@@ -1,12 +1,18 @@
 """Files of noisy pairs: every pair once, and none of other blocks."""
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from geodp.features.flows.formats.noisy import name_file, read_noisy, write_noisy
+import geodp
+from geodp.errors import VerificationError
+from geodp.features.flows.formats import noisy
+from geodp.features.flows.formats.noisy import name_file, read_noisy, read_prior, write_noisy
 from geodp.features.flows.zones import Zones
+from geodp.io.verify.verify import verify
 from tests.features.flows.test_publish import GRID, publish
+from tests.refusals import refuses
 
 PLACES = ["origin_row", "origin_col", "destination_row", "destination_col"]
 
@@ -25,9 +31,40 @@ def test_all_pairs_are_listed_with_their_places(tmp_path):
         assert np.array_equal(again.noisy, one.noisy)
 
 
-@pytest.mark.parametrize("side", [2, 8])
-def test_pairs_of_other_blocks_are_refused(tmp_path, side):
+def test_pairs_of_other_blocks_are_refused(tmp_path):
     release = publish()
     write_noisy(release.noisy, tmp_path)
     with pytest.raises(ValueError, match="other pairs"):
-        read_noisy(tmp_path / "pairs-4.parquet", Zones.of(GRID).blocks(side), 1.0)
+        read_noisy(tmp_path / "pairs-4.parquet", Zones.of(GRID).blocks(2), 1.0)
+    # Of more pairs than there are, none is read.
+    with refuses(VerificationError, "rows-above-possible: pairs-4.parquet"):
+        read_noisy(tmp_path / "pairs-4.parquet", Zones.of(GRID).blocks(8), 1.0)
+
+
+def test_a_prior_that_repeats_a_flow_is_read_no_further(tmp_path, monkeypatch):
+    zones, path, read = Zones.of(GRID), tmp_path / "prior.parquet", []
+    rows = noisy.BATCH * 4
+    names = [*PLACES, "trips"]
+    columns = [*[pa.array(np.zeros(rows, np.int32))] * 4, pa.array(np.ones(rows, np.int64))]
+    pq.write_table(pa.table(columns, names), path, compression="zstd")
+    find = noisy._find_zones
+    monkeypatch.setattr(noisy, "_find_zones", lambda *one: read.append(one[1]) or find(*one))
+    with pytest.raises(ValueError, match="another order"):
+        read_prior(path, zones, "a survey")
+    assert read == ["origin", "destination"]
+
+
+@pytest.mark.parametrize("name", ["pairs-4.parquet", "pairs-8.parquet"])
+@pytest.mark.parametrize("damage", ["cut", "other columns", "many"])
+def test_a_release_with_damaged_pairs_is_refused(public, name, damage):
+    file = public / name
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-100])
+    elif damage == "many":
+        rows = pq.read_table(file)
+        pq.write_table(pa.concat_tables([rows, rows]), file)
+    else:
+        pq.write_table(pa.table({"n": [1]}), file)
+    with refuses(VerificationError, "release-not-read-back|rows-above-possible"):
+        geodp.open(public)
+    assert not all(check.ok for check in verify(public))

@@ -128,3 +128,11 @@ def test_a_missing_line_end_is_told(end, said, packed, tmp_path):
     (tmp_path / "in.csv").write_bytes(gzip.compress(data) if packed else data)
     (source,) = read(tmp_path / "in.csv").reading.sources
     assert [f.value for f in source.facts if f.field == "line end at the end"] == [said]
+
+
+@pytest.mark.parametrize(("end", "said"), [("\n", "there"), ("", "missing")])
+def test_a_missing_line_end_of_json_lines_is_told(end, said, tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text(f'{{"code": "{ONE}", "n": 1}}\n{{"code": "{TWO}", "n": 2}}{end}')
+    (source,) = read(path).reading.sources
+    assert [f.value for f in source.facts if f.field == "line end at the end"] == [said]

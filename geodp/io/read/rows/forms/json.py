@@ -13,8 +13,15 @@ import pyarrow as pa
 import pyarrow.json
 
 from geodp.errors import InputError, Rule
-from geodp.io.opening import MAX_JSON_BYTES, parse_json
+from geodp.io.opening import (
+    JSON_TOO_DEEP,
+    MAX_JSON_BYTES,
+    check_json_lines,
+    is_too_deep,
+    parse_json,
+)
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
+from geodp.io.read.rows.complete.line_end import fact_of_end
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
@@ -40,12 +47,15 @@ class JsonTable(FileTable):
     form : {"geojson", "json lines"}
     geometry : tuple of str and str, or None
         Name of the column of geometries, as WKB, and its CRS.
+    ended : bool or None
+        Whether the last of the lines has a line end; None: there are no lines.
     """
 
     file: InputFile
     form: str
     rows: pa.Table = field(repr=False)
     geometry: tuple[str, str | None] | None = None
+    ended: bool | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,7 +66,10 @@ class JsonTable(FileTable):
     def open(cls, file: InputFile) -> JsonTable:
         """Read the entire file, as JSON cannot be read from the middle."""
         if file.kind == "json lines":
-            return cls(file, file.kind, guard(file.name, partial(_lines, file)))
+            with file.open() as stream:
+                ended = guard(file.name, partial(check_json_lines, stream, file.name))
+            rows = guard(file.name, partial(_lines, file))
+            return cls(file, file.kind, rows, ended=ended)
         return cls._open_features(file)
 
     @classmethod
@@ -73,6 +86,8 @@ class JsonTable(FileTable):
 
         with file.open() as stream:
             data = guard(file.name, stream.read)
+        if is_too_deep(data):
+            raise InputError(JSON_TOO_DEEP, file=file.name)
         try:
             document = parse_json(data)
             features = document["features"]
@@ -120,7 +135,8 @@ class JsonTable(FileTable):
     def facts(self) -> tuple[Fact, ...]:
         """Facts from the document."""
         crs = () if self.geometry is None else (Fact("CRS", str(self.geometry[1]), "file"),)
-        return (Fact("format", self.form, "file"), *crs)
+        end = () if self.ended is None else (fact_of_end(ended=self.ended),)
+        return (Fact("format", self.form, "file"), *crs, *end)
 
     def line(self, record: int) -> int:
         """Return the feature or line, counted from 1."""
