@@ -75,7 +75,6 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = _cells(options)
     else:
         from geodp.grid.mask import grid_of_primaries
-        from geodp.io.read.public.areas import choose_bounds
 
         system = _system(options)
         if not options["primary"]:
@@ -343,6 +342,36 @@ def _system(options: Mapping[str, Any]) -> Any:
 def options_of_grid(kind: str) -> tuple[str, ...]:
     """Return the options of a kind of grid that not every kind accepts."""
     return GRIDS.get(kind, ("bounds",))
+
+
+def choose_bounds(bounds: Any, system: Any) -> Any:
+    """Return bounds in units of the grid, from numbers, degrees, or the name of a public area."""
+    if not isinstance(bounds, str):
+        return bounds
+    if bounds.endswith(DEGREES):
+        from geodp.grid.bounds import bounds_of_degrees
+
+        return bounds_of_degrees(system, [float(word) for word in bounds.split()[:EDGES]])
+    from geodp.io.read.public.areas import find_bounds
+
+    return find_bounds(bounds, system)
+
+
+def reaches(options: Mapping[str, Any], system: str) -> bool:
+    """Test whether a code system has cells in the area that options state, if they state any."""
+    from geodp.grid.cells.choose import is_cells
+    from geodp.grid.codes import code_system
+    from geodp.grid.lattice import Lattice
+
+    if options.get("primary"):
+        return system.startswith("jis:")
+    try:
+        if not is_cells(system):
+            codes = code_system(system)
+            Lattice.of_system(codes, choose_bounds(options.get("bounds"), codes))
+    except UsageError:
+        return False
+    return True
 
 
 def _like(path: Path, options: Mapping[str, Any]) -> Grid:

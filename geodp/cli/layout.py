@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from geodp.cli.inputs import (
     FACTS,
     check_units,
     list_inline_labels,
+    reaches,
     read_named,
     request_sources,
     require_system,
@@ -277,7 +279,13 @@ def _propose(
     explicit |= {name: by[name] for name in ("labels", "value") if by.get(name)}
     explicit["column"] = _columns_of_places({**options, **by}) or None
     explicit.pop("by", None)
-    proposal = propose(options["inputs"][0], explicit, chosen, named=_named_columns(options, by))
+    proposal = propose(
+        options["inputs"][0],
+        explicit,
+        chosen,
+        named=_named_columns(options, by),
+        reaches=partial(reaches, explicit),
+    )
     columns = proposal.options.get("column")
     if columns and options["column"]:  # those of places are kept with those of attributes
         _replace(context, options, {"column": (*columns, *options["column"])})

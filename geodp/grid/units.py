@@ -97,8 +97,8 @@ def grid_of_units(
         if other.any():
             raise CodeError(int(other.argmax()), TWO_PARENTS)
     if outlines is not None and (pair := outlines.find_overlap()):
-        first, second = (printable(str(texts[0][at])) for at in pair)
-        raise CodeError(pair[1], OVERLAP.format(second, first))
+        earlier, later = (printable(str(texts[0][at])) for at in pair)
+        raise CodeError(pair[1], OVERLAP.format(later, earlier))
     # Without a level above, more units than a node may have children are grouped by intermediate
     # levels. Sorted by location, such groups are compact and their counts worth consistency.
     placed = outlines is not None and len(texts) == 1 and texts[0].size > WIDEST

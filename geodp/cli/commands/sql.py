@@ -168,9 +168,9 @@ def locate_records(
 
     ``spec``, ``bounds``, ``table`` and ``points``: the options of those names.
     """
+    from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
     from geodp.grid.lattice import Lattice
-    from geodp.io.read.public.areas import choose_bounds
 
     system = code_system(spec)
     place = Lattice.of_system(system, choose_bounds(bounds, system))

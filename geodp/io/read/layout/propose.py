@@ -7,10 +7,9 @@ preset or requested, and never taken from rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from shlex import quote
@@ -21,7 +20,6 @@ from geodp.grid.axes import JOINT
 from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
-from geodp.grid.lattice import Lattice
 from geodp.io.read.layout.inspect import KnownRoles, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
@@ -32,7 +30,6 @@ from geodp.io.read.layout.presets import (
     choose_fitting,
     find_layout,
 )
-from geodp.io.read.public.areas import choose_bounds
 from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
@@ -127,6 +124,7 @@ def propose(
     *,
     named: Collection[str] = (),
     description: Mapping[str, Any] | None = None,
+    reaches: Callable[[str], bool] | None = None,
 ) -> Proposal:
     """Propose the options that a file's layout determines.
 
@@ -142,6 +140,8 @@ def propose(
         Columns that the call names for anything but codes and counts, such as labels or `where`.
     description : mapping, optional
         Result of :func:`inspect` for the file with these options. Default: it is inspected.
+    reaches : function of str, optional
+        Whether a code system, by its name, has cells in the area that the call states.
 
     Raises
     ------
@@ -152,9 +152,7 @@ def propose(
     """
     texts = {name: supplied.get(name) for name in OF_FILE}
     supplied = {name: value for name, value in supplied.items() if value is not None}
-    roles = KnownRoles(
-        _system_of(supplied.get("grid")), named=tuple(named), reaches=partial(_reaches, supplied)
-    )
+    roles = KnownRoles(_system_of(supplied.get("grid")), named=tuple(named), reaches=reaches)
     described = inspect(path, **texts, known=roles) if description is None else description
     table = _only_table(described.get("tables", [{}]))
     names = [str(one["name"]) for one in table.get("columns") or ()]
@@ -307,20 +305,6 @@ def _system_of(grid: Any) -> str | None:
         return None if grid is None else code_system(str(grid)).name
     except UsageError:
         return ""
-
-
-def _reaches(supplied: Mapping[str, Any], system: str) -> bool:
-    """Test whether a code system has cells in the area that the call states."""
-    if is_cells(system):
-        return not supplied.get("primary")
-    if supplied.get("primary"):
-        return system.startswith("jis:")
-    try:
-        codes = code_system(system)
-        Lattice.of_system(codes, choose_bounds(supplied.get("bounds"), codes))
-    except UsageError:
-        return False
-    return True
 
 
 def _written(one: LabelColumns) -> tuple[str, ...]:

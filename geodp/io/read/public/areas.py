@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import math
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.grid.bounds import bounds_of_degrees, cover_points, edge_points, move_points
+from geodp.grid.bounds import cover_points, edge_points, move_points
 from geodp.grid.codes import CodeSystem, code_system
 from geodp.io.read.public.land import EUROPE, read_countries, read_lands, slug
 
@@ -88,27 +87,6 @@ def find_bounds(name: str, system: str | CodeSystem) -> tuple[Fraction, ...]:
     codes = code_system(system) if isinstance(system, str) else system
     x, y = move_points(_outline_points(name), codes.crs)
     return cover_points(codes, x, y, name)
-
-
-def choose_bounds(
-    bounds: str | Sequence[float | Fraction] | None, system: CodeSystem
-) -> Sequence[float | Fraction] | None:
-    """Return bounds in units of a grid from these, degrees as a text, or the name of an area.
-
-    Raises as :func:`find_bounds` and :func:`geodp.grid.bounds.bounds_of_degrees`.
-
-    Examples
-    --------
-    >>> from geodp.grid.codes import code_system
-    >>> [float(edge) for edge in choose_bounds("5.1 52 5.2 52.1 degrees", code_system("cbs:500m"))]
-    [135000.0, 445500.0, 142500.0, 457000.0]
-    """
-    if not isinstance(bounds, str):
-        return bounds
-    *numbers, unit = bounds.split()
-    if unit == "degrees" and numbers:
-        return bounds_of_degrees(system, [*map(float, numbers)])
-    return find_bounds(bounds, system)
 
 
 def find_box(name: str) -> tuple[float, float, float, float]:

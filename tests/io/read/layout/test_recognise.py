@@ -1,9 +1,11 @@
 """Columns are found by what they hold, and no record changes which."""
 
 import random
+from functools import partial
 
 import pytest
 
+from geodp.cli.inputs import reaches
 from geodp.io.read.layout.propose import propose
 from geodp.io.read.layout.recognise import Column, recognise
 
@@ -23,7 +25,8 @@ def settle(tmp_path):
         rows = zip(*columns.values(), strict=True)
         lines = [";".join(columns), *(";".join(row) for row in rows)]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return propose(path, {"contribution": 1, **(given or {})})
+        given = given or {}
+        return propose(path, {"contribution": 1, **given}, reaches=partial(reaches, given))
 
     return one
 
