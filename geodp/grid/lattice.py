@@ -153,9 +153,9 @@ class Lattice:
         if period is None:
             beyond = self.system is None and self.crs is not None and (values > 180).any()
             circle = longitude_period(str(self.crs)) if beyond else None
-            return (
-                values if circle is None else np.where(values > circle / 2, values - circle, values)
-            )
+            if circle is None:
+                return values
+            return np.where(values > circle / 2, values - circle, values)
         west, slack = self.bounds[0], 1e-6 * self.transform[0]
         low, high = values < west - slack, values >= west + period - slack
         return np.asarray(

@@ -181,3 +181,27 @@ def test_the_command_holds_what_is_still_to_be_said(text, filled, tmp_path):
     done = geodp("publish", *shlex.split(command)[2:-1], tmp_path / "out")
     assert done.returncode == 2
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["income", "年収", "Miete", "sales"])
+def test_amounts_are_proposed_as_amounts(tmp_path, name):
+    path = tmp_path / "a.csv"
+    rows = [f"5339461{i % 9},{i}" for i in range(1, 99)]
+    path.write_text("\n".join([f"mesh,{name}", *rows, ""]))
+    shown = run(path).output
+    assert f"{quote(name)}  (amounts)" in shown
+    assert f"geodp amounts publish {quote(str(path))}" in shown
+    assert f"--amount {quote(name)} --clip LOWER UPPER --unit-of-amount UNIT" in shown
+    assert "--value" not in shown.splitlines()[-1]
+    path.write_text("\n".join([f"mesh,{name},n", *(f"{row},7" for row in rows), ""]))
+    shown = run(path).output.splitlines()[-1]
+    assert shown.startswith("geodp publish")
+    assert "--value n" in shown
+
+
+def test_rows_at_points_may_be_persons_or_records_of_amounts(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,lon,lat,income\na,139.7,35.7,300\nb,139.8,35.7,400\nc,139.7,35.6,5\n")
+    shown = run(path).output
+    assert "--points" in shown.splitlines()[-1]
+    assert "geodp amounts publish releases their sums and means (--amount income)" in shown
