@@ -23,10 +23,11 @@ LIBRARIES = (
     "pillow",
     "click",
     "rich",
+    "scipy",
     "platformdirs",
 )
 EXTRAS = (
-    *("scipy", "pyogrio", "openpyxl", "distributed", "matplotlib"),
+    *("pyogrio", "openpyxl", "distributed", "matplotlib"),
     *("fsspec", "h3", "s2geometry", "pmtiles"),
 )
 """Libraries of extras, which may be missing."""
