@@ -2,6 +2,7 @@
 
 import ast
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from unittest import mock
@@ -18,6 +19,7 @@ from geodp.features.cluster.partitioned import partition_of
 from geodp.features.local import coins
 from geodp.features.local.oracles import ORACLES
 from geodp.features.select.parts import EqualParts
+from geodp.features.select.quantiles import Quantile
 from geodp.features.select.selected import prepare
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.laplace import Geometric
@@ -276,17 +278,15 @@ def test_flows_by_label_draw_with_two_more_keys(amounts, key):
     assert len(wire.fingerprints) == 1
 
 
+def ask(question, table, mechanism, epsilon, contribution, **given):
+    terms = Terms.of(epsilon, contribution=contribution)
+    return prepare(table, question, Request(terms=terms, **given), mechanism).release()
+
+
 QUESTIONS = {
     "top": lambda table, **given: select.top_cells(table, 3, **given),
-    "level": lambda table, **given: select.level(table, next_epsilon=1, **given),
-    "quantile": lambda table, **given: select.quantile(table, "1/3", axis="row", **given),
-    "median": select.median_centre,
-    "parts": lambda table, mechanism, epsilon, contribution, **given: prepare(
-        table,
-        EqualParts(5, "row"),
-        Request(terms=Terms.of(epsilon, contribution=contribution), **given),
-        mechanism,
-    ).release(),
+    "quantile": partial(ask, Quantile(Fraction(1, 3), "row")),
+    "parts": partial(ask, EqualParts(5, "row")),
 }
 
 

@@ -22,7 +22,7 @@ from geodp.features.local import collect
 from geodp.features.local.coins import Coins
 
 # Commands import these when they run: a question that is not imported could not be fixed.
-from geodp.features.select import hot_spots, parts, quantiles, resolution  # noqa: F401
+from geodp.features.select import hot_spots, parts, quantiles  # noqa: F401
 from geodp.features.select.question import Question
 from geodp.features.series import publish as series_publish
 from geodp.mechanisms import METHODS
@@ -138,7 +138,7 @@ def _fix_selections(patch):
         patch.setattr(question, "draw", draw)
 
     questions = {subclass.__name__ for subclass in Question.__subclasses__()}
-    assert questions == {"Top", "Level", "Quantile", "MedianCentre", "EqualParts"}, questions
+    assert questions == {"Top", "Quantile", "EqualParts"}, questions
     for one in Question.__subclasses__():
         fix(one)
 

@@ -310,11 +310,6 @@ TARGETS = (
         ("rate_of", "Selection.of", "Selection.rate"),
     ),
     Target(
-        "geodp.features.select.resolution",
-        SELECT,
-        ("Level.change", "Level.settings", "Level.measure", "Level.draw"),
-    ),
-    Target(
         "geodp.features.select.hot_spots",
         SELECT,
         ("Top.change", "Top.settings", "Top.measure", "Top.draw"),
@@ -324,8 +319,7 @@ TARGETS = (
         SELECT,
         (
             *("Quantile.change", "Quantile.settings", "Quantile.measure", "Quantile.draw"),
-            *("MedianCentre.rounds", "MedianCentre.change", "MedianCentre.measure"),
-            *("MedianCentre.draw", "count_along"),
+            "count_along",
         ),
     ),
     Target(

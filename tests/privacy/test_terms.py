@@ -121,9 +121,6 @@ FRONT_DOORS = [
     geodp.amounts.plan_prior,
 ]
 CHOOSE = [
-    geodp.select.level,
-    geodp.select.median_centre,
-    geodp.select.quantile,
     geodp.select.top_cells,
     geodp.amounts.choose_clip,
     geodp.amounts.choose_edges,

@@ -90,12 +90,6 @@ def draw(secret, deficit, rate, others, beyond, stream=STREAM):
     return accepting[below(stream + 3, 0, len(accepting))]
 
 
-def split_error(counts):
-    """L1 error of a block whose count is split evenly among its cells."""
-    mean = Fraction(sum(counts), len(counts))
-    return sum(abs(c - mean) for c in counts)
-
-
 def quantile_utilities(counts, q):
     """Minus how many people are missing for a quantile to lie in each position."""
     n = sum(counts)

@@ -100,8 +100,8 @@ def choose_clip(
 ) -> ClipChoice:
     """Choose the upper end of the clip so that about a share of the records lies above it.
 
-    One of public candidates is drawn as by :func:`geodp.select.quantile`, which spends a budget of
-    its own: a hundredth of that of the release, usually. Without a guess of the amounts it replaces
+    One of public candidates is drawn as a quantile of the records, which spends a budget of its
+    own: a hundredth of that of the release, usually. Without a guess of the amounts it replaces
     :func:`geodp.amounts.plan`, which spends nothing.
 
     Parameters
@@ -120,12 +120,12 @@ def choose_clip(
     raked_to, where, outside, decimal, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
-        As for :func:`geodp.select.quantile`.
+        As for :func:`geodp.select.top_cells`.
 
     Raises
     ------
     UsageError, InputError, BudgetError
-        As for :func:`geodp.amounts.publish` and :func:`geodp.select.quantile`. Nothing was
+        As for :func:`geodp.amounts.publish` and :func:`geodp.select.top_cells`. Nothing was
         charged.
 
     Examples

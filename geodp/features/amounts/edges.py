@@ -105,12 +105,12 @@ def choose_edges(
     raked_to, where, outside, decimal, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
-        As for :func:`geodp.select.quantile`.
+        As for :func:`geodp.select.top_cells`.
 
     Raises
     ------
     UsageError, InputError, BudgetError
-        As for :func:`geodp.amounts.publish` and :func:`geodp.select.quantile`. Nothing was
+        As for :func:`geodp.amounts.publish` and :func:`geodp.select.top_cells`. Nothing was
         charged.
 
     Notes

@@ -248,11 +248,7 @@ SENTENCES: Mapping[str, str] = {
     "heading_answer": "What was asked, and how sure the answer is",
     "asked_top": "The question was which cells hold the most people.",
     "asked_areas": "The question was which areas of the level {level} hold the most people.",
-    "asked_level": "The question was at which level a release with epsilon {next_epsilon} is off "
-    "by the least.",
     "asked_quantile": "The question was where along {axis} a part of {q} of all people ends.",
-    "asked_median-centre": "The question was in which row and in which column as many people live "
-    "on either side.",
     "asked_parts": "The question was where along {axis} records change from one group to "
     "another, if {parts:n} groups hold about the same number.",
     "selection_named": "There were {candidates:n} to choose from; named: {chosen:n}. No count is "
@@ -260,12 +256,8 @@ SENTENCES: Mapping[str, str] = {
     "selection_lot": "The choice was drawn by lot; what is better is more likely to be drawn.",
     "near_top": "In each draw, a place with {behind:n} people fewer than the best one left is at "
     "most half as likely.",
-    "near_level": "A level that is off by {behind:n} more than the best is at most half as likely "
-    "to be drawn.",
     "near_quantile": "A place that is off by {behind:n} people more than the best is at most half "
     "as likely to be drawn.",
-    "near_median-centre": "A row or column that is off by {behind:n} people more than the best is "
-    "at most half as likely to be drawn.",
     "near_parts": "A place that is off by {behind:n} records more than the best is at most half as "
     "likely to be drawn.",
     "selection_empty": "Where fewer than {below:n} people live, expect that empty places are named "

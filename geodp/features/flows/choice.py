@@ -98,10 +98,10 @@ def choose_trips(
 ) -> TripsChoice:
     """Choose the most trips that are kept of a unit, so that about a share of units has more.
 
-    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn as by
-    :func:`geodp.select.quantile`. Each unit that is protected counts once,
-    however many trips it has. The choice spends a budget of its own, which adds to that of the
-    release: a hundredth of it, usually. With a public guess of the trips of a person
+    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn as
+    a quantile of the units. Each unit that is protected counts once, however many trips it has.
+    The choice spends a budget of its own, which adds to that of the release: a hundredth of it,
+    usually. With a public guess of the trips of a person
     :func:`geodp.flows.plan`, which spends nothing, takes its place.
 
     Parameters
@@ -116,7 +116,7 @@ def choose_trips(
     form : {"trips", "stays", "pings"}
         What a row is.
     epsilon, neighbours, allow_empty, key, ledger, dataset, records
-        As for :func:`geodp.select.quantile`.
+        As for :func:`geodp.select.top_cells`.
     **reading
         All other parameters of :func:`geodp.flows.read_trips`, :func:`geodp.flows.read_stays` or
         :func:`geodp.flows.read_pings` but for ``trips``: columns, ``person``, ``unit``,
@@ -125,7 +125,7 @@ def choose_trips(
     Raises
     ------
     UsageError, InputError, BudgetError
-        As for the reader and for :func:`geodp.select.quantile`. Nothing was charged.
+        As for the reader and for :func:`geodp.select.top_cells`. Nothing was charged.
     TypeError
         A parameter that the reader does not have.
 

@@ -5,9 +5,7 @@ from geodp.features.select.hot_spots import top_cells
 from geodp.features.select.mechanisms.base import Candidates, Selector
 from geodp.features.select.mechanisms.exponential import exponential
 from geodp.features.select.mechanisms.permute_and_flip import permute_and_flip
-from geodp.features.select.quantiles import median_centre, quantile
 from geodp.features.select.question import Question
-from geodp.features.select.resolution import level
 from geodp.features.select.selected import Selected
 from geodp.privacy.selected import Selection
 
@@ -19,9 +17,6 @@ __all__ = [
     "SelectionCard",
     "Selector",
     "exponential",
-    "level",
-    "median_centre",
     "permute_and_flip",
-    "quantile",
     "top_cells",
 ]

@@ -95,11 +95,9 @@ class QuestionInfo:
         Level of the areas that are candidates; absent for cells.
     q : str, optional
         The quantile; ``axis``: the axis along which it is taken.
-    next_epsilon : str, optional
-        Budget of the release that a level is chosen for.
     """
 
-    name: Literal["top", "level", "quantile", "median-centre", "parts"]
+    name: Literal["top", "quantile", "parts"]
     in_words: str
     utility: str
     candidates: Size
@@ -107,7 +105,6 @@ class QuestionInfo:
     level: str | None = None
     q: Exact | None = None
     axis: str | None = None
-    next_epsilon: Exact | None = None
 
 
 @dataclass(frozen=True)

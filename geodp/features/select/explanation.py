@@ -91,8 +91,6 @@ def _format_question(page: Writer, question: QuestionInfo) -> str:
     """Write the question with its settings."""
     if question.name == "top" and question.level is not None:
         return page.write("asked_areas", level=question.level)
-    if question.name == "level":
-        return page.write("asked_level", next_epsilon=str(question.next_epsilon))
     if question.name == "quantile":
         return page.write("asked_quantile", axis=str(question.axis), q=str(question.q))
     if question.name == "parts":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.base import STREAMS, Candidates
-from geodp.features.select.quantiles import count_along, describe_position, find_axis
+from geodp.features.select.quantiles import count_along, describe_position
 from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
@@ -73,7 +73,7 @@ class EqualParts(Question):
 
     def candidates(self, grid: Grid) -> int:
         """Count the positions at which a part may begin, after the first."""
-        size = grid.shape[find_axis(grid, self.axis)]
+        size = grid.shape[grid.axis_names.index(self.axis)]
         if not isinstance(self.parts, int) or not 2 <= self.parts <= size:
             raise UsageError(
                 "The number of parts must be 2 or more, and no more than there are positions.",
@@ -83,7 +83,7 @@ class EqualParts(Question):
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
         """Count the records of every position."""
-        return count_along(table, find_axis(table.grid, self.axis))
+        return count_along(table, table.grid.axis_names.index(self.axis))
 
     def draw(
         self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
@@ -99,7 +99,7 @@ class EqualParts(Question):
             candidates = Candidates(off - off.min(), rate / larger, unit=larger)
             return first + selector.draw(candidates, key, Stream.SELECT + STREAMS * next(draws))
 
-        axis = find_axis(grid, self.axis)
+        axis = grid.axis_names.index(self.axis)
         edges = divide_positions(measured.size, self.parts, choose)
         return tuple(describe_position(grid, axis, edge) for edge in edges)
 
@@ -113,7 +113,7 @@ class EqualParts(Question):
 
     def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
         """Return the last positions."""
-        axis = find_axis(grid, self.axis)
+        axis = grid.axis_names.index(self.axis)
         size = grid.shape[axis]
         return tuple(
             describe_position(grid, axis, edge) for edge in range(size - self.parts + 1, size)

@@ -113,14 +113,6 @@ class Places(ABC):
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
         """Return the codes and labels of some candidates."""
 
-    @abstractmethod
-    def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        """Assign occupied cells to candidates, separately by their labels.
-
-        Return the number of candidates times labels, the number of each occupied cell's, and the
-        cells of each of those that occur. Attributes are not split.
-        """
-
 
 # One selection asks for the same places in each of its steps.
 @lru_cache(maxsize=4)
@@ -163,14 +155,6 @@ class CellPlaces(Places):
         rank = self.grid.domain.ranks_of_keys(key)
         order = np.argsort(rank)
         return Counted(rank[order], count[order], self.size)
-
-    def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        """Assign cells to coarser cells, and count the places in each; see Places."""
-        if self._coarsening is None:
-            return self.size, np.arange(table.key.size), np.ones(table.key.size, np.int64)
-        key = self.grid.encode(self._coarsening.index(table.grid.decode(table.key)))
-        cells = self._coarsening.count_places(self.grid.decode(np.unique(key)))
-        return self.size, key.astype(np.int64), cells
 
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
         """Return the codes of cells, and the labels of their attributes."""
@@ -223,20 +207,6 @@ class RegionPlaces(Places):
             at = np.searchsorted(self._hierarchy.number, cell)
             region = region * self._regions + self._hierarchy.region[self._number, at]
         return region
-
-    def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        """Assign cells to their region and labels, and count the cells of those; see Places."""
-        grid, index = table.grid, table.grid.decode(table.key)
-        cell, below = self.region_of(grid, table.key), 1
-        for axis, attribute in zip(grid.attribute_axes, grid.attributes, strict=True):
-            cell = cell * len(attribute.labels) + index[axis]
-            below *= len(attribute.labels)
-        return self.size * below, cell, self.cells_of(np.unique(cell) // below)
-
-    def cells_of(self, rank: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count the cells of the map in some regions, or the pairs of cells in pairs of them."""
-        cells = np.bincount(self._hierarchy.region[self._number], minlength=self._regions)
-        return np.asarray(np.prod([cells[ends] for ends in self._ends_of(rank)], axis=0), np.int64)
 
     def _ends_of(self, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
         """Split the numbers of pairs into the regions of both ends."""

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import Rule, VerificationError
 from geodp.features.select.card import Code, QuestionInfo, SelectionCard
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.parts import EqualParts, divide_positions
-from geodp.features.select.quantiles import MedianCentre, Quantile
+from geodp.features.select.quantiles import Quantile
 from geodp.features.select.question import Question
-from geodp.features.select.resolution import Level
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
@@ -103,17 +101,13 @@ def _rebuild_question(stated: QuestionInfo) -> Question:
     axis = str(stated.axis)
     if stated.name == "top":
         return Top(stated.chosen, stated.level)
-    if stated.name == "median-centre":
-        return MedianCentre()
     if stated.name == "parts":
         return EqualParts(stated.chosen + 1, axis)
-    setting = stated.q if stated.name == "quantile" else stated.next_epsilon
     require(
-        setting is not None,
+        stated.q is not None,
         Rule("selection-setting-missing", "The card leaves out a setting of the question."),
     )
-    exact = Fraction(str(setting))
-    return Quantile(exact, axis) if stated.name == "quantile" else Level(exact)
+    return Quantile(Fraction(str(stated.q)), axis)
 
 
 def _check_answers(folder: Path, card: SelectionCard) -> str:
@@ -156,14 +150,6 @@ def _check_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
         is_label = all(answer.get(attribute.name) in attribute.labels for answer in card.chosen)
         require(is_label, Rule("selection-label-unknown", "A label is not one of its attribute."))
     return candidates, "codes lie in the extent"
-
-
-def _check_level(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
-    """Check that the level is one of the grid; the number of levels is not verified."""
-    (answer,) = card.chosen
-    if card.domain.regions is None:
-        Coarsening.of(grid, str(answer.get("level")))
-    return None, "a level of the grid"
 
 
 def _check_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
@@ -210,23 +196,9 @@ def _require_position(grid: Grid, card: SelectionCard, answer: Mapping[str, Code
     return grid.shape[number]
 
 
-def _check_centre(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
-    """Check that code, row and column are of one cell; return the cells of the rectangle."""
-    (answer,) = card.chosen
-    (place,) = grid.places
-    row, col = _require_codes(place, [answer.get("code")])
-    require(
-        (row[0], col[0]) == (answer.get("row"), answer.get("col")),
-        Rule("selection-row-differs", "The row is another."),
-    )
-    return place.rows * place.cols, "a cell of the map"
-
-
 ANSWER_CHECKS: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]] = {
     "top": _check_top,
-    "level": _check_level,
     "quantile": _check_quantile,
-    "median-centre": _check_centre,
     "parts": _check_parts,
 }
 
@@ -235,17 +207,15 @@ def _columns(grid: Grid) -> list[tuple[str, int]]:
     return [(column, number) for number, column in enumerate(grid.maps.codes)]
 
 
-def _require_codes(place: Lattice, codes: list[Code | None]) -> NDArray[np.int64]:
+def _require_codes(place: Lattice, codes: list[Code | None]) -> None:
     """Parse the rows and columns of codes, and require that they lie in a map."""
     require(
         all(isinstance(code, str) for code in codes),
         Rule("selection-answer-without-code", "An answer has no code."),
     )
-    index = np.asarray(parse_codes(place, [str(code) for code in codes]))
-    row, col = index
+    row, col = np.asarray(parse_codes(place, [str(code) for code in codes]))
     inside = (row >= 0) & (col >= 0) & (row < place.rows) & (col < place.cols)
     require(bool(np.all(inside)), Rule("selection-code-outside", "A code lies outside the extent."))
-    return index
 
 
 CHECKS: list[tuple[str, Callable[[Path, SelectionCard], str]]] = [

@@ -19,6 +19,7 @@ from geodp.features.explain.sections import HALF, OPEN, PRIORS, SIZES
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.explanation import SHOWN
 from geodp.features.select.parts import EqualParts
+from geodp.features.select.quantiles import Quantile
 from geodp.features.select.selected import prepare
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
@@ -89,9 +90,9 @@ CHOICES = {
     "top": partial(geodp.select.top_cells, k=3, neighbours="replace-one", unit="trip"),
     "areas": partial(geodp.select.top_cells, k=SHOWN - 4, level=2),
     "many": partial(geodp.select.top_cells, k=SHOWN + 1, mechanism="exponential"),
-    "level": partial(geodp.select.level, next_epsilon="1/9"),
-    "quantile": partial(geodp.select.quantile, q="1/3", axis="row"),
-    "median centre": geodp.select.median_centre,
+    "quantile": lambda table, **terms: prepare(
+        table, Quantile(Fraction(1, 3), "row"), Request(terms=Terms.of(**terms))
+    ).release(),
     "parts": lambda table, **terms: prepare(
         table, EqualParts(5, "row"), Request(terms=Terms.of(**terms))
     ).release(),
@@ -140,8 +141,8 @@ def cards():
         chosen=({"code": "5_6"}, {"code": "7_8"}),
     )
     table = geodp.CountTable.from_dense(COUNTS, GRID)
-    collected["fixed selection"] = geodp.select.median_centre(
-        table, key=geodp.NoiseKey(bytes(32)), **TERMS
+    collected["fixed selection"] = geodp.select.top_cells(
+        table, 1, key=geodp.NoiseKey(bytes(32)), **TERMS
     ).card()
     return collected
 

@@ -12,8 +12,7 @@ from geodp.errors import UsageError
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms import SELECTORS
 from geodp.features.select.parts import EqualParts, count_off
-from geodp.features.select.quantiles import MedianCentre, Quantile
-from geodp.features.select.resolution import Level
+from geodp.features.select.quantiles import Quantile
 from geodp.features.select.selected import prepare
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
@@ -31,10 +30,8 @@ KEY = NoiseKey(secret("no draw goes by it"))
 QUESTIONS = {
     "top": Top(2),
     "top areas": Top(1, "2"),
-    "level": Level(F(1)),
     "quantile": Quantile(F(1, 4), "row"),
     "median": Quantile(F(1, 2), "col"),
-    "median centre": MedianCentre(),
     "halves": EqualParts(2, "row"),
 }
 
@@ -138,13 +135,9 @@ LOSSES = {
     ("top areas", ADD_REMOVE, 2): 0.95,
     ("top areas", REPLACE, 1): 0.9,
     ("top", ADD_REMOVE, 1): 0.6,
-    ("level", ADD_REMOVE, 1): 0.4,
-    ("level", REPLACE, 1): 0.25,
     ("quantile", ADD_REMOVE, 1): 0.55,
     ("quantile", REPLACE, 1): 0.65,
     ("median", ADD_REMOVE, 2): 0.7,
-    ("median centre", ADD_REMOVE, 1): 0.7,
-    ("median centre", REPLACE, 1): 0.7,
     ("halves", ADD_REMOVE, 1): 0.7,
     ("halves", REPLACE, 1): 0.7,
 }
@@ -164,8 +157,6 @@ def utilities(question, dense):
     """Return the utility of every candidate in people, at one scale of the noise."""
     terms = Terms.of(epsilon=1, contribution=1)
     prepared = prepare(count_table(dense), question, Request(terms=terms, allow_empty=True))
-    if isinstance(question, Level):
-        return np.array(prepared.measured, object)
     if isinstance(question, Top):
         table = prepared.measured
         found = np.zeros(table.size, object)
@@ -179,22 +170,9 @@ def utilities(question, dense):
     return np.array([-unit * int(d) for d in one.deficit], object)
 
 
-def far_move():
-    """Return two tables: one person leaves a cell below its block's mean for one far above it."""
-    one = np.zeros((8, 8), int)
-    one[:4, :4] = 2
-    one[0, 0], one[7, 7] = 1, 9
-    other = one.copy()
-    other[0, 0], other[7, 7] = 0, 10
-    return one, other
-
-
 def largest_change(question, relation):
     """Return the most by which a utility differs between neighbours of the tables here."""
     worst = F(0)
-    if isinstance(question, Level) and relation == REPLACE:
-        one, other = (utilities(question, table) for table in far_move())
-        worst = max(abs(one - other))
     for table in tables():
         one = utilities(question, table)
         for other in neighbours(table, relation):
@@ -272,10 +250,8 @@ def test_an_empty_table_is_refused_unless_it_is_allowed():
 STATED = {
     "top": {"chosen": 2, "level": None},
     "top areas": {"chosen": 1, "level": "2"},
-    "level": {"next_epsilon": "1"},
     "quantile": {"q": "1/4", "axis": "row"},
     "median": {"q": "1/2", "axis": "col"},
-    "median centre": {"chosen": 1},
     "halves": {"chosen": 1, "axis": "row"},
 }
 

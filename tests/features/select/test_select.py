@@ -4,7 +4,6 @@ import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction as F
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,8 +17,7 @@ from geodp.features.select import files as folder_of_selection
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms.permute_and_flip import PermuteAndFlip
-from geodp.features.select.quantiles import count_along
-from geodp.features.select.resolution import Level, list_levels
+from geodp.features.select.quantiles import Quantile, count_along
 from geodp.features.select.selected import PreparedSelection, prepare, selection_digest
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder.stopping import begin, hold_stops, request_stop
@@ -32,7 +30,6 @@ from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from tests.grids import FORMS, cells_of
-from tests.reference import selection as reference
 from tests.refusals import refuses
 
 SURE = {"epsilon": 10**6, "contribution": 1}
@@ -49,6 +46,12 @@ def table_on(grid, seed=6):
     some = np.sort(draw.permutation(keys)[: max(1, keys.size // 3)])
     counts = draw.permutation(some.size) * 10 + 11
     return geodp.CountTable.from_keys(grid, some, counts)
+
+
+def ask(question, table=TABLE, mechanism="permute-and-flip", **given):
+    """Release the answer to a question, as commands of other features do."""
+    terms = {name: given.pop(name) for name in ("epsilon", "contribution")}
+    return prepare(table, question, Request(terms=Terms.of(**terms), **given), mechanism).release()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -115,71 +118,19 @@ def test_the_largest_regions():
         select.top_cells(table, 1, level="country", **SURE)
 
 
-def blocks_of(table, level):
-    """Counts of every cell of each block with people, by the definition."""
-    grid, found = table.grid, {}
-    counts = dict(zip(table.key.tolist(), table.count.tolist(), strict=True))
-    for key, index in cells_of(grid).items():
-        if level == "cell":
-            block = (key,)
-        elif grid.hierarchy is not None:
-            number = grid.hierarchy.levels.index(level)
-            at = grid.hierarchy.cell.T.tolist().index(index[:2])
-            block = (int(grid.hierarchy.region[number, at]), *index[2:])
-        else:
-            onto = Coarsening.of(grid, level)
-            block = tuple(onto.index(np.array(index)[:, None])[:, 0].tolist())
-        found.setdefault(block, []).append(counts.get(key, 0))
-    return found
-
-
-@pytest.mark.parametrize("form", sorted({*FORMS} - {"line", "three axes"}))
-def test_utilities_of_levels_are_those_of_the_definition(form):
-    table = table_on(FORMS[form])
-    question = Level(F(1, 4))
-    prepared = prepare(table, question, Request(terms=Terms.of(epsilon=1, contribution=3)))
-    for level, found in zip(list_levels(table.grid), prepared.measured, strict=True):
-        blocks = blocks_of(table, level)
-        error = sum(reference.split_error(counts) for counts in blocks.values())
-        assert found == -(error + 12 * len(blocks))
-    moved = Terms.of(epsilon=1, contribution=3, neighbours="replace-one")
-    double = prepare(table, question, Request(terms=moved)).measured
-    assert double[-1] == 2 * prepared.measured[-1]
-
-
-def test_a_clustered_map_is_published_fine_and_a_flat_one_coarse():
-    clustered = np.zeros((8, 8), int)
-    clustered[3, 4] = 10_000
-    flat = np.full((8, 8), 100)
-    terms = {"next_epsilon": 1, "epsilon": 50, "contribution": 1}
-    levels = [
-        select.level(geodp.CountTable.from_dense(dense, GRID), **terms).chosen[0]["level"]
-        for dense in (clustered, flat)
-    ]
-    assert levels == ["1", "8"]
-
-
 @pytest.mark.parametrize(("q", "row"), [("1/10", 2), ("1/2", 5), (0.9, 7)])
 def test_quantiles_of_rows(q, row):
     people = count_along(TABLE, 0)
     assert people.tolist() == TABLE.to_dense().sum(axis=1).tolist()
     assert int(np.searchsorted(np.cumsum(people), float(F(str(q))) * people.sum())) == row
-    (found,) = select.quantile(TABLE, q, axis="row", **SURE).chosen
+    (found,) = ask(Quantile(F(str(q)), "row"), **SURE).chosen
     assert found == {"axis": "row", "index": row}
 
 
-def test_quantiles_say_where_on_the_map_or_in_the_list():
+def test_a_quantile_of_an_attribute_has_its_label():
     table = table_on(FORMS["official, attribute below"])
-    (found,) = select.quantile(table, "1/2", axis="age", **SURE).chosen
+    (found,) = ask(Quantile(F(1, 2), "age"), table, **SURE).chosen
     assert found["label"] == ("young", "middle", "old")[found["index"]]
-    (found,) = select.quantile(table, "1/2", axis="col", **SURE).chosen
-    assert found["from"] == pytest.approx(138.75 + found["index"] / 8)
-    assert found["to"] == pytest.approx(found["from"] + 1 / 8)
-
-
-def test_the_median_centre():
-    assert select.median_centre(TABLE, **SURE).chosen == ({"code": "5_4", "row": 5, "col": 4},)
-    assert select.median_centre(TABLE, epsilon=1, contribution=1).event.rate == F(1, 2)
 
 
 def test_large_counts_decide_by_one_person():
@@ -195,8 +146,6 @@ def test_a_domain_of_2_to_the_62():
     found = select.top_cells(table, 2, epsilon=1, contribution=1)
     assert found.chosen == ({"code": "5_7"}, {"code": "1073741824_3"})
     assert found.card().false_hot_spots.count == pytest.approx(2 * 62 * np.log(2))
-    with refuses(UsageError, "axis-too-long: too long"):
-        select.median_centre(table, epsilon=1, contribution=1)
     with refuses(UsageError, "grid-too-large"):
         wide.with_attribute("sex", ["f", "m"])
 
@@ -209,7 +158,7 @@ def test_charged_before_the_draw_replayed_free_and_refused_over_the_cap(ledger, 
     assert one.card().budget.loss.epsilon == "1/2"
     (entry,) = ledger.charges("census")
     assert entry.mechanism == "select-top:permute-and-flip"
-    assert not select.quantile(TABLE, "1/2", axis="row", key=key, **terms).charge.replay
+    assert not ask(Quantile(F(1, 2), "row"), key=key, **terms).charge.replay
     with pytest.raises(BudgetError):
         select.top_cells(TABLE, 4, key=key, **terms)
 
@@ -229,9 +178,7 @@ def test_a_selection_of_the_same_sample_is_refused_before_the_charge(tmp_path, k
     ):
         for question in (
             lambda **more: select.top_cells(TABLE, 3, **more),
-            lambda **more: select.level(TABLE, next_epsilon=1, **more),
-            lambda **more: select.quantile(TABLE, "1/2", axis="row", **more),
-            lambda **more: select.median_centre(TABLE, **more),
+            lambda **more: ask(Quantile(F(1, 2), "row"), **more),
         ):
             with refuses(UsageError, said):
                 question(records=records, **into)
@@ -270,8 +217,9 @@ def test_everything_that_is_asked_is_part_of_the_identity():
         of(Top(3), contribution=2),
         of(Top(3), unit="trip"),
         of(Top(3), table=other),
-        of(Level(F(1))),
-        of(Level(F(2))),
+        of(Quantile(F(1, 2), "row")),
+        of(Quantile(F(1, 3), "row")),
+        of(Quantile(F(1, 2), "col")),
     ]
     assert len(set(found)) == len(found)
     assert of(Top(3)) == found[0]
@@ -329,8 +277,8 @@ def test_other_readers_say_that_it_is_a_selection(tmp_path):
 
 
 ANSWERS = {
-    "permute-and-flip": "007e57ce992b905bbd36ca136887af5f731f64f22d72b8c1497075f7b9a210c8",
-    "exponential": "5cf29fa2034545a122d35cd144b935d683c5d9cc29e223eaeb0a530dbe0774f1",
+    "permute-and-flip": "077c379897fbe8cb5a57d9c1a6d504cee98bde376a5032098a996abb2d650dd2",
+    "exponential": "3d0cf7f80af9b07785b9f0298352613c6851e80428fa0b3290d8efb69a422887",
 }
 """Answers of version 1, of `top` 2, under one key of `NOISE_FORMAT` 3 and one label of
 identities: SHA-256, by mechanism."""
@@ -343,10 +291,9 @@ def test_answers_under_a_key_stay_as_they_are(mechanism):
         table = table_on(FORMS[name])
         terms = {"contribution": 2, "mechanism": mechanism, "key": geodp.NoiseKey(bytes(32))}
         said += select.top_cells(table, 9, epsilon="1/50", **terms).chosen
-        said += select.quantile(table, "1/3", axis="row", epsilon="1/50", **terms).chosen
-        said += select.median_centre(table, epsilon="1/50", **terms).chosen
-        said += select.level(table, next_epsilon=2, epsilon="1/50", **terms).chosen
-    text = json.dumps([dict(one) for one in said])
+        terms["epsilon"] = "1/50"
+        said += [one["index"] for one in ask(Quantile(F(1, 3), "row"), table, **terms).chosen]
+    text = json.dumps([dict(one) if isinstance(one, dict) else one for one in said])
     assert hashlib.sha256(text.encode()).hexdigest() == ANSWERS[mechanism]
 
 
@@ -402,19 +349,15 @@ def test_a_changed_card_is_caught(tmp_path, changed, failing):
 
 
 OTHERS = {
-    "quantile": lambda: select.quantile(table_on(FORMS["attribute"]), "1/3", axis="age", **SURE),
-    "level": lambda: select.level(TABLE, next_epsilon=1, **SURE),
-    "centre": lambda: select.median_centre(TABLE, **SURE),
+    "quantile": lambda: ask(Quantile(F(1, 3), "age"), table_on(FORMS["attribute"]), **SURE),
     "areas": lambda: select.top_cells(TABLE, 2, level=2, **SURE),
     "cells": lambda: select.top_cells(table_on(FORMS["mask"]), 2, **SURE),
 }
 
 
 def test_a_selection_needs_epsilon():
-    for ask in (partial(select.top_cells, k=1), partial(select.quantile, q="1/2", axis="row"),
-                partial(select.level, next_epsilon=1), select.median_centre):  # fmt: skip
-        with refuses(UsageError, "selection-without-epsilon"):
-            ask(TABLE, epsilon=None, contribution=1)
+    with refuses(UsageError, "selection-without-epsilon"):
+        select.top_cells(TABLE, 1, epsilon=None, contribution=1)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -430,10 +373,9 @@ def test_a_guarantee_of_another_question_is_caught(tmp_path, name, more):
     assert bad == {"guarantee", "checksums", "release id"}
 
 
-@pytest.mark.parametrize(("name", "setting"), [("quantile", "q"), ("level", "next_epsilon")])
-def test_a_question_without_its_setting_is_caught(tmp_path, name, setting):
-    OTHERS[name]().write(tmp_path / "out")
-    change(tmp_path / "out", **{f"question__{setting}": None})
+def test_a_question_without_its_setting_is_caught(tmp_path):
+    OTHERS["quantile"]().write(tmp_path / "out")
+    change(tmp_path / "out", question__q=None)
     assert "guarantee" in {check.name for check in verify(tmp_path / "out") if not check.ok}
 
 
@@ -444,9 +386,6 @@ def test_a_question_without_its_setting_is_caught(tmp_path, name, setting):
         ("quantile", {"chosen": [{"axis": "age", "index": 7, "label": "old"}]}),
         ("quantile", {"chosen": [{"axis": "age", "index": 0, "label": "x"}]}),
         ("quantile", {"question__candidates": 64}),
-        ("level", {"chosen": [{"level": "jis:half"}]}),
-        ("centre", {"chosen": [{"code": "1_2", "row": 1, "col": 3}]}),
-        ("centre", {"question__candidates": 65}),
         ("areas", {"chosen": [{"code": "1_1"}, {"code": "4_1"}]}),
         ("areas", {"question__candidates": 64}),
         ("cells", {"question__candidates": 64}),
@@ -490,27 +429,12 @@ def test_a_folder_is_complete_or_not_there(tmp_path, monkeypatch):
         (lambda t: select.top_cells(t, 1, level="basic", **SURE), "coarser-cells-form"),
         (lambda t: select.top_cells(t, 1, key=b"k", **SURE), "key-expected"),
         (lambda t: select.top_cells(t.to_dense(), 1, **SURE), "table-expected"),
-        (lambda t: select.quantile(t, 1, axis="row", **SURE), "quantile-out-of-range"),
-        (lambda t: select.quantile(t, 0, axis="row", **SURE), r"budget-number-not-positive: \bq\b"),
-        (lambda t: select.quantile(t, "1/2", axis="age", **SURE), "axis-unknown"),
-        (
-            lambda t: select.level(t, next_epsilon=-1, **SURE),
-            "budget-number-not-positive: next_epsilon",
-        ),
+        (lambda t: ask(Quantile(F(1), "row"), t, **SURE), "quantile-out-of-range"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call, said):
     with refuses(UsageError, said):
         call(TABLE)
-
-
-def test_grids_that_do_not_answer_are_refused():
-    line, pairs = (table_on(FORMS[form]) for form in ("line", "pairs"))
-    with refuses(UsageError, "level-needs-map"):
-        select.level(line, next_epsilon=1, **SURE)
-    for table in (line, pairs):
-        with refuses(UsageError, "median-needs-one-map"):
-            select.median_centre(table, **SURE)
 
 
 def test_an_empty_table_is_refused_unless_asked_for():
@@ -520,8 +444,6 @@ def test_an_empty_table_is_refused_unless_asked_for():
     found = select.top_cells(none, 64, allow_empty=True, **SURE)
     assert len({one["code"] for one in found.chosen}) == 64
     assert "at least one row" not in " ".join(found.card().guarantee.not_protected)
-    assert select.level(none, next_epsilon=1, allow_empty=True, **SURE).chosen[0]["level"] == "8"
-    assert select.median_centre(none, allow_empty=True, **SURE).chosen
 
 
 def test_a_bound_of_the_reader_is_taken_as_it_is():

@@ -1,16 +1,11 @@
 """What is asked of areal units, and of pairs of them: answers are codes of their public table."""
 
-from fractions import Fraction as F
-
 import numpy as np
 import pytest
 
 from geodp import CountTable, select
-from geodp.errors import UsageError
-from geodp.features.select.resolution import Level, list_levels
 from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.io.verify.verify import verify
-from tests.refusals import refuses
 
 SURE = {"epsilon": 10**6, "contribution": 1}
 BLOCKS = [f"{county}{tract}{block}" for county in "12" for tract in "123" for block in "12345"]
@@ -62,34 +57,3 @@ def test_the_largest_pairs_of_a_level_have_a_unit_at_both_ends(tmp_path):
         assert all(tract.startswith(county) for county, tract in ends)
     found.write(tmp_path / "out")
     assert all(check.ok for check in verify(tmp_path / "out"))
-
-
-def test_levels_of_pairs_have_the_error_of_an_even_split_among_pairs_of_units():
-    table, counts = count_of(PAIRS)
-    event = select.top_cells(table, 1, epsilon=1, contribution=1).event
-    question = Level(F(2))
-    measured = dict(zip(list_levels(PAIRS), question.measure(table, event), strict=True))
-    every = {(home, work): counts.get((home, work), 0) for home in BLOCKS for work in BLOCKS}
-    for level, digits in (("county", 1), ("tract", 2), ("block", 3), ("cell", 3)):
-        blocks = {}
-        for (home, work), count in every.items():
-            blocks.setdefault((home[:digits], work[:digits]), []).append(count)
-        error = sum(abs(n - F(sum(own), len(own))) for own in blocks.values() for n in own)
-        assert measured[level] == -(error + len(blocks) * F(1, 2))
-
-
-@pytest.mark.parametrize("grid", [GRID, PAIRS], ids=["units", "pairs"])
-def test_units_have_no_middle_and_no_order_along_a_map(grid):
-    table, _ = count_of(grid)
-    for axis in grid.axis_names:
-        with refuses(UsageError, "units-lie-along-no-axis"):
-            select.quantile(table, "1/2", axis=axis, **SURE)
-    with refuses(UsageError, "median-needs-one-map" if grid is PAIRS else "median-needs-places"):
-        select.median_centre(table, **SURE)
-
-
-def test_an_attribute_of_units_has_quantiles():
-    grid = GRID.with_attribute("age", ["young", "middle", "old"])
-    table = CountTable.from_index(grid, np.array([[0] * 3, [1, 2, 3], [0, 1, 2]]), [1, 9, 1])
-    (found,) = select.quantile(table, "1/2", axis="age", **SURE).chosen
-    assert found["label"] == "middle"

@@ -73,18 +73,10 @@ READ = {
         "metadata": (*SERIES, "--metadata", PIPE),
         "recipe": (*SERIES[:2], "--recipe", PIPE, *TERMS, "--person-in", "all"),
     },
-    **{
-        f"select {question}": {
-            "inputs": (PIPE, *CELLS, *TERMS, *more),
-            "mask": (*TABLE, *more, "--mask", PIPE, "--mask-source", "s"),
-            "regions": (*TABLE, *more, "--regions", PIPE, "--regions-source", "s"),
-        }
-        for question, more in (
-            ("top", ("--k", "1")),
-            ("level", ("--next-epsilon", "1")),
-            ("quantile", ("--q", "1/2", "--along", "row")),
-            ("median-centre", ()),
-        )
+    "select top": {
+        "inputs": (PIPE, *CELLS, *TERMS, "--k", "1"),
+        "mask": (*TABLE, "--k", "1", "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*TABLE, "--k", "1", "--regions", PIPE, "--regions-source", "s"),
     },
     "evaluate": {
         "inputs": (PIPE, *CELLS, "--epsilon", "1"),

@@ -1,4 +1,4 @@
-"""Questions about a map as candidates with whole utilities: hot spots, levels, quantiles."""
+"""Questions about a map as candidates with whole utilities: hot spots, quantiles."""
 
 from __future__ import annotations
 
@@ -71,43 +71,6 @@ def draw_top(
             chosen.append(skip_ranks(out, np.array([position - rank.size])).item())
             taken = np.append(taken, chosen[-1])
     return chosen
-
-
-def split_error(
-    count: NDArray[np.int64], node: NDArray[np.int64], cells: NDArray[np.int64]
-) -> Fraction:
-    """Compute the L1 error of blocks whose counts are split evenly among their cells.
-
-    Deviations from a mean add up to 0, so it is twice the sum of those above it: ``c - T / n`` of
-    the cells with ``c > T / n``, in a block with the count T and n cells. Adding a person changes
-    that person's cell by 1 and the mean of a block, over all of its cells, by 1 in total: the error
-    changes by at most 2.
-
-    Parameters
-    ----------
-    count : int64[m]
-        Counts of the occupied cells, block by block.
-    node : int64[m]
-        The block of each, in runs.
-    cells : int64[b]
-        Number of cells of the domain in each block that has a count, in the order of the runs.
-    """
-    if not count.size:
-        return Fraction(0)
-    first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
-    total = np.add.reduceat(count, first)
-    length = np.diff(np.append(first, count.size))
-    # For whole counts, c > T / n is the same as c > floor(T / n).
-    above = count > np.repeat(total // cells, length)
-    surplus = np.add.reduceat(np.where(above, count, 0), first)
-    number = np.add.reduceat(above.astype(np.int64), first)
-    error = Fraction(sum(surplus.tolist()))
-    # Whole numbers and fractions by block size: the utility must be exact, as it decides a draw.
-    for n in np.unique(cells):
-        here = np.flatnonzero((cells == n) & (number > 0))
-        pairs = zip(number[here].tolist(), total[here].tolist(), strict=True)
-        error -= Fraction(sum(above_mean * people for above_mean, people in pairs), int(n))
-    return 2 * error
 
 
 def quantile_candidates(count: NDArray[np.int64], q: Fraction, rate: Fraction) -> Candidates:

@@ -11,7 +11,6 @@ from geodp.features.select.mechanisms.questions import (
     Counted,
     draw_top,
     quantile_candidates,
-    split_error,
 )
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise import decay
@@ -83,40 +82,6 @@ def test_the_largest_domain():
     assert len(set(found)) == 5
     assert all(0 <= rank < 1 << 62 for rank in found)
     assert max(found) > 1 << 59
-
-
-@pytest.mark.parametrize("sizes", [(4, 4, 4), (5, 1, 9)])
-def test_errors_of_even_splits_are_those_of_the_definition(sizes):
-    draw = np.random.default_rng(7)
-    blocks = [draw.integers(0, 5, n) for n in sizes]
-    expected = sum(reference.split_error(block.tolist()) for block in blocks)
-    occupied = [np.flatnonzero(block) for block in blocks]
-    count = np.concatenate([block[at] for block, at in zip(blocks, occupied, strict=True)])
-    node = np.repeat(range(3), [at.size for at in occupied])
-    cells = np.array([n for n, at in zip(sizes, occupied, strict=True) if at.size])
-    assert split_error(count, node, cells) == expected
-
-
-def test_nobody_has_no_error():
-    none = np.empty(0, np.int64)
-    assert split_error(none, none, none) == 0
-
-
-def test_errors_of_even_splits_change_by_two_at_most():
-    draw, worst = np.random.default_rng(9), F(0)
-    for _ in range(200):
-        table = draw.integers(0, 5, draw.integers(1, 7))
-        for other in reference.neighbours(table)[0]:
-            one, two = (reference.split_error(t.tolist()) for t in (table, other))
-            worst = max(worst, abs(one - two))
-    assert F(3, 2) < worst <= 2
-
-
-def test_errors_of_large_counts_are_exact():
-    cells = np.array([1 << 40])
-    found = split_error(np.array([2**59, 2**59 - 1]), np.array([0, 0]), cells)
-    n, total = 1 << 40, 2**60 - 1
-    assert found == 2 * (total - F(2 * total, n))
 
 
 @pytest.mark.parametrize("q", [F(1, 2), F(1, 3), F(9, 10)])
