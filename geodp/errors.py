@@ -201,28 +201,26 @@ def is_utf8(text: str | os.PathLike[str]) -> bool:
     return True
 
 
-def why_without(library: str, what: str, extra: str = "") -> str | None:
-    """Explain that something needs a missing library; None if the library is installed.
+def require_library(library: str, what: str, extra: str = "") -> None:
+    """Refuse something that needs a library that is not installed.
 
     Parameters
     ----------
     library : str
-        Name of the module, and of the extra: ``"scipy"``.
+        Name of the module, and of the extra: ``"openpyxl"``.
     what : str
         Subject that needs it, as the start of the message.
     extra : str
         Extra that installs it, if it has another name.
 
-    Returns
-    -------
-    str or None
-        Message; None if the library is installed.
+    Raises
+    ------
+    UsageError
+        The library is not installed.
 
     Examples
     --------
-    >>> why_without("json", "A card")
-    >>> why_without("no_such_library", "A card")
-    "A card needs no_such_library, which is not installed: pip install 'geodp[no_such_library]'."
+    >>> require_library("json", "A card")
     """
     from importlib.util import find_spec
 
@@ -230,18 +228,12 @@ def why_without(library: str, what: str, extra: str = "") -> str | None:
         installed = find_spec(library) is not None
     except ImportError:
         installed = False
-    if installed:
-        return None
-    return (
-        f"{what} needs {library}, which is not installed: pip install 'geodp[{extra or library}]'."
-    )
-
-
-def require_library(library: str, what: str, extra: str = "") -> None:
-    """Raise UsageError with :func:`why_without` if a library is not installed."""
-    why = why_without(library, what, extra)
-    if why is not None:
-        raise UsageError(why, code="library-missing")
+    if not installed:
+        raise UsageError(
+            f"{what} needs {library}, which is not installed: pip install "
+            f"'geodp[{extra or library}]'.",
+            code="library-missing",
+        )
 
 
 def is_name(value: object) -> TypeGuard[str]:

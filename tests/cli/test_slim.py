@@ -17,7 +17,7 @@ RUN = """
 import json, sys
 
 ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "h5py", "matplotlib", "openpyxl",
-          "pandas", "pmtiles", "pyogrio", "python_calamine", "s2geometry", "scipy", "xarray"}
+          "pandas", "pmtiles", "pyogrio", "python_calamine", "s2geometry", "xarray"}
 
 class Absent:
     @staticmethod
@@ -34,7 +34,7 @@ for line in sys.stdin:
 assert not ABSENT & {name.partition(".")[0] for name in sys.modules}
 """
 
-SLIM = "gpkg,csv:excel,csv:estat,geojson,maplibre,parquet,qml"
+SLIM = "netcdf,gpkg,csv:excel,csv:estat,geojson,maplibre,parquet,qml"
 """Exports that need no library but those of every installation."""
 
 TABLE = [FILE, "--grid", "jis:half", "--value", "人口（総数）", "--epsilon", "1/2"]
@@ -76,50 +76,3 @@ def test_the_main_job_needs_no_extra(tmp_path):
     assert codes.pop(5) == 2  # a STAC item needs a date
     assert codes == [0] * 11, done
     assert (tmp_path / "files" / "population.gpkg").exists()
-
-
-REMEDY = "pip install 'geodp[scipy]'"
-
-LEDGER = ["--ledger", "office.ledger", "--dataset", "people"]
-COUNTS = [
-    *["--grid", "jis:secondary", "--primary", "5339", "--code", "code", "--value", "people"],
-    *["--epsilon", "1/8", "--contribution", "1", *LEDGER],
-]
-PLAN = ["plan", "--grid", "jis:secondary", "--primary", "5339", "--epsilon", "1", "--people", "1e5"]
-
-
-def test_what_needs_scipy_says_so_before_any_charge(tmp_path):
-    for name in ("one.csv", "two.csv"):
-        (tmp_path / name).write_text("code,people\n533946,300\n533945,400\n")
-    series = ["publish-series", "2024=one.csv", "2025=two.csv"]
-    begin, *done, tree, show = run(
-        tmp_path,
-        ["budget", "init", *LEDGER, "--epsilon", "1"],
-        ["publish", "one.csv", *COUNTS, "--method", "matrix", "--output", "out"],
-        ["publish", "one.csv", *COUNTS, "--method", "barak", "--output", "out"],
-        [*series, *COUNTS, "--person-in", "all", "--output", "out"],
-        ["publish", "one.csv", *COUNTS, "--method", "matrix:strategy=tree", "--output", "tree"],
-        ["budget", "show", *LEDGER[:2], "--json"],
-    )
-    assert begin[0] == tree[0] == show[0] == 0, (begin, tree, show)
-    for code, _, said in done:
-        assert code == 2
-        assert said.strip().endswith(f"{REMEDY}.")
-        assert said.count("Error") == 1
-    assert not (tmp_path / "out").exists()
-    (people,) = json.loads(show[1])["datasets"]
-    assert people["spent"]["epsilon"] == "1/8"
-
-
-def test_what_needs_scipy_of_a_release_says_so(tmp_path):
-    _, *done = run(
-        tmp_path,
-        ["publish", *WHOLE, "--output", "out"],
-        ["statistics", "out"],
-        ["export", "out", "--to", "netcdf", "--output", "netcdf"],
-        ["compare", "out", "--area", "533946", "--area", "533945", "--conservative"],
-    )
-    for code, _, said in done:
-        assert code == 2
-        assert said.strip().endswith(f"{REMEDY}.")
-    assert not (tmp_path / "netcdf").exists()

@@ -23,10 +23,11 @@ LIBRARIES = (
     "pillow",
     "click",
     "rich",
+    "scipy",
     "platformdirs",
 )
 EXTRAS = (
-    *("scipy", "pyogrio", "openpyxl", "python-calamine", "distributed", "matplotlib", "fpdf2"),
+    *("pyogrio", "openpyxl", "python-calamine", "distributed", "matplotlib", "fpdf2"),
     *("fsspec", "h3", "s2geometry", "pmtiles"),
 )
 """Libraries of extras, which may be missing."""

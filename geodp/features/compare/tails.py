@@ -12,7 +12,6 @@ from math import exp, expm1, log
 
 import numpy as np
 
-from geodp.errors import require_library
 from geodp.typing import FloatArray
 
 REACH = 60
@@ -135,7 +134,6 @@ def tail_of_sum(z: FloatArray, excess: FloatArray) -> FloatArray:
     >>> tail_of_sum(np.array([1.96, 2.118]), np.array([0.0, 1.0])).round(4).tolist()
     [0.025, 0.025]
     """
-    require_library("scipy", "A test of what came back")
     from scipy.special import gammaln, ndtr  # imported late, as it takes long
 
     tails = np.asarray(ndtr(-z), np.float64)

@@ -9,7 +9,6 @@ from typing import Any
 from geodp import __version__
 from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, SeriesGuarantee
 from geodp.features.series.files import StagedSeries
-from geodp.features.series.formats import netcdf
 from geodp.features.series.periods import Periods
 from geodp.features.series.sharing import Sharing
 from geodp.features.series.smoothing import Smoothing
@@ -106,9 +105,7 @@ class Series(list[Release]):
         UsageError, OutputError
             See :meth:`geodp.Release.write`.
         """
-        grid = self[0].grid
-        check_publication(grid, path, name=name, overwrite=overwrite)
-        netcdf.check(grid)
+        check_publication(self[0].grid, path, name=name, overwrite=overwrite)
         with StagedSeries.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, name, restricted or {})
 

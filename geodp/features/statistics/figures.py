@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError, require_library
+from geodp.errors import UsageError
 from geodp.typing import FloatArray
 
 CLASSES = (1, 20, 100, 500, 2000)
@@ -183,7 +183,6 @@ def find_towns(people: FloatArray, rule: tuple[float, float, bool], *, towns: bo
     towns : bool
         Whether towns are counted; otherwise their people.
     """
-    require_library("scipy", "A statistic of a release")
     from scipy.ndimage import label, sum_labels  # imported late, as it takes long
 
     cell, town, corners = rule

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError, why_without
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
@@ -135,8 +135,6 @@ class Barak(Mechanism):
                 f"{MAX_ENTRIES:,} coefficients * cells; this grid has {count:,} coefficients and "
                 f"{cells:,} cells. Choose fewer cells, a smaller order, or nonnegative=no.",
             )
-        if self.nonnegative:
-            return why_without("scipy", "barak:nonnegative=yes")
         return None
 
     def sensitivity(self, grid: Grid) -> int:

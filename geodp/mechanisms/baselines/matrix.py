@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError, why_without
+from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
@@ -87,15 +87,13 @@ class Matrix(Mechanism):
             )
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Reject more than 1024 keys, as matrices are dense; and optimising without SciPy."""
+        """Reject more than 1024 keys, as matrices are dense."""
         if 1 << grid.bits > MAX_KEYS:
             return Rule(
                 "matrix-too-many-keys",
                 f"matrix takes at most {MAX_KEYS:,} keys, as it works on dense matrices; this "
                 f"grid has {1 << grid.bits:,} (padded to powers of two).",
             )
-        if self.strategy == "optimised":
-            return why_without("scipy", "matrix:strategy=optimised")
         return None
 
     def sensitivity(self, grid: Grid) -> int:

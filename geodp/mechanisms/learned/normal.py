@@ -1,6 +1,6 @@
 """Functions of the normal law that NumPy lacks, accurate to the last digits of float64.
 
-SciPy has them, but geodp does not depend on it.
+SciPy has them, but takes long to import.
 """
 
 from __future__ import annotations

@@ -274,10 +274,8 @@ def _write(
 ) -> str:
     """Release the prepared series, or complete an interrupted run, and write it."""
     from geodp.features.series.files import StagedSeries
-    from geodp.features.series.formats import netcdf
 
     output, overwrite, resume = options["output"], options["overwrite"], options["resume"]
-    netcdf.check(start.grid)
     with (
         report_stored_draw(output),
         StagedSeries.stage(output, overwrite=overwrite, resume=resume) as place,

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from geodp.errors import require_library
 from geodp.features.series.card import SeriesCard
 from geodp.features.series.periods import Periods
-from geodp.grid.grid import Grid
 from geodp.io.write.netcdf import add_variable, why_not, write_counts, write_places
 from geodp.io.write.view import View
 
-__all__ = ["ENDING", "MEDIA_TYPE", "WHAT", "check", "why_not", "write"]
+__all__ = ["ENDING", "MEDIA_TYPE", "WHAT", "why_not", "write"]
 
 ENDING = "nc"
 MEDIA_TYPE = "application/x-netcdf"
@@ -23,12 +21,6 @@ WHAT = (
     "all snapshots as NetCDF (CF 1.8): counts over time, y and x; cells of the domain that the "
     "tables do not list are 0, cells outside it have the fill value"
 )
-
-
-def check(grid: Grid) -> None:
-    """Raise UsageError if a series of a grid would lack its NetCDF because a library is missing."""
-    if grid.plain_map is not None:
-        require_library("scipy", "The NetCDF file of a series")
 
 
 def write(path: Path, periods: Periods, snapshots: Sequence[View], card: SeriesCard) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from geodp.errors import require_library
 from geodp.io.write import netcdf, netcdf_pairs
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
@@ -27,7 +26,6 @@ class NetCDF(Export):
 
     def write(self, view: View, path: Path) -> None:
         """Write one file."""
-        require_library("scipy", "NetCDF")
         from scipy.io import netcdf_file
 
         place = view.table.grid.places[0]
