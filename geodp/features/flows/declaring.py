@@ -110,7 +110,9 @@ def _without_labels(cells: ReleasedTable | CountTable, pairs: Grid) -> Cells:
     """Add up the labels of cells on pairs of the same zones, of which a release stays one."""
     if not cells.grid.attributes:
         return cells if cells.grid == pairs else replace(cells, grid=pairs)
-    key, count = coalesce(pairs.encode(cells.grid.decode(cells.key)[:4]), cells.count)
+    # Fractions stay as they are, and are refused as a prior.
+    each: Any = cells.count
+    key, count = coalesce(pairs.encode(cells.grid.decode(cells.key)[:4]), each)
     if isinstance(cells, ReleasedTable):
         return ReleasedTable(pairs, key, count, cells.event)
     return CountTable.from_keys(pairs, key, count, bound=cells.bound, reading=cells.reading)
