@@ -65,6 +65,17 @@ def give_prior(release: Flows, prior: Flows | CountTable) -> Flows:
     ------
     UsageError
         A release without a prior, or whose files have it; a prior of other zones, or of records.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((4, 4))
+    >>> before = geodp.CountTable.from_dense(np.ones((4, 4, 4, 4), np.int64), grid.pairs())
+    >>> told = {"prior": before, "prior_source": "made up", "leave_out_prior": True}
+    >>> now = geodp.CountTable.from_dense(2 * before.to_dense(), grid.pairs())
+    >>> release = geodp.flows.publish(now, epsilon=1, contribution=1, **told)
+    >>> geodp.flows.give_prior(release, before).prior.trips
+    256
     """
     stated = release.index.prior
     if stated is None or not stated.left_out:
