@@ -377,7 +377,7 @@ def require_no_persons(path: Path, options: Mapping[str, Any], named: str | None
     from geodp.io.read.rows.columns import open_tables
     from geodp.io.read.rows.names import fold
 
-    opening = {name: options.get(name) for name in (*OPENING, "scratch")}
+    opening: dict[str, Any] = {name: options.get(name) for name in (*OPENING, "scratch")}
     with closing(open_tables([path], **opening)) as tables:
         columns = next(tables).columns
     counts = {fold(name) for name in options["value"] or ()}

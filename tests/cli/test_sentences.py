@@ -161,7 +161,7 @@ PUBLIC = {
 def test_public_files_whose_names_are_not_utf8_are_taken(office, option):
     text, call, source = PUBLIC[option]
     Path(f"{NAME}.csv").write_text(text)
-    source = source if len(source) == 2 else [*source, "a test"]
+    source = source if len(source) > 1 else [*source, "a test"]
     given = [f"--{option}", f"{NAME}.csv", *source]
     done = geodp("publish", *call, *office, *given, "--output", "out")
     assert done.returncode == 0, done.stderr

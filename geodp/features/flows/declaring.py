@@ -65,6 +65,17 @@ def give_prior(release: Flows, prior: Flows | CountTable) -> Flows:
     ------
     UsageError
         A release without a prior, or whose files have it; a prior of other zones, or of records.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((4, 4))
+    >>> before = geodp.CountTable.from_dense(np.ones((4, 4, 4, 4), np.int64), grid.pairs())
+    >>> told = {"prior": before, "prior_source": "made up", "leave_out_prior": True}
+    >>> now = geodp.CountTable.from_dense(2 * before.to_dense(), grid.pairs())
+    >>> release = geodp.flows.publish(now, epsilon=1, contribution=1, **told)
+    >>> geodp.flows.give_prior(release, before).prior.trips
+    256
     """
     stated = release.index.prior
     if stated is None or not stated.left_out:
@@ -110,7 +121,9 @@ def _without_labels(cells: ReleasedTable | CountTable, pairs: Grid) -> Cells:
     """Add up the labels of cells on pairs of the same zones, of which a release stays one."""
     if not cells.grid.attributes:
         return cells if cells.grid == pairs else replace(cells, grid=pairs)
-    key, count = coalesce(pairs.encode(cells.grid.decode(cells.key)[:4]), cells.count)
+    # Fractions stay as they are, and are refused as a prior.
+    each: Any = cells.count
+    key, count = coalesce(pairs.encode(cells.grid.decode(cells.key)[:4]), each)
     if isinstance(cells, ReleasedTable):
         return ReleasedTable(pairs, key, count, cells.event)
     return CountTable.from_keys(pairs, key, count, bound=cells.bound, reading=cells.reading)

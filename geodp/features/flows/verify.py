@@ -186,8 +186,9 @@ def _check_noisy(folder: Path, card: FlowsCard) -> str:
     if (stated := card.prior) is not None:
         expected = state_prior(stated.source, stated.weight, stated.ends, stated.left_out)
         if stated.sha256 is not None and prior is not None:  # as earlier versions stated
-            told = {"sha256": prior.sha256, "trips": prior.trips, "law_trips": prior.law_trips}
-            expected = replace(expected, **told)
+            expected = replace(
+                expected, sha256=prior.sha256, trips=prior.trips, law_trips=prior.law_trips
+            )
         require(
             stated == expected and stated.weight <= 1 and len(stated.ends) == 2,
             Rule("flows-prior-differs", "The index states another prior than its file holds."),

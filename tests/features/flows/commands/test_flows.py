@@ -332,8 +332,14 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(
 
 def test_a_prior_that_cannot_be_read_is_refused(call, tmp_path):
     before = ("--prior", tmp_path / "before.csv", "--prior-is-public", "--prior-source", "a census")
-    (tmp_path / "before.csv").write_text("oy,ox,dy,dx\n1,2,3,40\n")
-    assert geodp(*call, *before).returncode == 5
+    (tmp_path / "before.csv").write_text("person,oy,ox,dy,dx,n\n7,1,2,3,4,1\n")
+    for more in ((), ("--prior-value", "n")):
+        refused = geodp(*call, *before, *more)
+        assert refused.returncode == 2
+        assert "has a column of persons, person" in refused.stderr
+    (tmp_path / "before.csv").write_text("oy,ox,dy,dx,m\n1,2,3,40,1\n")
+    assert "counted from records" in geodp(*call, *before).stderr
+    assert geodp(*call, *before, "--prior-value", "m").returncode == 5
     for more, said in (
         (("--stays", "oy,ox"), "name the columns of both ends"),
         (("--prior-value", "n"), "n"),
