@@ -177,8 +177,10 @@ def spread_loss(each: Measurement, total: Measurement, changed: int, seen: int) 
     number = min(changed, seen)
     if number == changed:
         return each.depending_on(total)
-    several = (None if one is None else one * number for one in (each.epsilon, each.rho))
-    return each.depending_on(replace(each, **dict(zip(("epsilon", "rho"), several, strict=True))))
+    if each.rho is not None:
+        return each.depending_on(replace(each, rho=each.rho * number))
+    assert each.epsilon is not None
+    return each.depending_on(replace(each, epsilon=each.epsilon * number))
 
 
 def count_levels(grid: Grid, method: Mechanism, terms: Terms, *, gaussian: bool = False) -> int:

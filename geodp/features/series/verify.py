@@ -125,7 +125,9 @@ def _require_losses(snapshots: Sequence[Card], card: SeriesCard) -> str:
     """Require every snapshot to state the loss of all snapshots that it was made of."""
     promise, smoothing = card.guarantee, Smoothing(card.smoothing, card.cycles)
     stated = {name: getattr(promise, name) for name in ("epsilon", "rho", "delta")}
-    amounts = {name: None if one is None else Fraction(one) for name, one in stated.items()}
+    amounts: dict[str, Any] = {
+        name: None if one is None else Fraction(one) for name, one in stated.items()
+    }
     expected = {}
     for number, snapshot in enumerate(snapshots):
         own, seen = _own(snapshot), smoothing.count_seen(number, len(snapshots))
