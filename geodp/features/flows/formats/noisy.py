@@ -21,10 +21,13 @@ from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.pairs import ENDS
 from geodp.io.folder.manifest import sha256
-from geodp.io.opening import open_parquet, read_parquet
+from geodp.io.opening import open_parquet, read_parquet, require_rows
 from geodp.io.write.parquet import MEDIA_TYPE
 from geodp.table.card import File
 from geodp.typing import IntArray
+
+PAIRS = 1 << 20
+"""Pairs that are written or compared at a time: a row group."""
 
 NOISY = "noisy"
 """Column of noisy trips; before it are the places of both blocks, counted in blocks."""
@@ -93,7 +96,9 @@ def write_noisy(noisy: Sequence[NoisyPairs], folder: Path) -> tuple[File, ...]:
     entries = []
     for one in noisy:
         path = folder / name_file(one.blocks.side)
-        pa.parquet.write_table(_table(one), path, compression="zstd")
+        with pa.parquet.ParquetWriter(path, _schema(one.blocks), compression="zstd") as file:
+            for first in range(0, one.noisy.size, PAIRS):
+                file.write_table(_slice(one, first, PAIRS))
         entries.append(
             File(
                 name=path.name,
@@ -111,12 +116,13 @@ def _describe(kind: str, blocks: Blocks) -> str:
     return describe_file(FILES, kind, blocks.side, on_map=blocks.on_map)
 
 
-def _table(one: NoisyPairs) -> pa.Table:
-    """Return the noisy pairs as columns, the origin varying slowest."""
-    columns = [pa.array(place.astype(np.int32)) for place in _list_places(one.blocks)]
-    return pa.table(
-        [*columns, pa.array(one.noisy.reshape(-1))], names=[*name_columns(one.blocks), NOISY]
-    )
+def _slice(one: NoisyPairs, first: int, number: int) -> pa.Table:
+    """Return some noisy pairs as columns, the origin varying slowest."""
+    noisy = one.noisy.reshape(-1)[first : first + number]
+    ends = np.divmod(np.arange(first, first + noisy.size), one.blocks.number)
+    places = [axis[end] for end in ends for axis in one.blocks.places.values()]
+    columns = [pa.array(place.astype(np.int32)) for place in places]
+    return pa.table([*columns, pa.array(noisy)], schema=_schema(one.blocks))
 
 
 def _list_places(blocks: Blocks) -> list[IntArray]:
@@ -125,8 +131,9 @@ def _list_places(blocks: Blocks) -> list[IntArray]:
     return [*(np.repeat(axis, number) for axis in axes), *(np.tile(axis, number) for axis in axes)]
 
 
-def _schema(names: Sequence[str]) -> pa.Schema:
+def _schema(blocks: Blocks) -> pa.Schema:
     """Return the columns of a file, and their types."""
+    names = name_columns(blocks)
     kinds = [pa.int32()] * len(names) + [pa.int64()]
     return pa.schema([*zip([*names, NOISY], kinds, strict=True)])
 
@@ -136,18 +143,21 @@ def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
 
     Raises VerificationError, before any is read, where the file declares more of them.
     """
-    rows, places = read_parquet(path, blocks.number**2), name_columns(blocks)
-    if rows.schema != _schema(places) or any(one.null_count for one in rows.columns):
+    file, pairs = open_parquet(path), blocks.number**2
+    require_rows(path, file.metadata.num_rows, pairs)
+    if file.schema_arrow != _schema(blocks):
         raise ValueError("The file has other columns.")
-    noisy: IntArray = np.asarray(rows[NOISY].to_numpy(), np.int64)
-    if noisy.size != blocks.number**2:
+    if file.metadata.num_rows != pairs:
         raise ValueError("The file lists other pairs.")
+    noisy, first = np.zeros(pairs, np.int64), 0
     one = NoisyPairs(blocks, noisy.reshape(blocks.number, -1), variance)
-    expected = _table(one)
-    if not all(
-        expected[name].to_numpy().tolist() == rows[name].to_numpy().tolist() for name in places
-    ):
-        raise ValueError("The file lists other pairs.")
+    for batch in file.iter_batches(PAIRS):
+        if any(column.null_count for column in batch.columns):
+            raise ValueError("The file has other columns.")
+        noisy[first : first + batch.num_rows] = batch.column(NOISY).to_numpy()
+        if not pa.table(batch).equals(_slice(one, first, batch.num_rows)):
+            raise ValueError("The file lists other pairs.")
+        first += batch.num_rows
     return one
 
 

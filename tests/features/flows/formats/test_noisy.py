@@ -31,6 +31,22 @@ def test_all_pairs_are_listed_with_their_places(tmp_path):
         assert np.array_equal(again.noisy, one.noisy)
 
 
+def test_pairs_are_written_and_read_some_at_a_time(tmp_path, monkeypatch):
+    """Files are those of a table of all pairs, whatever is held of it."""
+    release = publish()
+    one = release.noisy[0]
+    monkeypatch.setattr(noisy, "PAIRS", 100)
+    write_noisy([one], tmp_path)
+    path = tmp_path / name_file(one.blocks.side)
+    rows = pq.read_table(path)
+    pq.write_table(rows, tmp_path / "again.parquet", compression="zstd", row_group_size=100)
+    assert path.read_bytes() == (tmp_path / "again.parquet").read_bytes()
+    assert np.array_equal(read_noisy(path, one.blocks, 1.0).noisy, one.noisy)
+    pq.write_table(rows.take([*range(rows.num_rows - 1), 0]), path)
+    with pytest.raises(ValueError, match="other pairs"):
+        read_noisy(path, one.blocks, 1.0)
+
+
 def test_pairs_of_other_blocks_are_refused(tmp_path):
     release = publish()
     write_noisy(release.noisy, tmp_path)
