@@ -95,14 +95,14 @@ INSTALL = GEODP_TARGETS=none $(BIN)/python -m pip install --quiet --disable-pip-
 COMPILE = $(BIN)/python -m geodp.kernels.build
 
 $(RUNS): pyproject.toml
-	@echo "Making .venv and installing geodp into it (660 MB: a minute or two, once) ..."
+	@echo "Making .venv and installing geodp into it (860 MB: a minute or two, once) ..."
 	$(MAKE_VENV)
 	$(INSTALL) .
 	$(COMPILE)
 	@touch $(RUNS)
 
 $(INSTALLED): pyproject.toml
-	@echo "Making .venv and installing geodp and what its tests need into it (1.8 GB: two to three minutes, once) ..."
+	@echo "Making .venv and installing geodp and what its tests need into it (1.9 GB: two to three minutes, once) ..."
 	$(MAKE_VENV)
 	$(INSTALL) '.[dev]'
 	$(COMPILE)
