@@ -231,9 +231,9 @@ class Order:
     def digits_above(self, stride: int) -> int:
         """Return the number of first digits that the keys of a block of ``stride`` keys share.
 
-        ``stride`` is a product of the last radices.
+        ``stride`` is a product of the last radices; ValueError for another number.
         """
-        return next(i for i in range(len(self.radices) + 1) if prod(self.radices[i:]) == stride)
+        return [prod(self.radices[i:]) for i in range(len(self.radices) + 1)].index(stride)
 
     def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]

@@ -30,8 +30,8 @@ from geodp.io.read.rows.weights import GIVEN
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_tables, verify_index
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
+from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
@@ -39,7 +39,7 @@ from geodp.release.card import PUBLIC_CARD
 from geodp.release.opening import open_release
 
 
-def verify_amounts(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_amounts(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index matches the numbers, that these agree, and the records.
 
     Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.

@@ -48,8 +48,8 @@ from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of, read_masked_grid, read_release_table
+from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.privacy.event import Measurement
 from geodp.table.card import Card
@@ -62,7 +62,7 @@ Read: TypeAlias = Callable[[Path], tuple[ReleasedTable, Card]]
 GRIDS_DIFFER = Rule("flows-grids-differ", "Flows and their ends have different zones.")
 
 
-def verify_flows(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_flows(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index matches the tables, each of these, and that both ends are met.
 
     ``folder`` holds the public files; the other parameter and the result are those of

@@ -34,8 +34,8 @@ from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
+from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.parts import Parts
@@ -55,7 +55,7 @@ NAMES = {
 """Tables that a release may have, by whom it protects."""
 
 
-def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_households(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index matches the tables, each of these, and that every cell is possible.
 
     Parameters

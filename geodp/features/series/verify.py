@@ -26,15 +26,15 @@ from geodp.io.verify.index import (
     require_one_correction,
     verify_index,
 )
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import explain_errors, read_release_table
+from geodp.io.verify.remade import Remake
 from geodp.io.write.view import View
 from geodp.table.card import File, LeftOut
 
 EMPTY = Rule("series-without-snapshots", "The index lists no snapshots.")
 
 
-def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index of a written series matches its snapshots, and verify each of these.
 
     Parameters

@@ -37,6 +37,7 @@ QUESTIONS = [
     "checksums",
     "files",
     "release id",
+    "statements",
     "counts",
     "cells",
     "standard error",
