@@ -18,7 +18,9 @@ from geodp.errors import Rule, VerificationError
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import event_of
 from geodp.io.verify.remade import Remaking
+from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
+from geodp.privacy.loss import Loss
 from geodp.table.card import Card
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.plain import write_plain
@@ -200,6 +202,19 @@ def require_charge(charge: StatedCharge, unit: str, neighbours: str) -> None:
         and len(charge.head) == 64
         and charge.earlier_releases <= charge.sequence,
         wrong,
+    )
+
+
+def require_loss(charge: StatedCharge, loss: Loss) -> None:
+    """Require a charge to be the loss of what was released with it."""
+    # Of Gaussian noise a ledger may count rho alone, or the approximate loss that follows from it.
+    exact = {name: one for name, one in amounts_of(loss).items() if one is not None}
+    stated = _list_amounts(charge.loss)
+    if (converted := getattr(charge.loss, "converted_from", None)) is not None:
+        stated |= _list_amounts(converted)
+    require(
+        all(exact.get(name) == value for name, value in stated.items()),
+        Rule("card-charge-differs", "The charge to the ledger is not the loss of the release."),
     )
 
 

@@ -22,6 +22,7 @@ from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet
+from geodp.io.verify.again import check_again
 from geodp.io.verify.card import describe_error, open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import (
@@ -159,9 +160,9 @@ def _list_checks(
         ("checksums", check_checksums),
         ("files", check_files),
         ("release id", _check_identity),
-        on("statements", partial(check_statements, remaking)),
         of(rows, "counts"),
         on("cells", partial(_check_cells, written)),
+        on("statements", partial(check_statements, remaking)),
         of(rows, "standard error"),
         on("intervals", partial(check_intervals, remaking, rows, maps)),
         of(rows, "csv"),
@@ -173,6 +174,7 @@ def _list_checks(
         *([of(rows, "geopackage")] if has_geopackage(card) else []),
         *([on("measurements", partial(check_measurements, written))] * has_measurements(card)),
         *([on("public totals", partial(check_totals, written))] * has_totals(card)),
+        on("written again", partial(check_again, remaking)),
         *([("formats", partial(_check_formats, open_view))] * has_formats(folder)),
         ("restricted", check_restricted),
     ]
