@@ -14,16 +14,17 @@ from geodp import progress
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import MARGINS, Margins, margins_of
 from geodp.accuracy.tally import ErrorTally, largest
-from geodp.errors import UsageError
+from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.write.view import View
-from geodp.mechanisms import Mechanism, is_method
+from geodp.mechanisms import Mechanism, find_method, is_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Measurement, TableEvent
 from geodp.release.opening import state_margins
 from geodp.release.release import SMOOTHED, Release
 from geodp.release.settlements import simulate_settlements
 from geodp.release.simulation import Simulation
+from geodp.table.measured import Measurements
 
 MIN_RELEASES, MAX_RELEASES = 20, 10_000
 """Allowed numbers of simulated releases of each stand-in."""
@@ -140,7 +141,7 @@ def errors_of(view: View) -> Release | None:
         card.budget,
         None if error.floor is None else error.floor.people,
         tuple(made.not_protected[first:]),
-        measurements=view.measurements,
+        measurements=_level_again(view),
         totals=totals,
         prior=card.prior,
         postprocessing=tuple(one for one in card.post_processing if one.startswith(SMOOTHED)),
@@ -150,3 +151,19 @@ def errors_of(view: View) -> Release | None:
     )
     simulated = None if error.cells is None else error.cells.simulated
     return simulate_cells(release, simulated or 0)
+
+
+def _level_again(view: View) -> Measurements | None:
+    """Return measurements on the levels of their method, in place of those that a file states."""
+    table, measured = view.table, view.measurements
+    method = find_method(table.event.mechanism)
+    if measured is None or not isinstance(method, Mechanism):
+        return measured
+    assert isinstance(table.event, Measurement)
+    levels = method.list_levels(table.grid, table.event)
+    if levels is None or len(levels) != len(measured.levels):
+        raise VerificationError(
+            "The measurements have other levels than the method.", code="measured-levels-differ"
+        )
+    pairs = zip(measured.levels, levels, strict=True)
+    return Measurements(tuple(replace(one, level=own) for one, own in pairs))

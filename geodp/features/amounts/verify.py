@@ -33,6 +33,7 @@ from geodp.io.verify.index import check_checksums, check_tables, verify_index
 from geodp.io.verify.readback import event_of
 from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
+from geodp.io.verify.statements import require_charge
 from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
 from geodp.release.card import PUBLIC_CARD
@@ -100,6 +101,7 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
         Rule("amounts-facts-differ", "The index states other public facts than the records."),
     )
     whole = replace(event, mechanism=method.pyramid.spec)
+    require_charge(card.budget, whole.unit, whole.neighbours, whole.loss)
     public = card.guarantee.not_protected[len(whole.not_protected) :]
     require(
         card.guarantee == state_guarantee(whole, amount, public, card.prior)

@@ -25,6 +25,7 @@ from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import (
     describe_identity,
     describe_prior,
+    describe_release,
     list_constraints,
     make_estimator,
     make_plan_of,
@@ -51,6 +52,7 @@ from geodp.io.verify.index import check_checksums, check_identity, check_tables,
 from geodp.io.verify.readback import event_of, read_masked_grid, read_release_table
 from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
+from geodp.io.verify.statements import has_words_of, require_charge
 from geodp.privacy.event import Measurement
 from geodp.table.card import Card
 from geodp.table.counts import coalesce
@@ -110,6 +112,13 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
     require(
         plan.whole.mechanism == name_flows(design).spec and events == expected,
         Rule("flows-event-differs", "A table has another noise than the index implies."),
+    )
+    require_charge(card.budget, promise.unit, promise.neighbours, plan.whole.loss)
+    belongs = describe_release(promise.unit, promise.spends)
+    require(
+        not has_words_of(card.software)
+        or all(belongs in one.guarantee.not_protected for one in cards.values()),
+        Rule("flows-release-unstated", "A table does not say of which release it is a part."),
     )
     source = None if card.prior is None else card.prior.source
     require(

@@ -36,7 +36,7 @@ from geodp.io.verify.readback import (
     read_release_table,
 )
 from geodp.io.verify.remade import Remake
-from geodp.io.verify.statements import has_words_of, require_charge, require_loss
+from geodp.io.verify.statements import has_words_of, require_charge
 from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.privacy.event import Measurement
@@ -169,9 +169,7 @@ def _check_guarantee(folder: Path, card: SeriesCard) -> str:
     sharing = promise.sharing
     terms = Terms(total.loss, total.neighbours, unit=total.unit).bound(total.bound)
     levels = count_levels(grid, method, terms, gaussian=sharing.gaussian)
-    if card.budget is not None:
-        require_charge(card.budget, total.unit, total.neighbours)
-        require_loss(card.budget, total.loss)
+    require_charge(card.budget, total.unit, total.neighbours, total.loss)
     is_worded_here = has_words_of(card.software, snapshots[0].mechanism.noise_format)
     smoothing = Smoothing(card.smoothing, card.cycles).description
     period = "that it is the snapshot of {} in a series of {}, from {} to {},"

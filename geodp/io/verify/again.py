@@ -85,7 +85,8 @@ def _compare(one: Format, view: View, folder: Path) -> list[File]:
         with quiet(), open_raster(path) as raster:
             said, expected = describe_raster(raster), _expect_raster(view)
         require(
-            all(said[part] == value for part, value in expected.items()),
+            all(said[part] == value for part, value in expected.items())
+            and all(one.startswith("STATISTICS_") for each in said["statistics"] for one in each),
             _holds_otherwise(path.name),
         )
         return [describe_entry(describe_map(view), folder)]
@@ -151,6 +152,7 @@ def _expect_raster(view: View) -> dict[str, Any]:
         ),
         "storage": ([(BLOCK, BLOCK)] * bands, [each] * bands),
         "tags": {**tags_of_map(view), "AREA_OR_POINT": "Area"},
+        "spaces": ["IMAGE_STRUCTURE"],
         "other": [[]] * bands,
     }
 

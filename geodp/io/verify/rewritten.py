@@ -21,6 +21,7 @@ from geodp.io.folder.manifest import sha256
 from geodp.io.opening import open_base, open_parquet, open_raster, parse_json, read_json
 from geodp.io.verify.card import require
 from geodp.io.write.geometry import same_geo_metadata
+from geodp.io.write.geopackage import SHAPE, name_index
 from geodp.io.write.pixels import windows
 from geodp.io.write.sqlite import quote
 from geodp.table.card import File, LeftOut
@@ -93,12 +94,25 @@ def _same_parquet(one: Path, other: Path, grid: Grid) -> bool:
 
 def _same_metadata(first: Any, last: Any, grid: Grid) -> bool:
     """Test whether schemas of Parquet files say the same of their rows."""
+    if _list_notes(first) != _list_notes(last):
+        return False
     said, expected = ({**(schema.metadata or {})} for schema in (first, last))
     # Versions of PROJ write one CRS in other words, so that it is compared by meaning.
     geo, own = said.pop(b"geo", None), expected.pop(b"geo", None)
     if geo != own and (geo is None or own is None or not same_geo_metadata(parse_json(geo), grid)):
         return False
     return said == expected
+
+
+def _list_notes(schema: Any) -> list[tuple[str, dict[bytes, bytes]]]:
+    """List what a schema says of single columns, but for the numbers that Parquet gives them."""
+    return [
+        (
+            field.name,
+            {k: v for k, v in (field.metadata or {}).items() if not k.startswith(b"PARQUET:")},
+        )
+        for field in schema
+    ]
 
 
 def _same_base(one: Path, other: Path, grid: Grid) -> bool:
@@ -163,7 +177,7 @@ def describe_raster(raster: Any) -> dict[str, Any]:
     Texts stand for values of which NaN is one.
     """
     # GDAL adds a list of views on the raster, which names its path.
-    spaces = [name for name in raster.tag_namespaces() if name != "DERIVED_SUBDATASETS"]
+    spaces = sorted({*raster.tag_namespaces()} - {"DERIVED_SUBDATASETS"})
     return {
         "form": (raster.driver, raster.shape, raster.count, raster.dtypes, raster.subdatasets),
         "place": (raster.transform, raster.gcps[0], raster.rpcs),
@@ -172,6 +186,7 @@ def describe_raster(raster: Any) -> dict[str, Any]:
         "storage": (raster.block_shapes, [raster.overviews(band) for band in raster.indexes]),
         "tags": raster.tags(),
         "more": {name: raster.tags(ns=name) for name in spaces},
+        "spaces": spaces,
         "statistics": [raster.tags(band) for band in raster.indexes],
         "other": [raster.tag_namespaces(band) for band in raster.indexes],
     }
@@ -258,8 +273,8 @@ def _same_structure_of_base(one: Path, other: Path, table: str, size: int) -> bo
         )
         if one.stat().st_size != pages * bytes_each or free:
             return False
-        index = f"rtree_{table}_"
-        rows = [name for name in _list_tables(last) if name == table or name.startswith(index)]
+        index = name_index(table)
+        rows = [table, index, *(f"{index}_{part}" for part in ("rowid", "parent", "node"))]
         # SQLite keeps the largest number of a row of each table.
         stored, expected = (
             dict(base.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
@@ -267,7 +282,19 @@ def _same_structure_of_base(one: Path, other: Path, table: str, size: int) -> bo
         )
         if stored != ({**expected, table: size} if table in expected else expected):
             return False
-        return _same_tables(first, last, [*rows, "sqlite_sequence"])
+        return _has_whole_index(first, table) and _same_tables(
+            first, last, [*rows, "sqlite_sequence"]
+        )
+
+
+def _has_whole_index(base: Any, table: str) -> bool:
+    """Test whether the index of outlines lists every row, and every node but the root."""
+    tables = (quote(f"{name_index(table)}_{part}") for part in ("rowid", "parent", "node"))
+    listed, below, nodes = (
+        base.execute(f"SELECT count(*) FROM {one}").fetchone()[0] for one in tables
+    )
+    located = f"SELECT count({quote(SHAPE)}) FROM {quote(table)}"
+    return bool((listed, below) == (base.execute(located).fetchone()[0], nodes - 1))
 
 
 def _list_tables(base: Any) -> list[str]:

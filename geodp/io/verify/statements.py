@@ -33,6 +33,9 @@ NEAR = 2e-5
 EARLIER_FORMATS = ("chacha20-inverse-2",)
 """Formats of the noise of earlier releases, whose cards have other words and other figures."""
 
+HEAD = 64
+"""Letters of the hash of a ledger's entry."""
+
 STATED_ALONE = ("schema", "software", "budget", "domain", "reading", "metadata", "name")
 """Fields that do not follow from others, or that other checks compare with the files."""
 
@@ -43,8 +46,7 @@ OF_FILES = ("release_id", "files", "left_out")
 def check_statements(remaking: Remaking) -> str:
     """Require all that the card says to follow from its event, its domain and its method."""
     card, again = remaking.written.card, remaking.release
-    if card.budget is not None:
-        require_charge(card.budget, card.guarantee.unit, card.guarantee.neighbours)
+    require_charge(card.budget, card.guarantee.unit, card.guarantee.neighbours)
     if isinstance(again, str):
         _require_promise(card)
         return f"those of the budget; others are not computed again, as {again}"
@@ -186,36 +188,38 @@ def _require_totals(card: Card, totals: PublicTotals | None) -> None:
         )
 
 
-def require_charge(charge: StatedCharge, unit: str, neighbours: str) -> None:
-    """Require a charge for a unit, within its cap, whose decimals are those of its amounts."""
-    amounts = [_list_amounts(one) for one in (charge.loss, charge.spent, charge.cap)]
-    loss, spent, cap = amounts
-    wrong = Rule("card-charge-contradicts", "The charge to the ledger contradicts itself.")
-    for one in (charge.loss, charge.spent, charge.cap):
-        require(_has_own_decimals(one), wrong)
-    comparable = loss.keys() == spent.keys() == cap.keys()
-    within = comparable and all(loss[name] <= spent[name] <= cap[name] for name in loss)
+def require_charge(
+    charge: StatedCharge | None, unit: str, neighbours: str, loss: Loss | None = None
+) -> None:
+    """Require a charge for a unit, within its cap, whose decimals are those of its amounts.
+
+    ``loss``: that of all that was charged; None: the card is one of several that share the charge.
+    """
+    if charge is None:
+        return
+    wrong = Rule("card-charge-contradicts", "The charge to the ledger contradicts the release.")
+    stated = (charge.loss, charge.spent, charge.cap)
+    this, spent, cap = map(_list_amounts, stated)
+    # A cap may be of another form than the loss that it limits.
+    alike = this.keys() == spent.keys() == cap.keys()
     require(
-        charge.unit == unit
-        and charge.neighbours == neighbours
-        and (within or not comparable)
-        and len(charge.head) == 64
+        all(map(_has_own_decimals, stated))
+        and (charge.unit, charge.neighbours) == (unit, neighbours)
+        and (not alike or all(this[name] <= spent[name] <= cap[name] for name in this))
+        and (loss is None or _is_loss(charge, loss))
+        and len(charge.head) == HEAD
         and charge.earlier_releases <= charge.sequence,
         wrong,
     )
 
 
-def require_loss(charge: StatedCharge, loss: Loss) -> None:
-    """Require a charge to be the loss of what was released with it."""
-    # Of Gaussian noise a ledger may count rho alone, or the approximate loss that follows from it.
-    exact = {name: one for name, one in amounts_of(loss).items() if one is not None}
+def _is_loss(charge: StatedCharge, loss: Loss) -> bool:
+    """Test whether a charge is of a loss; a ledger may count the rho of Gaussian noise alone."""
     stated = _list_amounts(charge.loss)
     if (converted := getattr(charge.loss, "converted_from", None)) is not None:
         stated |= _list_amounts(converted)
-    require(
-        all(exact.get(name) == value for name, value in stated.items()),
-        Rule("card-charge-differs", "The charge to the ledger is not the loss of the release."),
-    )
+    exact = amounts_of(loss)
+    return all(exact[name] == value for name, value in stated.items())
 
 
 def _list_amounts(loss: Any) -> dict[str, Fraction]:
