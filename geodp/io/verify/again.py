@@ -8,6 +8,7 @@ and types, metadata, other tables, triggers, tags. All other files are written i
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -57,6 +58,7 @@ def check_again(remaking: Remaking) -> str:
         return "not written again, as another version wrote them"
     view = replace(again.view(card.name), card=card)
     files: list[File] = []
+    other: list[str] = []
     left_out: list[LeftOut] = []
     unknown: list[str] = []
     for one in find_formats():
@@ -67,48 +69,48 @@ def check_again(remaking: Remaking) -> str:
         if (reason := one.unsupported(view)) is not None:
             left_out.append(LeftOut(f"{card.name}.{one.endings[0]}", reason))
             continue
-        files += _compare(one, view, folder)
+        for file, same in _compare(one, view, folder):
+            files.append(replace(file, sha256=""))
+            other += [] if same else [file.name]
     listed = [replace(one, sha256="") for one in card.files if one.name not in unknown]
     omitted = [one for one in card.left_out if one.name not in unknown]
     require(
         listed == files and omitted == left_out,
         Rule("card-files-differ", "The card describes other files than the release has."),
     )
+    names = ", ".join(other)
+    require(not other, Rule("file-holds-otherwise", f"Not what the release holds: {names}."))
     return f"{len(files)} files hold what the release does"
 
 
-def _compare(one: Format, view: View, folder: Path) -> list[File]:
-    """Compare the files of a format; return what the card has to say of them."""
+def _compare(one: Format, view: View, folder: Path) -> Iterator[tuple[File, bool]]:
+    """Yield what the card says of each file of a format, and whether that is as it should be."""
     grid, name = view.table.grid, view.card.name
-    if isinstance(one, GeoTiff) and prod(grid.shape) * 3 > SMALL_RASTER:
-        path = folder / f"{name}.tif"
-        with quiet(), open_raster(path) as raster:
-            said, expected = describe_raster(raster), _expect_raster(view)
-        require(
+    if isinstance(one, GeoTiff) and 3 * prod(grid.shape) > SMALL_RASTER:
+        with quiet(), open_raster(folder / f"{name}.tif") as raster:
+            said = describe_raster(raster)
+        expected = _expect_raster(view)
+        notes = [note for band in said["statistics"] for note in band]
+        yield (
+            describe_entry(describe_map(view), folder),
             all(said[part] == value for part, value in expected.items())
-            and all(one.startswith("STATISTICS_") for each in said["statistics"] for one in each),
-            _holds_otherwise(path.name),
+            and all(note.startswith("STATISTICS_") for note in notes),
         )
-        return [describe_entry(describe_map(view), folder)]
+        return
     if isinstance(one, Picture) and not _has_bundled_letters(view):
         # Which other fonts there are differs between machines, and so do pictures.
-        return [replace(file, sha256="") for file in view.card.files if file.name == f"{name}.png"]
+        yield from ((file, True) for file in view.card.files if file.name == f"{name}.png")
+        return
     has_rows = one.name in TABLES
-    files = []
     with TemporaryDirectory(prefix="geodp-") as made:
         again = Path(made)
         for file in write_format(one, _take_few(view) if has_rows else view, again):
-            existing = folder / file.name
-            same = (
-                same_structure(existing, again / file.name, grid, name, view.size)
-                if has_rows
-                else is_rewritten(existing, again / file.name, grid)
-            )
-            require(same, _holds_otherwise(file.name))
-            files.append(replace(file, sha256=""))
-    if isinstance(one, GeoTiff):
-        return [describe_entry(describe_map(view), folder)]
-    return files
+            written, own = folder / file.name, again / file.name
+            if has_rows:
+                same = same_structure(written, own, grid, name, view.size)
+            else:
+                same = is_rewritten(written, own, grid)
+            yield file, same
 
 
 def _has_bundled_letters(view: View) -> bool:
@@ -121,11 +123,6 @@ def _has_bundled_letters(view: View) -> bool:
         json.dumps(write_plain(card.metadata), ensure_ascii=False),
     ]
     return "".join([*said, *grid.axis_names]).isascii()
-
-
-def _holds_otherwise(name: str) -> Rule:
-    """Make the message on a file that is not what the release makes."""
-    return Rule("file-holds-otherwise", f"{name} does not hold what the release does.")
 
 
 def _expect_raster(view: View) -> dict[str, Any]:

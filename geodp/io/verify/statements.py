@@ -21,6 +21,7 @@ from geodp.io.verify.remade import Remaking
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Loss
+from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.table.card import Card
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.plain import write_plain
@@ -144,10 +145,14 @@ def _require_known_method(card: Card, own: Card) -> None:
     is_later = card.software == own.software and stated.version > known.version
     require(
         card.software.name == own.software.name
+        and card.guarantee.neighbours in NEIGHBOURS
         and stated.name == known.name
         and not is_later
         and stated.noise_format in formats,
-        Rule("card-method-unknown", "The card names a method or a noise that its version lacks."),
+        Rule(
+            "card-method-unknown",
+            "The card names a method, a noise or neighbours that its version lacks.",
+        ),
     )
 
 

@@ -49,9 +49,9 @@ INDEXES = {
     "amounts-series.json": ("periods", "time", "these releases"),
 }
 UNREAD = {
-    "series.json": "whether the files of all snapshots show what these do",
-    "flows.json": "whether flows add up to origins and destinations, nor noisy pairs and errors",
-    "households.json": "whether every cell is possible, nor the table of both counts",
+    "series.json": "that the files of all snapshots show what these do",
+    "flows.json": "that flows add up to origins and destinations, noisy pairs, and errors of pairs",
+    "households.json": "that every cell is possible, and the table of both counts",
     "amounts.json": "sums, means and classes, which are in the table of amounts",
     "amounts-series.json": "changes between periods",
 }
@@ -1266,7 +1266,7 @@ def verify_index(folder: str, seal: str) -> Iterator[tuple[str, bool, str]]:
                 verify_card(part) if inner == CARD else verify_index(part, inner)
             )
         )
-    yield NOT_CHECKED, True, f"Without geodp it is not checked {UNREAD[seal]}: run geodp verify."
+    yield NOT_CHECKED, True, f"Only geodp verify checks {UNREAD[seal]}."
 
 
 def list_parts(index: dict[str, Any], seal: str) -> list[str]:
