@@ -167,8 +167,14 @@ SLOW = [one for one in CARDS if one not in [("counts", "release.json"), ("series
 )
 def test_every_value_of_a_card_follows_from_others(kind, file, copied):
     public = copied(kind)
-    assert fails(public) == []
-    assert survivors(public, file, fails) == CARDS[kind, file]
+    part = file.rpartition("/")[0]
+
+    def fails_there(public):
+        # Tables are verified only if their index is right, whose joint files have other ids now.
+        return fails(public) or fails(public / part)
+
+    assert fails_there(public) == []
+    assert survivors(public, file, fails_there) == CARDS[kind, file]
 
 
 FOUND_ALONE = {
@@ -206,7 +212,7 @@ def test_the_script_finds_what_follows_by_arithmetic_and_fixed_sentences(kind, c
     whole = json.loads((public / file).read_text(encoding="utf-8"))
     assert alone(public) == []
     for path in FOUND_ALONE.values():
-        if path[-2] == "isolated_cell" and find(whole, path[:-1]) is None:
+        if "isolated_cell" in path and find(whole, path[:-1]) is None:
             continue  # nothing is clamped
         write_json(public / file, change(whole, path))
         sign(public)
