@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
@@ -20,6 +19,7 @@ from geodp.io.crs import same_crs
 from geodp.io.folder.manifest import sha256
 from geodp.io.opening import open_base, open_parquet, open_raster, parse_json, read_json
 from geodp.io.verify.card import require
+from geodp.io.write.drawing.png import read_png
 from geodp.io.write.geometry import same_geo_metadata
 from geodp.io.write.geopackage import SHAPE, name_index
 from geodp.io.write.pixels import windows
@@ -194,23 +194,8 @@ def describe_raster(raster: Any) -> dict[str, Any]:
 
 def _same_picture(one: Path, other: Path, grid: Grid) -> bool:
     """Test whether pictures have the same pixels and say the same, however they are packed."""
-    first, last = (_read_picture(path) for path in (one, other))
+    first, last = (read_png(path) for path in (one, other))
     return first[0] == last[0] and np.array_equal(first[1], last[1])
-
-
-def _read_picture(path: Path) -> tuple[dict[str, str], NDArray[np.uint8]]:
-    """Read the texts and the pixels of a PNG; ValueError for one of more than is ever drawn."""
-    from PIL import Image
-
-    with path.open("rb") as file, Image.open(file, formats=["PNG"]) as image:
-        if image.width * image.height > LARGEST_PICTURE or getattr(image, "n_frames", 1) > 1:
-            raise ValueError("The picture is larger than any that geodp draws.")
-        pixels = np.asarray(image.convert("RGBA"))
-        # Texts behind the pixels are known once these are read.
-        texts = {
-            str(name): str(text) for name, text in image.info.items() if name != "transparency"
-        }
-        return texts, pixels
 
 
 def _same_document(one: Path, other: Path, grid: Grid) -> bool:
@@ -311,9 +296,6 @@ def _same_crs(table: str, row: Any, expected: Any) -> bool:
     *others, own, note = expected
     return (*values, description) == (*others, note) and same_crs(definition, own)
 
-
-LARGEST_PICTURE = 1 << 26
-"""Pixels of a picture at most: a stranger's could take any memory."""
 
 REAL = re.compile(r"-?[0-9]{1,20}\.[0-9]{1,40}|-?[0-9](\.[0-9]{1,40})?[eE][-+]?[0-9]{1,3}")
 """Real numbers as Arrow writes them."""
