@@ -103,10 +103,7 @@ class Lattice:
                     code="bounds-not-in-extent",
                 )
             row0, col0, rows, cols = south, west, north - south, east - west
-        y, x = _corner(system, row0, col0)
-        dy, dx = system.step
-        transform = (float(dx), 0.0, float(x), 0.0, float(dy), float(y))
-        return cls(rows, cols, system, row0, col0, system.crs, transform)
+        return cls(rows, cols, system, row0, col0, system.crs, transform_of(system, row0, col0))
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
@@ -315,6 +312,13 @@ def longitude_period(crs: str) -> float | None:
     if parsed.is_geographic:
         return round(tau / parsed.axis_info[0].unit_conversion_factor, 9)
     return 2 * float(HALF) if parsed.equals(CRS("EPSG:3857"), ignore_axis_order=True) else None
+
+
+def transform_of(system: CodeSystem, row: int, col: int) -> Transform:
+    """Return the transform of a map of a code system whose first cell is at a row and column."""
+    y, x = _corner(system, row, col)
+    dy, dx = system.step
+    return (float(dx), 0.0, float(x), 0.0, float(dy), float(y))
 
 
 def affine_coefficients(transform: Sequence[float]) -> Transform:

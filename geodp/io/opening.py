@@ -161,7 +161,9 @@ def catch_undecodable(note: Callable[[object], object]) -> Iterator[None]:
 
 
 @contextmanager
-def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[Any]:
+def open_raster(
+    path: str | os.PathLike[str], kind: str = "tiff", *, overview: int | None = None
+) -> Iterator[Any]:
     """Open a raster for reading, without any file beside it or named in it.
 
     Parameters
@@ -169,6 +171,8 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     path : path
     kind : str
         One of ``RASTERS``.
+    overview : int, optional
+        Number of an overview that is read in place of the raster, from 0.
 
     Yields
     ------
@@ -190,6 +194,8 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     full = Path(path).resolve()  # a prefix such as /vsicurl/ is part of a name here
     driver = RASTERS[kind]
     options = AS_STORED.get(driver, {})
+    if overview is not None:
+        options = {**options, "OVERVIEW_LEVEL": str(overview)}
     # GDAL's log quotes names in the file, in whatever bytes they are.
     with catch_undecodable(lambda _: None), rasterio.Env(**SEALED):
         # Callers that need a placement raise their own error.

@@ -12,19 +12,19 @@ import numpy as np
 
 from geodp import progress
 from geodp.accuracy.cell_interval import ClampedIntervals
-from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins, margins_of
+from geodp.accuracy.margins import MARGINS, Margins, margins_of
 from geodp.accuracy.tally import ErrorTally, largest
-from geodp.errors import UsageError
+from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.verify.intervals import CellErrors
-from geodp.mechanisms import Mechanism, is_method
+from geodp.io.write.view import View
+from geodp.mechanisms import Mechanism, find_method, is_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Measurement, TableEvent
-from geodp.release.card import state_cells
-from geodp.release.release import Release
+from geodp.release.opening import state_margins
+from geodp.release.release import SMOOTHED, Release
 from geodp.release.settlements import simulate_settlements
 from geodp.release.simulation import Simulation
-from geodp.table.released import ReleasedTable
+from geodp.table.measured import Measurements
 
 MIN_RELEASES, MAX_RELEASES = 20, 10_000
 """Allowed numbers of simulated releases of each stand-in."""
@@ -111,30 +111,59 @@ def simulate_cells(release: Release, releases: int) -> Release:
     )
 
 
-def errors_of(
-    table: ReleasedTable, simulated: int = 0, closed_form: bool = False
-) -> CellErrors | None:
-    """Compute 95 % intervals of single cells of a release, and the errors on its card.
-
-    Returns None for a method that this installation does not have. Raises UsageError if the error
-    depends on the data.
+def errors_of(view: View) -> Release | None:
+    """Compute a written release again from its table and the facts on its card.
 
     Parameters
     ----------
-    table : ReleasedTable
-    simulated : int
-        As for :func:`simulate_cells`.
-    closed_form : bool
-        Whether the intervals use margins of the closed form, as the card states.
+    view : View
+        Its table, its card and, where they are published, its measurements and public totals.
+
+    Returns
+    -------
+    Release or None
+        The release, whose card, intervals and view are computed and not read; None for a method
+        that this installation does not have.
     """
+    table, card = view.table, view.card
     if not is_method(table.event.mechanism):
         return None
-    margins = UNKNOWN if closed_form else None
-    release = simulate_cells(Release(table, margins=margins), simulated)
-    intervals, cells = release.intervals(), state_cells(release)
-    if intervals is None or cells is None:
-        raise UsageError(
-            f"{table.event.mechanism} has no closed form of the error of a cell.",
-            code="cell-error-unknown",
+    made, error = card.guarantee, card.expected_error
+    # Behind what follows from the event, a card lists facts about the input, which no file shows.
+    first = 1 + len(table.event.not_protected)
+    sources = {one.kind: one.source for one in made.assumptions or ()}
+    totals = view.totals
+    if totals is not None:
+        # The table of totals does not say where they were published.
+        totals = replace(totals, source=sources.get("public totals") or totals.source)
+    release = Release(
+        table,
+        card.budget,
+        None if error.floor is None else error.floor.people,
+        tuple(made.not_protected[first:]),
+        measurements=_level_again(view),
+        totals=totals,
+        prior=card.prior,
+        postprocessing=tuple(one for one in card.post_processing if one.startswith(SMOOTHED)),
+        margins=state_margins(card),
+        metadata=card.metadata,
+        reading=card.reading,
+    )
+    simulated = None if error.cells is None else error.cells.simulated
+    return simulate_cells(release, simulated or 0)
+
+
+def _level_again(view: View) -> Measurements | None:
+    """Return measurements on the levels of their method, in place of those that a file states."""
+    table, measured = view.table, view.measurements
+    method = find_method(table.event.mechanism)
+    if measured is None or not isinstance(method, Mechanism):
+        return measured
+    assert isinstance(table.event, Measurement)
+    levels = method.list_levels(table.grid, table.event)
+    if levels is None or len(levels) != len(measured.levels):
+        raise VerificationError(
+            "The measurements have other levels than the method.", code="measured-levels-differ"
         )
-    return CellErrors(intervals, cells, release.settlements)
+    pairs = zip(measured.levels, levels, strict=True)
+    return Measurements(tuple(replace(one, level=own) for one, own in pairs))

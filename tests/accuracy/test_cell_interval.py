@@ -76,7 +76,7 @@ def test_a_part_of_a_release_has_the_intervals_of_the_whole(method):
     key, count = release.table.key, release.table.count
     stride = 256
     tops = (stride, *NodeSums(release.table).occupied(stride, 0, grid.size // stride))
-    whole = errors_of(release.table).intervals
+    whole = errors_of(release.view()).intervals()
     for first in (0, 1024, 3072):
         here = (key >= first) & (key < first + 1024)
         part = ReleasedTable(grid, key[here], count[here], release.event)

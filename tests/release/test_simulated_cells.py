@@ -8,8 +8,8 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
+from geodp.io.write.view import View
 from geodp.privacy.key import NoiseKey
-from geodp.release.release import Release
 from geodp.release.simulated_cells import errors_of
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
@@ -70,7 +70,7 @@ def test_an_interval_holds_its_count_where_every_planted_cell_gained():
 
 def test_they_follow_from_the_release_and_the_number_alone(people):
     simulated = publish(people, FEW)
-    again = errors_of(Release(simulated.table).table, FEW).intervals
+    again = errors_of(View(simulated.table, simulated.card())).intervals()
     key = np.arange(GRID.size, dtype=np.uint64)
     np.testing.assert_array_equal(simulated.intervals().of(key), again.of(key))
     one = simulated.estimate(GRID.encode(np.array([[20], [28]])))

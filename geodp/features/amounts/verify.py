@@ -30,16 +30,17 @@ from geodp.io.read.rows.weights import GIVEN
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_tables, verify_index
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
+from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
+from geodp.io.verify.statements import require_charge
 from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
 from geodp.release.card import PUBLIC_CARD
 from geodp.release.opening import open_release
 
 
-def verify_amounts(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_amounts(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index matches the numbers, that these agree, and the records.
 
     Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.
@@ -100,6 +101,7 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
         Rule("amounts-facts-differ", "The index states other public facts than the records."),
     )
     whole = replace(event, mechanism=method.pyramid.spec)
+    require_charge(card.budget, whole.unit, whole.neighbours, whole.loss)
     public = card.guarantee.not_protected[len(whole.not_protected) :]
     require(
         card.guarantee == state_guarantee(whole, amount, public, card.prior)

@@ -26,6 +26,7 @@ from geodp.features.flows.flows import (
     depend_ends,
     describe_identity,
     describe_prior,
+    describe_release,
     list_constraints,
     make_estimator,
     make_plan_of,
@@ -55,9 +56,10 @@ from geodp.io.verify.index import (
     require_losses,
     verify_index,
 )
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of, read_masked_grid, read_release_table
+from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
+from geodp.io.verify.statements import has_words_of, require_charge
 from geodp.privacy.event import Measurement
 from geodp.table.card import Card
 from geodp.table.counts import coalesce
@@ -69,7 +71,7 @@ Read: TypeAlias = Callable[[Path], tuple[ReleasedTable, Card]]
 GRIDS_DIFFER = Rule("flows-grids-differ", "Flows and their ends have different zones.")
 
 
-def verify_flows(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_flows(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index matches the tables, each of these, and that both ends are met.
 
     ``folder`` holds the public files; the other parameter and the result are those of
@@ -116,6 +118,13 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
     differs = Rule("flows-event-differs", "A table has another noise than the index implies.")
     require(plan.whole.mechanism == name_flows(design).spec, differs)
     understated = require_losses(cards, expected, differs)
+    require_charge(card.budget, promise.unit, promise.neighbours, plan.whole.loss)
+    belongs = describe_release(promise.unit, promise.spends)
+    require(
+        not has_words_of(card.software)
+        or all(belongs in one.guarantee.not_protected for one in cards.values()),
+        Rule("flows-release-unstated", "A table does not say of which release it is a part."),
+    )
     source = None if card.prior is None else card.prior.source
     require(
         all(

@@ -23,6 +23,7 @@ from geodp.features.households.formats.joint import write_joint
 from geodp.features.households.households import (
     Households,
     describe_identity,
+    describe_release,
     list_constraints,
     state_guarantee,
 )
@@ -34,9 +35,10 @@ from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
+from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import Written, check_rewritten
+from geodp.io.verify.statements import has_words_of, require_charge
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -55,7 +57,7 @@ NAMES = {
 """Tables that a release may have, by whom it protects."""
 
 
-def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_households(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index matches the tables, each of these, and that every cell is possible.
 
     Parameters
@@ -108,6 +110,13 @@ def _check_guarantee(read: Read, folder: Path, card: HouseholdsCard) -> str:
             Rule("households-event-differs", f"{name}: another event than the release has."),
         )
     total = event if by_size else name_streams(event, len(events))
+    require_charge(card.budget, promise.unit, promise.neighbours, total.loss)
+    belongs = describe_release(card.protects, total)
+    facts = [read_table_card(folder / one.name).guarantee.not_protected for one in card.tables]
+    require(
+        not has_words_of(card.software) or all(belongs in one for one in facts),
+        Rule("households-release-unstated", "A table does not say of which release it is a part."),
+    )
     require(
         promise == state_guarantee(card.protects, total, card.max_size),
         Rule(

@@ -144,7 +144,7 @@ def share_budget(
     # verification checks.
     each = replace(total, loss=divide(total.loss, changed), by_rho=False)
     levels = count_levels(grid, method, each, gaussian=gaussian)
-    rule = _describe_sharing(snapshots, person, changed, levels) + why
+    rule = describe_sharing(snapshots, person, changed, levels) + why
     return Sharing(snapshots, person, method, changed, levels, total, each, gaussian, rule, forms)
 
 
@@ -275,6 +275,31 @@ def _compare_means(
     return ratio < 1, why
 
 
+def is_rule(rule: str, info: SharingInfo, method: Mechanism, snapshots: int) -> bool:
+    """Test whether a sentence is a reason for the noise that such a series can have.
+
+    Which of the reasons it was, and the ratio of errors in it, depend on what was asked for: a
+    delta that the noise does not need is in no release.
+    """
+    sharing = describe_sharing(snapshots, info.person, info.changed, info.levels)
+    name, number = "Gaussian" if info.gaussian else "Laplace", r"[1-9][0-9]{0,9}"
+    reasons = [
+        re.escape("chosen by who publishes"),
+        re.escape("as the other would be too wide to be drawn"),
+    ]
+    sizes = f"of {', '.join(f'{size:,}' for size in SHOWN[:-1])} and {SHOWN[-1]:,} cells"
+    reasons.append(
+        re.escape(f"as its errors at blocks {sizes} are ") + r"(0\.[0-9]{2}|1\.00) of the other's"
+    )
+    few = f"{CROSSING} or more" if info.gaussian else f"below {CROSSING}"
+    reasons.append(f"as {number} measurements of a person with Laplace noise are {few}")
+    reasons.append(
+        "as rho was given" if info.gaussian else re.escape(f"as {method.name} has no other")
+    )
+    pattern = re.escape(f"{sharing}{name} noise, ") + f"({'|'.join(reasons)})" + r"\."
+    return re.fullmatch(pattern, rule) is not None
+
+
 def _geometric_mean(errors: Sequence[BlockError]) -> float:
     """Compute the geometric mean of the standard errors of blocks of the sizes ``SHOWN``.
 
@@ -292,7 +317,8 @@ def _resolve_terms(terms: Terms, gaussian: bool) -> Terms:
     return replace(terms, loss=PureDP(cast(Fraction, amounts_of(terms.loss)["epsilon"])))
 
 
-def _describe_sharing(snapshots: int, person: Person, changed: int, levels: int) -> str:
+def describe_sharing(snapshots: int, person: Person, changed: int, levels: int) -> str:
+    """Describe in how many snapshots a unit is, and how often it is measured."""
     where = "every snapshot" if person == "all" else "one snapshot"
     return (
         f"One unit is in {where} of {snapshots}, so {changed} of them "

@@ -12,11 +12,11 @@ from typing import Any, cast
 import numpy as np
 
 from geodp.errors import Rule
-from geodp.features.series.card import INDEX, SeriesCard
+from geodp.features.series.card import INDEX, SeriesCard, SeriesGuarantee
 from geodp.features.series.files import list_shared
 from geodp.features.series.formats import netcdf
 from geodp.features.series.periods import Periods
-from geodp.features.series.sharing import spread_loss
+from geodp.features.series.sharing import count_levels, is_rule, spread_loss
 from geodp.features.series.smoothing import Smoothing
 from geodp.io.crs import same_crs
 from geodp.io.folder.kinds import Check
@@ -30,10 +30,19 @@ from geodp.io.verify.index import (
     require_one_correction,
     verify_index,
 )
-from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import event_of, explain_errors, read_release_table
+from geodp.io.verify.readback import (
+    event_of,
+    explain_errors,
+    read_masked_grid,
+    read_release_table,
+)
+from geodp.io.verify.remade import Remake
+from geodp.io.verify.statements import has_words_of, require_charge
 from geodp.io.write.view import View
+from geodp.mechanisms import Mechanism, find_method
 from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
+from geodp.release.release import SMOOTHED
 from geodp.table.card import Card, File, LeftOut
 
 PROMISES = Rule(
@@ -43,7 +52,7 @@ PROMISES = Rule(
 EMPTY = Rule("series-without-snapshots", "The index lists no snapshots.")
 
 
-def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index of a written series matches its snapshots, and verify each of these.
 
     Parameters
@@ -124,10 +133,7 @@ def _own(snapshot: Card) -> Measurement:
 def _require_losses(snapshots: Sequence[Card], card: SeriesCard) -> str:
     """Require every snapshot to state the loss of all snapshots that it was made of."""
     promise, smoothing = card.guarantee, Smoothing(card.smoothing, card.cycles)
-    stated = {name: getattr(promise, name) for name in ("epsilon", "rho", "delta")}
-    amounts: dict[str, Any] = {
-        name: None if one is None else Fraction(one) for name, one in stated.items()
-    }
+    amounts = _read_amounts(promise)
     expected = {}
     for number, snapshot in enumerate(snapshots):
         own, seen = _own(snapshot), smoothing.count_seen(number, len(snapshots))
@@ -162,6 +168,67 @@ def _check_sharing(folder: Path, card: SeriesCard) -> str:
         Rule("series-parts-differ", "The budgets of the snapshots do not add up to the total."),
     )
     return f"{changed} x {name} {each} = {total}"
+
+
+def _check_guarantee(folder: Path, card: SeriesCard) -> str:
+    """Check that what the index says follows from its budget, its grid and its snapshots."""
+    require(bool(card.snapshots), EMPTY)
+    promise = card.guarantee
+    snapshots = [read_table_card(folder / one.time) for one in card.snapshots]
+    grid = read_masked_grid(folder / card.snapshots[0].time, snapshots[0])
+    each = _own(snapshots[0])
+    require(each.mechanism == promise.mechanism, PROMISES)
+    total, method = replace(each, **_read_amounts(promise)), find_method(each.mechanism)
+    assert isinstance(method, Mechanism)
+    described = total.describe()
+    amounts = [name for name in described if name.startswith(("epsilon", "rho", "delta"))]
+    facts = {
+        **{name: described[name] for name in amounts},
+        "spends": total.spends,
+        "in_words": total.statement.replace("any result", "any result of these releases together"),
+    }
+    sharing = promise.sharing
+    terms = Terms(total.loss, total.neighbours, unit=total.unit).bound(total.bound)
+    levels = count_levels(grid, method, terms, gaussian=sharing.gaussian)
+    require_charge(card.budget, total.unit, total.neighbours, total.loss)
+    is_worded_here = has_words_of(card.software, snapshots[0].mechanism.noise_format)
+    smoothing = Smoothing(card.smoothing, card.cycles).description
+    period = "that it is the snapshot of {} in a series of {}, from {} to {},"
+    ends = len(snapshots), card.snapshots[0].time, card.snapshots[-1].time
+    for one, info in zip(snapshots, card.snapshots, strict=True):
+        smoothed = tuple(text for text in one.post_processing if text.startswith(SMOOTHED))
+        said = [
+            fact
+            for fact in one.guarantee.not_protected
+            if fact.startswith(period.format(info.time, *ends)) and total.spends in fact
+        ]
+        require(
+            not is_worded_here or (smoothed == smoothing and len(said) == 1),
+            Rule("series-snapshot-says-otherwise", f"{info.time} is worded as of another series."),
+        )
+    require(
+        all(getattr(promise, name) == value for name, value in facts.items() if name in amounts)
+        and sharing.gaussian is (total.rho is not None)
+        and sharing.levels == levels
+        and card.private is total.is_private
+        and (
+            not is_worded_here
+            or (
+                all(getattr(promise, name) == value for name, value in facts.items())
+                and is_rule(sharing.rule, sharing, method, len(snapshots))
+            )
+        ),
+        Rule("series-guarantee-differs", "The index contradicts the guarantee of its snapshots."),
+    )
+    return f"{promise.spends} for one {promise.unit} in all {len(snapshots)} snapshots"
+
+
+def _read_amounts(promise: SeriesGuarantee) -> dict[str, Any]:
+    """Read the exact amounts of the budget of all snapshots."""
+    names = ("epsilon", "rho", "delta")
+    return {
+        name: None if (text := getattr(promise, name)) is None else Fraction(text) for name in names
+    }
 
 
 def _check_shared(folder: Path, card: SeriesCard) -> str:
@@ -239,6 +306,7 @@ QUESTIONS: list[tuple[str, Callable[[Path, SeriesCard], str]]] = [
     ("times", _check_times),
     ("snapshots", _check_snapshots),
     ("budget", _check_sharing),
+    ("guarantee", _check_guarantee),
     ("shared files", _check_shared),
     ("restricted", check_restricted),
 ]

@@ -17,7 +17,7 @@ from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_tex
 from geodp.io.folder.pending import PENDING
 from geodp.io.opening import read_json
 from geodp.io.write.csv import is_marked
-from geodp.io.write.format import Format
+from geodp.io.write.format import Entry, Format
 from geodp.io.write.view import View, keep_rows
 from geodp.privacy.access import warn_access_unchecked
 from geodp.table.card import Card, File, LeftOut
@@ -56,7 +56,7 @@ def _write_formats(view: View, folder: Path) -> None:
         if reason is not None:
             left_out.append(LeftOut(f"{name}.{one.endings[0]}", reason))
             continue
-        files += _write_format(one, view, folder)
+        files += write_format(one, view, folder)
         # An unlisted file in the public folder would be published without a checksum or a
         # description.
         if {file.name for file in files} != {*os.listdir(folder)}:
@@ -72,7 +72,7 @@ def _write_formats(view: View, folder: Path) -> None:
     write_card(card, folder)
 
 
-def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
+def write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
     """Write the files of a format; yield the card's entry for each."""
     name = view.name
     names = {f"{name}.{ending}" for ending in one.endings}
@@ -83,13 +83,18 @@ def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
                 f"The format {one.name} lists a file that is none of its own.",
                 code="format-lists-own-files",
             )
-        # Formats do not know whether text was beyond ASCII, so the card reports what is in the
-        # file.
-        what = entry.what
-        if entry.media_type.startswith("text/csv") and is_marked(path):
-            what += "; begins with the byte order mark of UTF-8"
-        plain = {"name": entry.name, "media_type": entry.media_type, "what": what, **entry.details}
-        yield read_plain(File, {**plain, "sha256": sha256(path)}, f"format {one.name}")
+        yield replace(describe_entry(entry, folder), sha256=sha256(path))
+
+
+def describe_entry(entry: Entry, folder: Path) -> File:
+    """Return the card's entry for a file that was written into a folder, without its digest."""
+    what = entry.what
+    # Formats do not know whether text was beyond ASCII, so the card reports what is in the file.
+    if entry.media_type.startswith("text/csv") and is_marked(folder / entry.name):
+        what += "; begins with the byte order mark of UTF-8"
+    plain = {"name": entry.name, "media_type": entry.media_type, "what": what, **entry.details}
+    read = read_plain(File, {**plain, "sha256": "0" * 64}, f"file {entry.name}")
+    return replace(read, sha256="")
 
 
 def write_card(card: Card, folder: Path) -> None:

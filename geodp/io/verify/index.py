@@ -11,8 +11,8 @@ from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import describe_error, not_json, read_table_card, require
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN, event_of
+from geodp.io.verify.remade import Remake
 from geodp.io.verify.verify import run_checks, verify
 from geodp.privacy.event import Measurement
 from geodp.table.card import Card, File
@@ -64,7 +64,7 @@ def verify_index(
     summary: Callable[[Index], str],
     questions: list[tuple[str, Callable[[Path, Index], str]]],
     list_tables: Callable[[Index], Iterable[str]],
-    errors: ErrorsOf | None,
+    errors: Remake | None,
 ) -> list[Check]:
     """Verify an index by its questions, and then each of the tables that it lists.
 
@@ -117,7 +117,7 @@ def read_index(folder: Path, name: str, read: Callable[[Any], Index]) -> Index:
     return read(plain)
 
 
-def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
+def _verify_table(folder: Path, errors: Remake | None) -> Check:
     checks = verify(folder, errors)
     failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
     return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import isclose
@@ -12,22 +11,19 @@ import numpy as np
 
 from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
-from geodp.errors import Rule, VerificationError
+from geodp.errors import Rule
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import Chunk
 from geodp.io.verify.raster import BandWindow, are_near, check_raster_intervals
 from geodp.io.verify.readback import raster_file
+from geodp.io.verify.remade import Remaking
 from geodp.io.verify.sweep import CheckPass, ReleaseFiles
 from geodp.io.write.uncertainty import HIGH, LOW, Intervals
 from geodp.table.card import Card
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedCells, StatedSettlements, StatedTree
 from geodp.typing import FloatArray, KeyArray
-
-MAX_SIMULATED = 10_000
-"""Simulated releases of a card at most: a stranger's card cannot keep the processor busy."""
 
 OTHER_VERSION = "contain their counts; not computed again, as another version made them"
 
@@ -35,30 +31,8 @@ NEAR_PER_CENT = 0.02
 """Tolerance of simulated biases in per cent, which are written with two digits."""
 
 
-@dataclass(frozen=True, eq=False)
-class CellErrors:
-    """The errors of cells, as they follow from a released table.
-
-    Attributes
-    ----------
-    intervals : Intervals
-    stated : StatedCells
-        What the card has to say of cells.
-    settlements : StatedSettlements or None
-        What it has to say of simulated settlements.
-    """
-
-    intervals: Intervals
-    stated: StatedCells
-    settlements: StatedSettlements | None
-
-
-ErrorsOf = Callable[[ReleasedTable, int, bool], CellErrors | None]
-
-
 def check_intervals(
-    compute: ErrorsOf | None,
-    written: ReleaseFiles,
+    remaking: Remaking,
     rows: CheckPass[Chunk],
     maps: CheckPass[BandWindow],
 ) -> str:
@@ -66,14 +40,13 @@ def check_intervals(
 
     Parameters
     ----------
-    compute : callable or None
-        The ``errors`` of :func:`geodp.io.verify.verify.verify`.
-    written : ReleaseFiles
+    remaking : Remaking
     rows : CheckPass
         The pass over rows; its check ``ends`` is whether intervals contain their counts.
     maps : CheckPass
         The pass over the raster, which compares intervals while it reads counts.
     """
+    written = remaking.written
     card, made = written.card, written.card.expected_error.cells
     if card.expected_error.blocks is None and not card.expected_error.has_parts:
         require(
@@ -83,36 +56,26 @@ def check_intervals(
         return "none: the error depends on the data"
     rows.outcome("ends")
     _require_made_by_simulation(card)
-    if compute is None:
-        return "contain their counts"
     is_current = made is not None and made.version in (VERSION, DROPPED_VERSION)
+    again = remaking.release
     if made is None or not is_current or made.parts not in (None, PARTS):
         return OTHER_VERSION
-    simulated = made.simulated or 0
-    if simulated > MAX_SIMULATED:
-        return "contain their counts; not computed again, as too many releases were simulated"
-    try:
-        # Intervals follow from sums of all rows, so that the whole table is needed here.
-        table = written.table(masked=True)
-    except VerificationError:  # other checks of the same files say what is wrong
-        return "contain their counts; not computed again, as the table cannot be read"
-    # Without the mask or the regions, nodes have other children, and cells other intervals.
-    if StatedDomain.of(table.grid) != card.domain:
-        return (
-            "contain their counts; not computed again, as the files do not contain the whole domain"
-        )
-    errors = compute(table, simulated, made.closed_form)
-    if errors is None:
-        return (
-            "contain their counts; not computed again, as this version does not know their method"
-        )
+    if isinstance(again, str):
+        return f"contain their counts; not computed again, as {again}"
+    computed, own = again.intervals(), again.card().expected_error
+    require(
+        computed is not None and own.cells is not None,
+        Rule("intervals-without-errors", "The card has intervals, and no errors."),
+    )
+    assert computed is not None
+    assert own.cells is not None
     # An older card has the intervals of its version, which is no fault of the release.
-    if made.version != errors.stated.version:
+    if made.version != own.cells.version:
         return OTHER_VERSION
-    computed = _check_ends(written, table, errors.intervals)
-    _check_unlisted(made, errors.stated)
-    _check_settlements(card.expected_error.settlements, errors.settlements)
-    _check_tree(made.tree, errors.stated.tree)
+    computed = _check_ends(written, written.table(masked=True), computed)
+    _check_unlisted(made, own.cells)
+    _check_settlements(card.expected_error.settlements, own.settlements)
+    _check_tree(made.tree, own.cells.tree)
     has_raster = not card.expected_error.has_parts and raster_file(written.folder, card).is_file()
     if card.in_parts or not has_raster:
         return "those of the released counts, computed again"

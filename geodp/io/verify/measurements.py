@@ -179,6 +179,8 @@ def check_measurements(written: ReleaseFiles) -> str:
             "columns as in the codebook; nodes are not checked, as the files do not contain the "
             "whole domain"
         )
+    # What the codebook says of a level is compared with what is written again of it.
+    read_measurements(folder, table, card)
     levels = [_level(table.grid, one) for one in stated]
     complete = [one.complete for one in stated]
     # Levels are complete down to the one that was requested; below it only visited nodes are there.

@@ -17,10 +17,12 @@ import numpy as np
 
 from geodp.accuracy.areas import areas_of
 from geodp.errors import Rule, VerificationError
+from geodp.grid.lattice import transform_of
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
 from geodp.io.folder.parts import parts_id
 from geodp.io.opening import read_parquet
+from geodp.io.verify.again import check_again
 from geodp.io.verify.card import describe_error, open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
 from geodp.io.verify.files import (
@@ -30,12 +32,13 @@ from geodp.io.verify.files import (
     has_formats,
 )
 from geodp.io.verify.geopackage import check_geopackage, has_geopackage
-from geodp.io.verify.intervals import ErrorsOf, check_intervals
+from geodp.io.verify.intervals import check_intervals
 from geodp.io.verify.measurements import check_measurements, has_measurements
 from geodp.io.verify.raster import check_raster, read_band_windows
 from geodp.io.verify.readback import (
     BROKEN,
 )
+from geodp.io.verify.remade import Remake, Remaking
 from geodp.io.verify.rows import (
     check_coordinates,
     check_counts,
@@ -44,6 +47,7 @@ from geodp.io.verify.rows import (
     check_interval_ends,
     check_standard_error,
 )
+from geodp.io.verify.statements import check_statements
 from geodp.io.verify.sweep import CheckPass, ReleaseFiles
 from geodp.io.verify.totals import check_totals, has_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
@@ -59,7 +63,7 @@ AnyCard = TypeVar("AnyCard")
 
 
 def verify(
-    path: str | Path, errors: ErrorsOf | None = None, open_view: OpenView | None = None
+    path: str | Path, errors: Remake | None = None, open_view: OpenView | None = None
 ) -> list[Check]:
     """Check that the files of a written release agree with each other and with the card.
 
@@ -70,11 +74,10 @@ def verify(
     path : path
         The release's folder, or its ``public`` folder alone.
     errors : callable, optional
-        Computes the intervals of cells, and what the card says of errors, again. It takes the
-        released table, the number of releases that the card says were simulated, and whether the
-        card's intervals are those of the closed form; such as
-        :func:`geodp.release.simulated_cells.errors_of`. Without it intervals are only required to
-        contain their counts.
+        Computes the release again: its card, the intervals of its cells and the view that its
+        files are written from, such as :func:`geodp.release.simulated_cells.errors_of`. Without it
+        intervals are only required to contain their counts, and the card not to contradict its
+        budget.
     open_view : callable, optional
         Opens the folder, to write the files of ``formats`` beside it again; such as
         :func:`geodp.release.opening.open_view`. Without it only their checksums are checked.
@@ -123,10 +126,11 @@ def run_checks(
 
 
 def _list_checks(
-    folder: Path, card: Card, errors: ErrorsOf | None, open_view: OpenView | None
+    folder: Path, card: Card, errors: Remake | None, open_view: OpenView | None
 ) -> list[tuple[str, Callable[[Path, Card], str]]]:
     """List the checks of the release of a table, whose rows and raster are read once."""
     written = ReleaseFiles(folder, card)
+    remaking = Remaking(written, errors)
     # Reading Parquet takes longest, so that all checks of rows share one pass.
     rows = CheckPass(
         written.chunks,
@@ -158,8 +162,9 @@ def _list_checks(
         ("release id", _check_identity),
         of(rows, "counts"),
         on("cells", partial(_check_cells, written)),
+        on("statements", partial(check_statements, remaking)),
         of(rows, "standard error"),
-        on("intervals", partial(check_intervals, errors, written, rows, maps)),
+        on("intervals", partial(check_intervals, remaking, rows, maps)),
         of(rows, "csv"),
         on("areas", partial(_check_areas, written)),
         of(maps, "raster"),
@@ -169,6 +174,7 @@ def _list_checks(
         *([of(rows, "geopackage")] if has_geopackage(card) else []),
         *([on("measurements", partial(check_measurements, written))] * has_measurements(card)),
         *([on("public totals", partial(check_totals, written))] * has_totals(card)),
+        on("written again", partial(check_again, remaking)),
         *([("formats", partial(_check_formats, open_view))] * has_formats(folder)),
         ("restricted", check_restricted),
     ]
@@ -208,8 +214,12 @@ def _check_cells(written: ReleaseFiles) -> str:
         )
     elif declared.mask is not None:
         expected = replace(expected, mask=declared.mask, cells=declared.cells)
+    placed = all(
+        one.system is None or one.transform == transform_of(one.system, one.row0, one.col0)
+        for one in table.grid.places
+    )
     require(
-        expected == declared,
+        expected == declared and placed,
         Rule("card-domain-no-grid", "The card's domain does not describe a grid."),
     )
     if lacks_table:

@@ -67,21 +67,32 @@ class GeoTiff(Format):
         # A band has one standard error for all cells: the largest, so that none is understated.
         if errors is not None:
             errors = None if largest is None else replace(errors, standard_error=largest)
-        tags = {**tags_of(view), "GEODP_RELEASE_ID": card.release_id}
-        write_cog(table, folder / f"{name}.tif", name=name, errors=errors, tags=tags)
-        yield Entry(
-            f"{name}.tif",
-            MEDIA_TYPE,
-            "the counts as a map, north up; cells of the domain that the tables do not list are 0",
-            {
-                "bands": band_names(table.grid, name, names_of(errors)),
-                **view.values,
-                "data_type": dtype_of(table),
-                "nodata": "NaN, outside the domain",
-                "overviews": "average, for display: read counts at full resolution",
-                "unit": view.counted,
-            },
-        )
+        write_cog(table, folder / f"{name}.tif", name=name, errors=errors, tags=tags_of_map(view))
+        yield describe_map(view)
+
+
+def describe_map(view: View) -> Entry:
+    """Return the card's entry for the raster of a release."""
+    table, name = view.table, view.card.name
+    columns = None if view.card.expected_error.largest is None else view.errors
+    return Entry(
+        f"{name}.tif",
+        MEDIA_TYPE,
+        "the counts as a map, north up; cells of the domain that the tables do not list are 0",
+        {
+            "bands": band_names(table.grid, name, names_of(columns)),
+            **view.values,
+            "data_type": dtype_of(table),
+            "nodata": "NaN, outside the domain",
+            "overviews": "average, for display: read counts at full resolution",
+            "unit": view.counted,
+        },
+    )
+
+
+def tags_of_map(view: View) -> dict[str, str]:
+    """Return the metadata of the raster of a release."""
+    return {**tags_of(view), "GEODP_RELEASE_ID": view.card.release_id}
 
 
 def tags_of(view: View) -> dict[str, str]:

@@ -39,6 +39,7 @@ QUESTIONS = [
     "release id",
     "counts",
     "cells",
+    "statements",
     "standard error",
     "intervals",
     "csv",
@@ -47,12 +48,14 @@ QUESTIONS = [
     "mask",
     "coordinates",
     "geometry",
+    "written again",
     "restricted",
 ]
 
 
 def failures(path):
-    return [check.name for check in verify(path, errors_of) if not check.ok]
+    """The checks that fail, but for that of files whose metadata have the id of another card."""
+    return [c.name for c in verify(path, errors_of) if not (c.ok or c.name == "written again")]
 
 
 def card_of(public):
@@ -77,7 +80,7 @@ def test_every_release_agrees_with_itself(tmp_path, write_copy, name):
     checks = verify(tmp_path / "out", errors_of)
     expected = [*QUESTIONS]
     if has_geometry(GRIDS[name]):
-        expected.insert(-1, "geopackage")
+        expected.insert(-2, "geopackage")
     assert [check.name for check in checks] == expected
     assert all(check.ok for check in checks), checks
     assert verify(tmp_path / "out" / "public", errors_of) == checks

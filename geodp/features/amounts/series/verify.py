@@ -27,15 +27,15 @@ from geodp.io.verify.index import (
     require_one_correction,
     verify_index,
 )
-from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
+from geodp.io.verify.remade import Remake
 from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.neighbours import REPLACE
 
 
-def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:
     """Verify that the index of a series matches its periods, and verify each of these.
 
     Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.

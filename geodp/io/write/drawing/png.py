@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +76,28 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
     return file.getvalue()
 
 
+def read_png(path: Path) -> tuple[dict[str, str], NDArray[np.uint8]]:
+    """Read the texts and the pixels of a PNG that may come from anybody.
+
+    Raises ValueError for one that is larger than any sheet, or has several pictures.
+
+    Returns
+    -------
+    dict of str to str
+    uint8[rows, cols, 4]
+        Red, green, blue and opacity.
+    """
+    from PIL import Image
+
+    with path.open("rb") as file, Image.open(file, formats=["PNG"]) as image:
+        if image.width * image.height > LARGEST or getattr(image, "n_frames", 1) > 1:
+            raise ValueError("The picture is larger than any that geodp draws.")
+        pixels = np.asarray(image.convert("RGBA"))
+        # Texts behind the pixels are known once these are read.
+        texts = {str(name): str(text) for name, text in image.info.items()}
+        return texts, pixels
+
+
 def draw_cells(item: CellRaster) -> bytes:
     """Draw cells alone as PNG, as large as on the sheet: viewers blur what they enlarge."""
     from PIL import Image
@@ -87,6 +110,10 @@ def draw_cells(item: CellRaster) -> bytes:
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()
+
+
+LARGEST = 1 << 26
+"""Pixels of a PNG that is read, at most."""
 
 
 @dataclass(frozen=True)
