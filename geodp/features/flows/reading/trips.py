@@ -391,7 +391,7 @@ class Trips(RowReader):
             survey.state(self._describe(table))
             for rows, arrays in batches(table, chosen, wanted, survey):
                 if weighed:
-                    rows, arrays = leave_out(rows, arrays, {-1: self.weight}, self.missing, survey)
+                    rows, arrays = leave_out(rows, arrays, {-1: weighed[0]}, self.missing, survey)
                 index = locate(self.pairs, rows, locators, arrays[: len(places)])
                 index = self.take_other(index)
                 within, key, inside = place(self.pairs, rows, index, self.outside or "error")
