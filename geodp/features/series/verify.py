@@ -202,7 +202,7 @@ def _check_guarantee(folder: Path, card: SeriesCard) -> str:
     return f"{promise.spends} for one {promise.unit} in all {len(snapshots)} snapshots"
 
 
-def _read_amounts(promise: SeriesGuarantee) -> dict[str, Fraction | None]:
+def _read_amounts(promise: SeriesGuarantee) -> dict[str, Any]:
     """Read the exact amounts of the budget of all snapshots."""
     names = ("epsilon", "rho", "delta")
     return {
