@@ -20,6 +20,7 @@ def require_unit(scale: Scale, titled: TitleUnit) -> None:
 
     Examples
     --------
+    >>> from geodp.io.read.rows.title_units import read_title
     >>> require_unit(Scale.of((0, 10), 1, "1,000 EUR", "income"), read_title("income (Tsd. EUR)"))
     """
     stated = read_unit(scale.unit)

@@ -170,8 +170,7 @@ class Table(Reader):
         # Rows of one cell are added early if nothing else depends on the single row.
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
-        details = facts or [*paired.facts, *describe_columns(grid, self.columns)]
-        details = [*details, *self._describe_unit()]
+        details = self._add_unit(facts or [*paired.facts, *describe_columns(grid, self.columns)])
         groups, one_table, parts = Groups(), OneTable(), PartNumbers()
         for table in tables:
             keyed = self.code is not None or located is None
@@ -330,13 +329,12 @@ class Table(Reader):
         require_counts(table, columns, self.unit)
         return columns
 
-    def _describe_unit(self) -> list[Fact]:
-        """Describe the number that stands for one person, if the operator stated it."""
+    def _add_unit(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Return facts with the number that stands for one person, if the operator stated it."""
         from geodp.table.source import Fact
 
-        if self.unit is None:
-            return []
-        return [Fact("value of one person", f"{self.unit:g}", "operator")]
+        stated = [] if self.unit is None else [f"{self.unit:g}"]
+        return [*facts, *(Fact("value of one person", one, "operator") for one in stated)]
 
     @property
     def _names_places(self) -> bool:
