@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from geodp.errors import CodeError, Rule
 from geodp.features.amounts.scale import Scale
 from geodp.io.read.rows.decimals import LARGEST, exact_decimals
+from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.title_units import read_title, read_unit
 from geodp.typing import IntArray
 
 NEGATIVE = Rule(
@@ -15,6 +20,48 @@ NEGATIVE = Rule(
     "an amount is below 0, and the lower end of the clip is 0: choose a lower end below 0 if there "
     "are losses or debts, or drop such records.",
 )
+
+
+_MARKED = re.compile(
+    r"(?P<before>[^0-9+-]*?)[ \u00a0\u202f]*"
+    r"(?P<number>[+-]?[0-9](?:[0-9.,' \u2019\u00a0\u202f]*[0-9])?(?:e0)?)"
+    r"[ \u00a0\u202f]*(?P<after>[^0-9]*)"
+)
+"""Amounts with a mark before or behind them."""
+
+
+def drop_marks(column: pa.Array, unit: str) -> pa.Array:
+    """Remove the currency beside amounts where it is that of their unit, as in ``300 €``.
+
+    Workbooks show numbers so in cells with a format of currency. Other texts, and columns that are
+    not text, stay as they are, and are refused or read as such.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    unit : str
+        Unit of the amount, as the operator states it.
+
+    Examples
+    --------
+    >>> drop_marks(pa.array(["300 €", "$5", "7"]), "EUR").to_pylist()
+    ['300', '$5', '7']
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    stated = read_unit(unit)
+    if not stated.currencies or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    coded = as_text(column).dictionary_encode()
+    entries = coded.dictionary.to_pylist()
+    for at, text in enumerate(entries):
+        match = _MARKED.fullmatch(text.strip())
+        mark = "" if match is None else (match["before"] + match["after"]).strip()
+        if match is None or not mark:
+            continue
+        found = read_title(f"({mark})")
+        if found.currencies and not found.differs_from(stated):
+            entries[at] = match["number"]
+    return pc.take(pa.array(entries, pa.string()), coded.indices)
 
 
 def count_steps(column: pa.Array, scale: Scale, decimal: str | None = None) -> IntArray:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import InputError, Rule, UsageError
-from geodp.features.amounts.decimals import count_steps
+from geodp.features.amounts.decimals import count_steps, drop_marks
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable, merge_keys
-from geodp.features.amounts.units import drop_marks, require_unit
+from geodp.features.amounts.units import require_unit
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points

@@ -160,11 +160,9 @@ class Table(Reader):
         from geodp.io.read.layout.parts import PartNumbers, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
-        from geodp.io.read.rows.known_amounts import require_counts
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.pairing import pair
         from geodp.io.read.rows.tally import Groups
-        from geodp.table.source import Fact
 
         paired = pair(self.grid, name_joint(self.by, self.value), self.value)
         grid, wide = paired.grid, paired.wide
@@ -172,9 +170,7 @@ class Table(Reader):
         # Rows of one cell are added early if nothing else depends on the single row.
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
-        details = [*(facts or [*paired.facts, *describe_columns(grid, self.columns)])]
-        if self.unit is not None:
-            details.append(Fact("value of one person", f"{self.unit:g}", "operator"))
+        details = self._add_unit(facts or [*paired.facts, *describe_columns(grid, self.columns)])
         groups, one_table, parts = Groups(), OneTable(), PartNumbers()
         for table in tables:
             keyed = self.code is not None or located is None
@@ -187,7 +183,6 @@ class Table(Reader):
                 raise InputError(MIXED, file=table.name)
             locators = located or self._locators_of(grid, table, wide, official)
             columns = self._find_values(table, paired.columns, official)
-            require_counts(table, columns, self.unit)
             names = [name for locator in locators for name in locator.columns]
             used = [*(paired.columns or ()), *names]
             part = find_parts(table) if self.duplicates == "sum" else []
@@ -316,16 +311,30 @@ class Table(Reader):
     def _find_values(
         self, table: InputTable, names: Sequence[str] | None, official: bool
     ) -> list[int]:
-        """Return positions of the columns of counts; for official files also by their labels."""
+        """Return positions of the columns of counts; for official files also by their labels.
+
+        Raises InputError for a column that is named for amounts, or titled in multiples.
+        """
         from geodp.io.read.rows.columns import find_column
         from geodp.io.read.rows.delimited import TextTable
+        from geodp.io.read.rows.known_amounts import require_counts
         from geodp.io.read.rows.mesh_columns import find_columns
 
         if official and isinstance(table, TextTable):
-            return find_columns(table, names)[1]
-        if names is None:
+            columns = find_columns(table, names)[1]
+        elif names is None:
             raise UsageError(NO_VALUE)
-        return [find_column(table, name, names) for name in names]
+        else:
+            columns = [find_column(table, name, names) for name in names]
+        require_counts(table, columns, self.unit)
+        return columns
+
+    def _add_unit(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Return facts with the number that stands for one person, if the operator stated it."""
+        from geodp.table.source import Fact
+
+        stated = [] if self.unit is None else [f"{self.unit:g}"]
+        return [*facts, *(Fact("value of one person", one, "operator") for one in stated)]
 
     @property
     def _names_places(self) -> bool:

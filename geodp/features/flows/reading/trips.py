@@ -390,8 +390,8 @@ class Trips(RowReader):
             wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             survey.state(self._describe(table))
             for rows, arrays in batches(table, chosen, wanted, survey):
-                if weighed:
-                    rows, arrays = leave_out(rows, arrays, {-1: weighed[0]}, self.missing, survey)
+                for name in weighed:
+                    rows, arrays = leave_out(rows, arrays, {-1: name}, self.missing, survey)
                 index = locate(self.pairs, rows, locators, arrays[: len(places)])
                 index = self.take_other(index)
                 within, key, inside = place(self.pairs, rows, index, self.outside or "error")

@@ -75,6 +75,7 @@ OF_AMOUNTS = (
 )
 
 NO_HEADER = "the first row looks like data; the file needs a header with names"
+AS_MATRIX = MATRIX.format(first="origin")
 NO_NAMES = "its columns are called by numbers or not at all; give each of them a name"
 
 REQUEST_LEVELS = (
@@ -168,8 +169,7 @@ def propose(
     if "raster" in described:
         more = _of_raster(path, {**options, **supplied})
     elif not names:
-        in_memory = described["format"] == "memory"
-        more = {}, [NO_NAMES] if in_memory else [NO_HEADER, MATRIX.format(first="origin")]
+        more = {}, [NO_NAMES] if described["format"] == "memory" else [NO_HEADER, AS_MATRIX]
     else:
         settings = {"attributes": [*parts], **options, **supplied}
         same, value = {**supplied}, supplied.get("value")
@@ -209,9 +209,7 @@ def propose(
     name = "" if chosen is None else chosen.name
     remaining = (*questions, *more[1], *level_requests)
     by = () if chosen is not None else _attributes_of(table, named)
-    # Rows at points may be persons; rows of codes without counts are records of amounts.
-    no_counts = any("--amount" in one and "--points" not in one for one in more[1])
-    amount = str(table["amounts"][0]) if no_counts else ""
+    amount = _find_amount(table, remaining)
     return Proposal(determined, remaining, name, attributes, (*level_requests,), by, amount)
 
 
@@ -531,6 +529,13 @@ def _of_points(
     if settings.get("value") and "contribution" not in settings and not settings["stated"]:
         questions.append(REQUEST_CONTRIBUTION)
     return options, questions
+
+
+def _find_amount(table: Mapping[str, Any], questions: Sequence[str]) -> str:
+    """Return the column of amounts of records, by the questions that remain; empty without one."""
+    # Rows at points may be persons; rows of codes without counts are records of amounts.
+    asked = any("--amount" in one and "--points" not in one for one in questions)
+    return str(table["amounts"][0]) if asked else ""
 
 
 def _mention_amounts(table: Mapping[str, Any]) -> str:

@@ -40,6 +40,9 @@ FAMILIES = {
 }
 """Prefixes of names of columns that belong to one family of codes; also within 標準地域メッシュ."""
 
+NOT_COUNTED = ("no_count", "time", "longitude", "latitude", "code")
+"""Roles in words.toml whose columns hold no counts."""
+
 UNSURE = "jis:quarter"
 """System whose codes look like those of another standard, for cells of 100 m."""
 
@@ -156,11 +159,9 @@ def recognise(
     taken = places | {at for at in (x, y) if at is not None}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
-    hidden = {*taken, *named, *persons, *by_name.all("no_count"), *by_name.all("time")}
-    hidden |= {*by_name.all("longitude"), *by_name.all("latitude"), *by_name.all("code")}
+    hidden = {*taken, *named, *persons}.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
-    amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
-    hidden |= amounts
+    hidden |= (amounts := _find_amounts(columns) - hidden)
     free = {
         at: min(times[at].opposite(), verdicts[at].opposite())
         for at, one in enumerate(columns)
@@ -293,6 +294,11 @@ def _judge_grids(
     every = {name: every[name] for name in near}
     sizes = {name: v for name, v in every.items() if named.have(places, name.rpartition(":")[2])}
     return sizes or every
+
+
+def _find_amounts(columns: Sequence[Column]) -> set[int]:
+    """Return the columns that are named for money or measures."""
+    return {at for at, one in enumerate(columns) if is_amount(one.name, one.label)}
 
 
 def _is_attribute(name: str) -> bool:
