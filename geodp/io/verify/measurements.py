@@ -179,8 +179,6 @@ def check_measurements(written: ReleaseFiles) -> str:
             "columns as in the codebook; nodes are not checked, as the files do not contain the "
             "whole domain"
         )
-    # What the codebook says of a level is compared with what is written again of it.
-    read_measurements(folder, table, card)
     levels = [_level(table.grid, one) for one in stated]
     complete = [one.complete for one in stated]
     # Levels are complete down to the one that was requested; below it only visited nodes are there.
@@ -199,6 +197,8 @@ def check_measurements(written: ReleaseFiles) -> str:
         pc.max(rows["level"]).as_py() < len(levels),
         Rule("node-on-no-level", "A row belongs to no level of the codebook."),
     )
+    # What else the codebook says of a level is compared with what is written again of it.
+    read_measurements(folder, table, card)
     return f"{rows.num_rows:,} nodes on {len(levels)} levels, {n_complete} of them complete"
 
 
