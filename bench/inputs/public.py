@@ -156,13 +156,13 @@ def _hiroshima(
     return read
 
 
-def _flow(attributes: bool, year: str = "2019") -> Callable[[Path], geodp.CountTable]:
+def _flow(attributes: bool) -> Callable[[Path], geodp.CountTable]:
     def read(folder: Path) -> geodp.CountTable:
         grid = geodp.Grid.mesh("jis:basic", bounds=(138.8, 35.4, 140.4, 35.9333333333))
         path = folder / "jinryu" / "tokyo_mdp_mesh1km_2019-2021.csv.gz"
         code, value = "mesh1kmid", "population"
         if not attributes:
-            where = {"year": year, "month": "01", "dayflag": "2", "timezone": "2"}
+            where = {"year": "2019", "month": "01", "dayflag": "2", "timezone": "2"}
             return geodp.read_table(
                 path, grid=grid, code=code, value=value, where=where, outside="crop"
             )
@@ -276,8 +276,6 @@ SOURCES = {
     ),
     "samoa-100m": Source("Samoa, population raster, 100 m", _samoa),
     "flow": Source("Tokyo, people staying, one month, 1 km", _flow(False)),
-    "flow-2020": Source("Tokyo, people staying, January 2020, 1 km", _flow(False, "2020")),
-    "flow-2021": Source("Tokyo, people staying, January 2021, 1 km", _flow(False, "2021")),
     "flow-attributes": Source(
         "Tokyo, people staying, 1 km x year x month x day x time", _flow(True)
     ),

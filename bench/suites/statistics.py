@@ -14,13 +14,8 @@ import geodp
 from bench.inputs import public
 from bench.inputs.families import draw_families
 from bench.measure.regions import CellSets, MapDifference
-from bench.suites import statistics_dates
 from bench.tables import fill, markdown, paragraph, table
-from geodp.features.statistics.estimate import (
-    MEASURED,
-    estimate_statistics,
-    square_kilometres,
-)
+from geodp.features.statistics.estimate import estimate_statistics, square_kilometres
 from geodp.features.statistics.figures import list_figures
 from geodp.grid.region import Region
 from geodp.table.proxy import Proxy
@@ -28,30 +23,14 @@ from geodp.table.proxy import Proxy
 TITLE = """\
 Statistics of released maps, in per cent of the true ones.
   measured                bias over releases of the true table
-  estimated, basis        from one release and the prior map, if one is named, or from what was
-                          measured of all cells
+  estimated, basis        from one release
   right                   within 30 % of the measured; or by less than a standard error (~), or both
                           below 1 % (<1); no: none of these"""
 
-BIASES, DATES = "biases", "dates"
-"""Parts of the benchmark."""
-
-PRIORS = {
-    "kanto": "hiroshima-2010",
-    "hiroshima-2020": "hiroshima-2010",
-    "germany-1km": "europe-2011-7-5",
-    "europe-2018-7-5": "europe-2011-7-5",
-    "europe-2018-9-8": "europe-2011-9-8",
-    "samoa-100m": "",
-    "europe-2011-9-8": "",
-}
-"""Maps, and public ones that are named as prior: an older date, another place, or none."""
-
-YEARS = {"hiroshima-2020": 10, "europe-2018-7-5": 7, "europe-2018-9-8": 7}
-"""Years between a map and its prior map; None for a map of another place."""
-
-MEASUREMENTS = "measurements"
-"""In place of a prior map: the measurements of all cells."""
+MAPS = (
+    *("kanto", "hiroshima-2020", "germany-1km", "europe-2018-7-5", "europe-2018-9-8"),
+    *("samoa-100m", "europe-2011-9-8"),
+)
 
 SUMS = ("polygons", "municipalities")
 SUM_MAPS = ("kanto", "hiroshima-2020", "europe-2018-9-8")
@@ -63,28 +42,17 @@ SEED, REGIONS = 20150901, 300
 RIGHT, SMALL = 0.3, 0.01
 """Parts of the measured bias, and of the value: see ``TITLE``."""
 
-SHOWN = ("inhabited", "cells:1-19", "cells:20-99", "cells:100-499", "median", "gini", "moran")
-"""Statistics in the document; the saved file has all."""
-
 SYMBOLS = {"yes": "", "~": "~", "<1": "<1", "no": "!"}
 
 SAVED = Path(__file__).parents[1] / "results" / "statistics.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "statistics.md"
 MARKS = ("<!-- bench:statistics -->", "<!-- /bench:statistics -->")
-DATE_MARKS = ("<!-- bench:statistics:dates -->", "<!-- /bench:statistics:dates -->")
 SUM_MARKS = ("<!-- bench:statistics:sums -->", "<!-- /bench:statistics:sums -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
-    parser.add_argument(
-        "--parts",
-        type=lambda text: text.split(","),
-        default=[BIASES, DATES],
-        metavar="A,B",
-        help=f"{BIASES} (with errors of sums) and {DATES} (intervals by a prior map); default both",
-    )
     parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--trials", type=int, default=8, help="releases of the true table")
     parser.add_argument("--sums", type=int, default=40, help="the same for errors of sums; 0: none")
@@ -95,19 +63,16 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(
     data: Path | None = None,
-    parts: list[str] | None = None,
     maps: list[str] | None = None,
     trials: int = 8,
     sums: int = 40,
     epsilons: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Measure a row for each map, budget, prior and statistic, and one for each family of sums.
+    """Measure a row for each map, budget and statistic, and one for each family of sums.
 
-    Saved rows of other maps and budgets stay, and those of sums where none are measured. Intervals
-    by prior maps of other dates and places are measured all or none.
+    Saved rows of other maps and budgets stay, and those of sums where none are measured.
     """
-    parts = parts or [BIASES, DATES]
-    names = (maps or [*PRIORS]) if BIASES in parts else []
+    names = maps or [*MAPS]
     saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
     remeasured = {(name, epsilon) for name in names for epsilon in epsilons or ["0.1", "1"]}
     rows, errors = (
@@ -117,27 +82,21 @@ def measure(
     for name in names:
         source = public.load(name, data)
         for epsilon in epsilons or ["0.1", "1"]:
-            rows += _rows(name, source, epsilon, trials, data)
+            rows += _rows(name, source, epsilon, trials)
             if name in SUM_MAPS and sums:
                 errors += _sums(name, source, epsilon, sums)
-    dates = statistics_dates.measure(data, release_of) if DATES in parts else saved.get("dates", [])
-    return {"trials": trials, "sums": errors, "dates": dates, "rows": rows}
+    return {"trials": trials, "sums": errors, "rows": rows}
 
 
-def release_of(source: geodp.CountTable, epsilon: str, trial: int, **kwargs: Any) -> geodp.Release:
+def release_of(source: geodp.CountTable, epsilon: str, trial: int) -> geodp.Release:
     """Make one of the releases that are measured."""
     key = geodp.NoiseKey(hashlib.sha256(f"bench statistics {trial}".encode()).digest())
-    return geodp.publish(source, epsilon=epsilon, key=key, contribution=1, **kwargs)
+    return geodp.publish(source, epsilon=epsilon, key=key, contribution=1)
 
 
-def _rows(
-    name: str, source: geodp.CountTable, epsilon: str, trials: int, data: Path | None
-) -> list[dict[str, Any]]:
-    """Estimate from the first release, with and without the prior, and measure over all.
-
-    The last estimates are from the same release with measurements of all cells.
-    """
-    figures = list_figures(source.grid.domain.to_dense(), square_kilometres(source.grid))
+def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> list[dict[str, Any]]:
+    """Estimate from the first release, and measure over all."""
+    figures = list_figures(square_kilometres(source.grid))
 
     def compute(cells: Any) -> Any:
         dense = np.asarray(cells.to_dense(), np.float64)
@@ -148,32 +107,23 @@ def _rows(
     shown = [compute(first.table)]
     shown += [compute(release_of(source, epsilon, i).table) for i in range(1, trials)]
     bias = np.mean(shown, axis=0) - true
-    rows = []
-    for prior in dict.fromkeys([PRIORS[name], "", MEASUREMENTS]):
-        public_map = public.load(prior, data) if prior in public.SOURCES else None
-        if prior == MEASUREMENTS:
-            first = release_of(source, epsilon, 0, measurements="cell")
-        years = None if public_map is None else YEARS.get(name)
-        found = estimate_statistics(first, prior=public_map, years=years)
-        for i, estimate in enumerate(found):
-            rows.append(
-                {
-                    "map": name,
-                    "epsilon": epsilon,
-                    "prior": prior,
-                    "statistic": estimate.name,
-                    "true": float(true[i]),
-                    "measured": float(bias[i]),
-                    "estimated": estimate.bias,
-                    "standard_error": estimate.standard_error,
-                    "corrected": estimate.corrected,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "basis": estimate.basis,
-                    "right": verdict(estimate, float(bias[i]), float(true[i])),
-                }
-            )
-    return rows
+    return [
+        {
+            "map": name,
+            "epsilon": epsilon,
+            "statistic": estimate.name,
+            "true": float(true[i]),
+            "measured": float(bias[i]),
+            "estimated": estimate.bias,
+            "standard_error": estimate.standard_error,
+            "corrected": estimate.corrected,
+            "low": estimate.low,
+            "high": estimate.high,
+            "basis": estimate.basis,
+            "right": verdict(estimate, float(bias[i]), float(true[i])),
+        }
+        for i, estimate in enumerate(estimate_statistics(first))
+    ]
 
 
 def verdict(estimate: Any, measured: float, true: float) -> str:
@@ -235,29 +185,16 @@ def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
 
 
 def show(result: dict[str, Any]) -> str:
-    """Format biases, intervals by prior maps, then errors of sums."""
-    dates = result["dates"]
-    return "\n\n".join(
-        [
-            table(lines(result)),
-            counted(result),
-            table(statistics_dates.lines(dates)),
-            statistics_dates.counted(dates),
-            table(sum_lines(result)),
-        ]
-    )
+    """Format biases, then errors of sums."""
+    return "\n\n".join([table(lines(result)), counted(result), table(sum_lines(result))])
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Build a row for each map, budget and prior: measured and estimated bias of each statistic."""
-    line_of: dict[tuple[str, str, str], dict[str, Any]] = {}
+    """Build a row for each map and budget: measured and estimated bias of each statistic."""
+    line_of: dict[tuple[str, str], dict[str, Any]] = {}
     for row in result["rows"]:
-        if row["statistic"] not in SHOWN:
-            continue
-        place = row["map"], row["epsilon"], row["prior"]
-        line = line_of.setdefault(
-            place, {"map": place[0], "epsilon": place[1], "prior": place[2] or "none"}
-        )
+        place = row["map"], row["epsilon"]
+        line = line_of.setdefault(place, {"map": place[0], "epsilon": place[1]})
         line[row["statistic"]] = _cell(row)
     return list(line_of.values())
 
@@ -284,22 +221,15 @@ def counted(result: dict[str, Any]) -> str:
     }
     wrong = ", ".join(
         f"{row['statistic']} of {row['map']} at {row['epsilon']}"
-        + (f" from {row['prior']}" if row["prior"] else "")
         for row in estimated
         if row["right"] == "no"
     )
+    held = sum(row["low"] <= row["true"] <= row["high"] for row in estimated)
     return paragraph(
         f"Of {len(rows)} biases {len(estimated)} were estimated: {right['yes']} within 30 % of the "
         f"measured, {right['~']} within a standard error, {right['<1']} below 1 % as measured, "
-        f"{right['no']} wrong ({wrong or 'none'}). {held_of(rows)}"
+        f"{right['no']} wrong ({wrong or 'none'}). Of their intervals {held} hold the true value."
     )
-
-
-def held_of(rows: list[dict[str, Any]]) -> str:
-    """Describe in a sentence how many intervals from measurements hold the true value."""
-    measured = [row for row in rows if row["basis"] == MEASURED]
-    held = sum(row["low"] <= row["true"] <= row["high"] for row in measured)
-    return f"Of {len(measured)} intervals from measurements {held} hold the true value."
 
 
 def sum_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -307,16 +237,9 @@ def sum_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**row, "ratio": f"{row['ratio']:.2f}"} for row in result["sums"]]
 
 
-def date_section(result: dict[str, Any]) -> str:
-    """Format the table and the count of intervals by prior maps for the document."""
-    rows = result["dates"]
-    return f"{markdown(statistics_dates.lines(rows))}\n\n{statistics_dates.counted(rows)}"
-
-
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, f"{markdown(lines(result))}\n\n{counted(result)}")
-    fill(DOCUMENT, DATE_MARKS, date_section(result))
     fill(DOCUMENT, SUM_MARKS, markdown(sum_lines(result)))
     return result

@@ -434,7 +434,7 @@ def test_the_committed_figures_of_the_pyramid_are_whole():
         for row in found[part]:
             jsonschema.validate(row, schema)
     wide = {f"hiroshima-{year}-wide" for year in (2010, 2015, 2020)}
-    others = {"kanto-parts", "hiroshima-parts", "flow-2020", "flow-2021", *wide, *held_out.MAPS}
+    others = {"kanto-parts", "hiroshima-parts", *wide, *held_out.MAPS}
     assert set(public.SOURCES) - others == {row["data"] for row in found["ratios"] + found["large"]}
 
 

@@ -227,4 +227,4 @@ def test_units_that_no_page_speaks_of_are_refused(unit):
 
 def test_a_map_of_ends_alone_has_no_statistics():
     with refuses(UsageError, "statistics-of-one-of-several"):
-        geodp.statistics.estimate_statistics(publish().origins, ["inhabited"])
+        geodp.statistics.estimate_statistics(publish().origins)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import UsageError
-from geodp.features.statistics.figures import CLASSES, find_gini, find_moran, list_figures
+from geodp.features.statistics.figures import CLASSES, list_figures
 from tests.refusals import refuses
 
 TOWN = np.zeros((12, 12))
@@ -13,19 +13,15 @@ TOWN[6, 6] = 400  # at its corner: of the cluster, not of the centre
 TOWN[9, 9] = 6000  # a lone cell: a cluster, no centre
 
 
-def figures(people, km2=1.0, classes=CLASSES, inside=None):
-    inside = np.ones(people.shape, bool) if inside is None else inside
-    return {name: one.of(people) for name, one in list_figures(inside, km2, classes).items()}
+def figures(people, km2=1.0, classes=CLASSES):
+    return {name: one.of(people) for name, one in list_figures(km2, classes).items()}
 
 
 def test_every_statistic_of_a_town():
-    found = figures(TOWN)
-    assert found == {
-        **{"inhabited": 18, "cells:1-19": 0, "cells:20-99": 0, "cells:100-499": 1},
-        **{"cells:500-1999": 0, "cells:2000+": 17, "median": 5000, "top-100": 86_400},
+    assert figures(TOWN) == {
+        **{"cells:500-1999": 0, "cells:2000+": 17, "top-100": 86_400},
         **{"urban-centres": 1, "people-in-urban-centres": 80_000},
         **{"urban-clusters": 2, "people-in-urban-clusters": 86_400},
-        **{name: found[name] for name in ("gini", "moran")},
     }
 
 
@@ -34,31 +30,12 @@ def test_size_classes_share_out_the_inhabited_cells():
     found = figures(people, classes=(1, 3, 10, 11))
     classes = [value for name, value in found.items() if name.startswith("cells:")]
     assert len(classes) == 4
-    assert sum(classes) == found["inhabited"] == (people > 0).sum()
+    assert sum(classes) == (people > 0).sum()
 
 
 def test_the_density_of_towns_goes_by_the_area_of_a_cell():
     assert figures(TOWN, km2=4.0)["urban-centres"] == 0  # 5,000 people on 4 km2 are 1,250 a km2
     assert "urban-centres" not in figures(TOWN, km2=None)
-
-
-def test_gini_is_half_the_mean_difference_over_the_mean():
-    people = np.random.default_rng(2).integers(1, 100, 40).astype(float)
-    twin = np.abs(np.subtract.outer(people, people)).mean() / (2 * people.mean())
-    assert find_gini(people) == pytest.approx(twin)
-    assert find_gini(np.append(people, np.zeros(9))) == pytest.approx(twin)  # of inhabited cells
-
-
-def test_moran_is_its_definition_on_the_cells_of_the_domain():
-    people = np.random.default_rng(3).integers(0, 50, (5, 6)).astype(float)
-    inside = np.random.default_rng(4).random((5, 6)) < 0.8
-    cells = [(i, j) for i, j in np.ndindex(5, 6) if inside[i, j]]
-    logs = {cell: np.log1p(people[cell]) for cell in cells}
-    mean = np.mean(list(logs.values()))
-    pairs = [(a, b) for a in cells for b in cells if abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1]
-    both = np.mean([(logs[a] - mean) * (logs[b] - mean) for a, b in pairs])
-    twin = both / np.mean([(one - mean) ** 2 for one in logs.values()])
-    assert find_moran(people, inside) == pytest.approx(twin)
 
 
 def test_nobody_has_no_statistics_but_zeros():

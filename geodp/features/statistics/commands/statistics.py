@@ -25,20 +25,8 @@ DASH = "\N{EN DASH}"
     "--statistic", "names", multiple=True, help="Statistic to compute; repeatable. Default: all."
 )
 @click.option(
-    "--prior",
-    type=click.Path(path_type=Path),
-    help="Folder of a public release with cells of about this size, of another date or another "
-    "place. [default: a synthetic map of towns]",
-)
-@click.option(
-    "--years",
-    type=float,
-    help="Years between the dates of the prior map and of the release: the more, the wider the "
-    "intervals. [default: 10, also for another place]",
-)
-@click.option(
     "--classes",
-    default="1,20,100,500,2000",
+    default="500,2000",
     show_default=True,
     help="Smallest number of people in a cell of each size class, separated by commas.",
 )
@@ -47,30 +35,20 @@ def statistics(**options: Any) -> None:
     """Compute statistics of a RELEASE and estimate their biases; costs no budget.
 
     \b
-    geodp statistics release-2025 --prior release-2020 --years 5
-    geodp statistics release-2025 --statistic inhabited --statistic cells:1-19
+    geodp statistics release-2025
+    geodp statistics release-2025 --statistic urban-centres --statistic cells:2000+
 
-    Inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells, urban
-    centres and clusters. Biases are estimated from the release and public maps alone, in several
-    ways; if these disagree, a bias is not estimable. Intervals by a prior map are widened by what
-    may have changed between the dates. At larger budgets, a release with
-    --measurements-complete-to cell is the most informative.
+    Size classes of cells with many people, the 100 most populous cells, urban centres and
+    clusters. Biases are estimated from the release alone, in two ways; if these disagree, a bias
+    is not estimable. Of cells with few people, which noise hides, a release has no statistics.
     """
     from geodp.features.statistics.api import estimate_statistics
-    from geodp.io.verify.readback import read_release_table
     from geodp.release.opening import open_release
 
     classes = _classes(options["classes"])
     release = open_release(options["release"])
-    prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
     with report_progress():
-        results = estimate_statistics(
-            release,
-            options["names"] or None,
-            prior=prior,
-            years=options["years"],
-            classes=classes,
-        )
+        results = estimate_statistics(release, options["names"] or None, classes=classes)
     limit = release.card().display_below
     if options["as_json"]:
         rows = {"statistics": [_row(one, limit) for one in results]}
@@ -87,7 +65,7 @@ def _classes(text: str) -> tuple[int, ...]:
     parts = text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
         raise UsageError(
-            "--classes takes whole numbers separated by commas, such as 1,20,100.",
+            "--classes takes whole numbers separated by commas, such as 500,2000.",
             code="classes-form",
         )
     return tuple(int(part) for part in parts)
