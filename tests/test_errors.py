@@ -14,7 +14,7 @@ PACKAGE = Path(geodp.__file__).parent
 
 SEVERAL_WORDINGS = {
     *("attribute-of-other-name", "attribute-order-unknown", "bounds-not-degrees"),
-    *("bounds-without-width", "cell-error-unknown", "code-missing", "coordinate-missing"),
+    *("bounds-without-width", "code-missing", "coordinate-missing"),
     *("crs-unknown", "library-missing", "listed-file-missing", "mask-code-too-fine"),
     *("mask-source-missing", "method-has-no-gaussian", "option-needs-option"),
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),

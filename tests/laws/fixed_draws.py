@@ -22,7 +22,7 @@ from geodp.features.local import collect
 from geodp.features.local.coins import Coins
 
 # Commands import these when they run: a question that is not imported could not be fixed.
-from geodp.features.select import hot_spots, parts, quantiles  # noqa: F401
+from geodp.features.select import hot_spots, quantiles  # noqa: F401
 from geodp.features.select.question import Question
 from geodp.features.series import publish as series_publish
 from geodp.mechanisms import METHODS

@@ -25,6 +25,7 @@ from geodp.features.amounts.formats.joint import write_joint
 from geodp.features.amounts.formats.reading import open_amounts, read_drawn, reopen
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import exact
+from geodp.features.amounts.series.card import OF_PERIOD
 from geodp.io.folder.kinds import Check
 from geodp.io.read.rows.weights import GIVEN
 from geodp.io.verify.card import read_table_card, require
@@ -101,7 +102,9 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
         Rule("amounts-facts-differ", "The index states other public facts than the records."),
     )
     whole = replace(event, mechanism=method.pyramid.spec)
-    require_charge(card.budget, whole.unit, whole.neighbours, whole.loss)
+    # The periods of a series share one charge, which the index of the series is compared with.
+    is_period = any(fact.startswith(OF_PERIOD) for fact in stated)
+    require_charge(card.budget, whole.unit, whole.neighbours, None if is_period else whole.loss)
     public = card.guarantee.not_protected[len(whole.not_protected) :]
     require(
         card.guarantee == state_guarantee(whole, amount, public, card.prior)

@@ -29,6 +29,7 @@ from geodp.io.verify.index import (
 )
 from geodp.io.verify.readback import event_of
 from geodp.io.verify.remade import Remake
+from geodp.io.verify.statements import require_charge
 from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import epsilon_for
@@ -151,6 +152,7 @@ def _check_guarantee(folder: Path, card: AmountsSeriesCard) -> str:
         for name in ("epsilon", "rho", "delta")
     }
     total = replace(event, mechanism=method.pyramid.spec, **amounts)
+    require_charge(card.budget, total.unit, total.neighbours, total.loss)
     public = promise.not_protected[len(total.not_protected) :]
     require(
         all(
