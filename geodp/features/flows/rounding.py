@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from geodp.features.flows.kernels import rounding
+from geodp.features.flows.slabs import split_rows
 from geodp.typing import FloatArray, IntArray
 
 
@@ -27,9 +28,18 @@ def round_table(
     row, column, count : int64[m]
         Entries above 0, by row and column.
     """
-    rows, columns = (np.ascontiguousarray(margin) for margin in margins)
-    count, work = np.empty(value.shape, np.int64), np.empty((2, columns.size))
-    lacking = np.empty(columns.size, np.int64)
-    rounding.draw_rows(value, (rows, columns), lacking, work[0], work[1], state, count)
-    row, column = np.nonzero(count)
-    return row, column, count[row, column]
+    margin, columns = (np.ascontiguousarray(one) for one in margins)
+    lacking, work, parts = np.empty(columns.size, np.int64), np.empty((2, columns.size)), []
+    rounding.begin_rows(value, columns, lacking, work[0])
+    for some in split_rows(value.shape):
+        count = np.empty(value[some].shape, np.int64)
+        rounding.draw_rows(value[some], margin[some], lacking, work[0], work[1], state, count)
+        row, column = np.nonzero(count)
+        parts.append((row + some.start, column, count[row, column]))
+    if len(parts) == 1:
+        return parts[0]
+    listed = [*map(list, zip(*parts, strict=True))]
+    del parts
+    # One column after the other, so that little more than all of them is held at once.
+    row, column, count = (np.concatenate(listed.pop(0)) for _ in range(3))
+    return row, column, count
