@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from geodp.features.flows.kernels import rounding
+from geodp.features.flows.merging import Collector
 from geodp.features.flows.slabs import split_rows
 from geodp.typing import FloatArray, IntArray
 
@@ -29,17 +30,18 @@ def round_table(
         Entries above 0, by row and column.
     """
     margin, columns = (np.ascontiguousarray(one) for one in margins)
-    lacking, work, parts = np.empty(columns.size, np.int64), np.empty((2, columns.size)), []
+    lacking, work = np.empty(columns.size, np.int64), np.empty((2, columns.size))
+    slabs = [*split_rows(value.shape)]
+    collected = None if len(slabs) == 1 else Collector(min(value.size, int(margin.sum())))
     rounding.begin_rows(value, columns, lacking, work[0])
-    for some in split_rows(value.shape):
+    for some in slabs:
         count = np.empty(value[some].shape, np.int64)
         rounding.draw_rows(value[some], margin[some], lacking, work[0], work[1], state, count)
         row, column = np.nonzero(count)
-        parts.append((row + some.start, column, count[row, column]))
-    if len(parts) == 1:
-        return parts[0]
-    listed = [*map(list, zip(*parts, strict=True))]
-    del parts
-    # One column after the other, so that little more than all of them is held at once.
-    row, column, count = (np.concatenate(listed.pop(0)) for _ in range(3))
-    return row, column, count
+        if collected is None:
+            return row, column, count[row, column]
+        # Many small arrays would leave gaps; two large ones do not.
+        place = (row + some.start) * columns.size + column
+        collected.add(place.view(np.uint64), count[row, column])
+    place, count = (np.concatenate(one) for one in zip(*collected.parts(), strict=True))
+    return *np.divmod(place.view(np.int64), columns.size), count

@@ -104,7 +104,7 @@ class TripStreams:
         origins, destinations = (
             CountTable.from_keys(zones.grid, zones.key[one > 0], one[one > 0]) for one in sums
         )
-        return cls(zones, origins, destinations, *ends, count, label)
+        return cls(zones, origins, destinations, ends[0], ends[1], count, label)
 
     def pairs(self, side: int) -> IntArray:
         """Count the trips between all blocks of a side: int64[n, n]."""
