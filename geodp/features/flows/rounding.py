@@ -43,5 +43,8 @@ def round_table(
         # Many small arrays would leave gaps; two large ones do not.
         place = (row + some.start) * columns.size + column
         collected.add(place.view(np.uint64), count[row, column])
-    place, count = (np.concatenate(one) for one in zip(*collected.parts(), strict=True))
+    # Most often one part, of which no copy is made.
+    (place, count), *more = collected.parts()
+    if more:
+        place, count = (np.concatenate(one) for one in zip(*collected.parts(), strict=True))
     return *np.divmod(place.view(np.int64), columns.size), count
