@@ -32,13 +32,14 @@ def round_table(
     margin, columns = (np.ascontiguousarray(one) for one in margins)
     lacking, work = np.empty(columns.size, np.int64), np.empty((2, columns.size))
     slabs = [*split_rows(value.shape)]
-    collected = None if len(slabs) == 1 else Collector(min(value.size, int(margin.sum())))
+    # Entries above 0 are no more than the trips.
+    collected = Collector(min(value.size, int(margin.sum())))
     rounding.begin_rows(value, columns, lacking, work[0])
     for some in slabs:
         count = np.empty(value[some].shape, np.int64)
         rounding.draw_rows(value[some], margin[some], lacking, work[0], work[1], state, count)
         row, column = np.nonzero(count)
-        if collected is None:
+        if len(slabs) == 1:
             return row, column, count[row, column]
         # Many small arrays would leave gaps; two large ones do not.
         place = (row + some.start) * columns.size + column
