@@ -8,6 +8,9 @@
 3. Pairs of blocks are rounded to whole trips, then divided among their origins, then among their
    destinations: each time with exactly the margins above, so that in the end both ends are exactly
    the released ones, and no array of all pairs of zones is made.
+
+Beside the noisy pairs, one array of all pairs of the finest blocks is kept, two while a prior is
+weighed: whatever else is made of them is made of some rows at a time.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from geodp.features.flows.kernels import balancing
 from geodp.features.flows.merging import merge
 from geodp.features.flows.prior import FlowsPrior, TrustedPrior
 from geodp.features.flows.rounding import round_table
+from geodp.features.flows.slabs import split_rows, to_real
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -52,6 +56,10 @@ FEW = 10
 
 FEW_WEIGHT = 0.8
 """Weight of noisy pairs in such a class: they are few since they are large."""
+
+
+LEFT_OUT = 4
+"""Rows and columns without trips are left out where so many times fewer pairs are left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +227,7 @@ def fit_pairs(
     for number in range(REPEATED):
         above: Moved | None = None
         for level in levels:
-            above = move_towards(expected, level, above)
+            above = move_towards(expected, level, above, last=level is levels[-1])
             if not number:
                 known.append(above.known)
         balance_ends(expected, margins, BALANCED[0])
@@ -245,7 +253,7 @@ def expect_pairs(
     if isinstance(prior, FlowsPrior):
         prior = choose_trust((expected, margins), pairs, prior)
     if prior is not None and prior.weight > 0:
-        prior.mix(expected, prior.flows.sums(finest), expected)
+        mix_prior(expected, prior, finest, expected)
         balance_ends(expected, margins, FITTED)
     return expected, prior
 
@@ -263,8 +271,9 @@ def learn_finest(
     """
     expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
     above: Moved | None = None
-    for level in combine_levels(pairs):
-        above = move_towards(expected, level, above)
+    levels = combine_levels(pairs)
+    for level in levels:
+        above = move_towards(expected, level, above, last=level is levels[-1])
     assert above is not None
     return above.known
 
@@ -277,13 +286,14 @@ class CombinedLevel:
     ----------
     parent : int64[n]
         The level's block of every finest block.
-    noisy : float64[., .]
+    noisy : float64[., .] or int64[., .]
+        Whole between the finest blocks, as they were measured.
     variance : float
         Of their noise.
     """
 
     parent: IntArray = field(repr=False)
-    noisy: FloatArray = field(repr=False)
+    noisy: FloatArray | IntArray = field(repr=False)
     variance: float
 
 
@@ -293,9 +303,7 @@ def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
     levels: list[CombinedLevel] = []
     below = finest
     for one in pairs:
-        level = CombinedLevel(
-            one.blocks.of_zone[finest.first[:-1]], one.noisy.astype(np.float64), one.variance
-        )
+        level = CombinedLevel(one.blocks.of_zone[finest.first[:-1]], one.noisy, one.variance)
         levels.append(_improve(level, levels[-1], below, one.blocks) if levels else level)
         below = one.blocks
     return levels[::-1]
@@ -319,9 +327,7 @@ def sum_levels(zones: Zones, below: Blocks, level: CombinedLevel) -> list[Combin
 
 def watch(expected: FloatArray, level: CombinedLevel) -> tuple[KnownLevel, CombinedLevel]:
     """Return by how much flows differ from expected ones, by classes, and move nothing."""
-    summed = np.empty(level.noisy.shape)
-    balancing.add_up(expected, level.parent, summed)
-    apart = find_apart(summed, level)
+    apart = find_apart(add_up(expected, level.parent, level.noisy.shape[0]), level)
     return KnownLevel(level.parent, apart, apart), level
 
 
@@ -341,8 +347,7 @@ def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownL
 def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatArray, float]:
     """Sum the pairs of a level by larger blocks; return their mean variance, too."""
     inner = larger.of_zone[below.first[:-1]]
-    summed = np.empty((larger.number, larger.number))
-    balancing.add_up(level.noisy, inner, summed)
+    summed = add_up(level.noisy, inner, larger.number)
     # Blocks at the edge have fewer parts, whose sums are better than this mean says.
     return summed, level.variance * (below.number / larger.number) ** 2
 
@@ -363,30 +368,30 @@ def choose_decay(
     """Choose the decay whose law, balanced to both ends, is closest to the noisy pairs."""
     width, diagonal = zones.extent
     decays = [*np.geomspace(width, max(diagonal / 4, width), DECAYS), FLAT]
-    noisy, apart = [one.noisy.astype(np.float64) for one in pairs], []
+    apart = []
     for decay in decays:
         law = zones.law(decay, pairs[0].blocks)
-        balancing.scale(law, *find_factors(law, margins, FITTED))
-        apart.append(find_misfit(law, pairs, noisy))
+        balance_ends(law, margins, FITTED)
+        apart.append(find_misfit(law, pairs))
+        # Before the next one is made.
+        del law
     return float(decays[int(np.argmin(apart))])
 
 
-def find_misfit(
-    expected: FloatArray, pairs: Sequence[NoisyPairs], noisy: Sequence[FloatArray]
-) -> float:
+def find_misfit(expected: FloatArray, pairs: Sequence[NoisyPairs]) -> float:
     """Sum the squares of what noisy pairs of all sizes differ by from expected flows.
 
     Each is divided by the variance of its noise, which adds the same to all expectations, on
-    average. ``noisy``: the pairs as real numbers.
+    average.
     """
     finest, total = pairs[0].blocks, 0.0
-    for one, measured in zip(pairs, noisy, strict=True):
+    for one in pairs:
         # Of few trips, pairs of larger blocks show what the noise of small ones hides.
-        summed, ones = expected, np.ones(measured.shape[0])
-        if one.blocks.number < finest.number:
-            summed = np.empty(measured.shape)
-            balancing.add_up(expected, one.blocks.of_zone[finest.first[:-1]], summed)
-        total += balancing.misfit(summed, ones, ones, measured) / one.variance
+        parent = one.blocks.of_zone[finest.first[:-1]]
+        summed, apart = view_sums(expected, parent, one.blocks.number), 0.0
+        for rows in split_rows(summed.shape):
+            apart = balancing.misfit(summed[rows], to_real(one.noisy[rows]), apart)
+        total += apart / one.variance
     return total
 
 
@@ -400,15 +405,20 @@ def choose_trust(
     ``law``: the expected flows between the finest blocks without a prior, and both margins.
     """
     expected, margins = law
-    flows, mixed = prior.sums(pairs[0].blocks), np.empty(expected.shape)
-    noisy = [one.noisy.astype(np.float64) for one in pairs]
+    mixed = np.empty(expected.shape)
     trusted = TrustedPrior.of(prior, 0.0, int(margins[0].sum()))
-    apart = [find_misfit(expected, pairs, noisy)]
+    apart = [find_misfit(expected, pairs)]
     for weight in WEIGHTS[1:]:
-        replace(trusted, weight=weight).mix(expected, flows, mixed)
+        mix_prior(expected, replace(trusted, weight=weight), pairs[0].blocks, mixed)
         balance_ends(mixed, margins, FITTED)
-        apart.append(find_misfit(mixed, pairs, noisy))
+        apart.append(find_misfit(mixed, pairs))
     return replace(trusted, weight=WEIGHTS[int(np.argmin(apart))])
+
+
+def mix_prior(expected: FloatArray, prior: TrustedPrior, blocks: Blocks, out: FloatArray) -> None:
+    """Mix expected flows between blocks with those of a prior; ``out`` may be the former."""
+    for rows in split_rows(expected.shape):
+        prior.mix(expected[rows], prior.flows.sums(blocks, rows), out[rows])
 
 
 def find_factors(
@@ -421,14 +431,20 @@ def find_factors(
     """
     left, right = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
     some = tuple(np.flatnonzero(margin) for margin in margins)
+    # A copy that is not much smaller would save little time for its memory.
+    whole = LEFT_OUT * some[0].size * some[1].size > matrix.size
+    if whole:
+        some = tuple(np.arange(size) for size in matrix.shape)
     wanted = tuple(margin[at] for margin, at in zip(margins, some, strict=True))
-    whole = some[0].size == left.size and some[1].size == right.size
-    rows = matrix if whole else matrix[some[0]]
-    inner = matrix if whole else np.ascontiguousarray(rows[:, some[1]])
     sums = np.empty(some[0].size), np.empty(some[1].size)
     by_row, by_column = np.zeros(some[0].size), np.zeros(some[1].size)
+    inner = matrix if whole else np.empty((some[0].size, some[1].size))
     # Only the first sums of rows are over all columns.
-    balancing.multiply(rows, np.ones(right.size), sums[0])
+    for rows in split_rows((some[0].size, right.size)):
+        part = matrix[rows] if whole else matrix[some[0][rows]]
+        balancing.multiply(part, np.ones(right.size), sums[0][rows])
+        if not whole:
+            inner[rows] = part[:, some[1]]
     for number in range(rounds):
         if number:
             balancing.multiply(inner, by_column, sums[0])
@@ -442,10 +458,10 @@ def find_factors(
     return left, right
 
 
-def _divide(margin: IntArray, sums: FloatArray) -> FloatArray:
-    """Divide margins by sums; 0 where there is nothing to scale."""
-    out = np.zeros(sums.size)
-    np.divide(margin, sums, out=out, where=sums > 0)
+def _divide(wanted: FloatArray | IntArray, sums: FloatArray) -> FloatArray:
+    """Divide what is wanted by sums; 0 where there is nothing to scale."""
+    out = np.zeros(sums.shape)
+    np.divide(wanted, sums, out=out, where=sums > 0)
     return out
 
 
@@ -460,53 +476,87 @@ class Moved:
 
     Attributes
     ----------
-    flows : float64[., .]
+    flows : float64[., .] or None
+        None: of the last level, of which no other one needs them.
     known : KnownLevel
     """
 
-    flows: FloatArray
+    flows: FloatArray | None
     known: KnownLevel
 
 
-def move_towards(expected: FloatArray, level: CombinedLevel, above: Moved | None) -> Moved:
+def move_towards(
+    expected: FloatArray, level: CombinedLevel, above: Moved | None, *, last: bool
+) -> Moved:
     """Move expected flows towards noisy ones of larger blocks, by classes of their size.
 
-    ``above``: the level above, whose flows are kept as the sums of these.
+    ``above``: the level above, whose flows are kept as the sums of these; ``last``: whether there
+    is no level below.
     """
-    noisy, variance = level.noisy, level.variance
-    factor = np.empty(noisy.shape)
-    add_up(expected, level.parent, factor)
-    apart = find_apart(factor, level)
-    weight = apart / (apart + variance)
-    flows = factor.copy()
-    balancing.shrink(factor, noisy, weight)
-    flows *= factor
+    parent, number = level.parent, level.noisy.shape[0]
+    summed = view_sums(expected, parent, number)
+    apart = find_apart(summed, level)
+    weight = apart / (apart + level.variance)
+    known = KnownLevel(parent, weight * level.variance, apart)
+    inner, scaled = np.empty(0, np.int64), None
     if above is not None:
-        keep_sums(flows, factor, level.parent, (above.known.parent, above.flows))
-    spread(expected, level.parent, factor)
-    return Moved(flows, KnownLevel(level.parent, weight * variance, apart))
+        assert above.flows is not None
+        inner, total = _find_inner(parent, above.known.parent), np.zeros(above.flows.shape)
+        for rows in split_rows(summed.shape):
+            _, flows = _shrink(summed[rows], level.noisy[rows], weight)
+            balancing.add_up(flows, inner[rows], inner, total)
+        scaled = _divide(above.flows, total)
+    kept = None if last else np.empty(summed.shape)
+    # The same factors once more: kept, they would take as much memory as all flows.
+    for rows in split_rows(summed.shape):
+        factor, flows = _shrink(summed[rows], level.noisy[rows], weight)
+        if scaled is not None:
+            balancing.spread(factor, inner[rows], inner, scaled)
+        if kept is not None:
+            if scaled is not None:
+                balancing.spread(flows, inner[rows], inner, scaled)
+            kept[rows] = flows
+        if summed is expected:
+            expected[rows] *= factor
+        else:
+            summed[rows] = factor
+    if summed is not expected:
+        balancing.spread(expected, parent, parent, summed)
+    return Moved(kept, known)
 
 
-def add_up(matrix: FloatArray, parent: IntArray, out: FloatArray) -> None:
-    """Sum a matrix by parents; blocks of which each is its own parent are copied."""
-    if out.shape == matrix.shape:
-        np.copyto(out, matrix)
-    else:
-        balancing.add_up(matrix, parent, out)
+def _shrink(
+    summed: FloatArray, noisy: FloatArray | IntArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return factors that move rows of flows towards the noisy ones, and the flows moved."""
+    factor = summed.copy()
+    balancing.shrink(factor, to_real(noisy), weight)
+    return factor, summed * factor
 
 
-def spread(matrix: FloatArray, parent: IntArray, factor: FloatArray) -> None:
-    """Multiply a matrix by factors of parents; see :func:`add_up`."""
-    if factor.shape == matrix.shape:
-        matrix *= factor
-    else:
-        balancing.spread(matrix, parent, factor)
+def add_up(matrix: FloatArray | IntArray, parent: IntArray, number: int) -> FloatArray:
+    """Sum a matrix by the parents of its rows and columns: float64[number, number]."""
+    out = np.zeros((number, number))
+    for rows in split_rows(matrix.shape):
+        balancing.add_up(to_real(matrix[rows]), parent[rows], parent, out)
+    return out
+
+
+def view_sums(expected: FloatArray, parent: IntArray, number: int) -> FloatArray:
+    """Sum expected flows by parents; of blocks of which each is its own parent, return them."""
+    return expected if number == expected.shape[0] else add_up(expected, parent, number)
+
+
+def _find_inner(parent: IntArray, above: IntArray) -> IntArray:
+    """Return the block above of every block of a level, from those of every finest block."""
+    return above[np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))]
 
 
 def find_apart(expected: FloatArray, level: CombinedLevel) -> FloatArray:
     """Estimate the variance of true flows around expected ones by class: float64[CLASSES]."""
-    squares, number = np.empty(balancing.CLASSES), np.empty(balancing.CLASSES)
-    balancing.sum_classes(expected, level.noisy, squares, number)
+    squares, number = np.zeros(balancing.CLASSES), np.zeros(balancing.CLASSES)
+    for rows in split_rows(expected.shape):
+        balancing.sum_classes(expected[rows], to_real(level.noisy[rows]), squares, number)
     # What pairs of a class differ by beyond the noise is how far the law is off there.
     apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
     apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * level.variance
@@ -520,13 +570,10 @@ def keep_sums(
 
     ``above``: the blocks of the level above of every finest block, and the flows between them.
     """
-    first = np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))
-    inner, total = above[0][first], np.empty(above[1].shape)
-    balancing.add_up(flows, inner, total)
-    scaled = np.zeros(total.shape)
-    np.divide(above[1], total, out=scaled, where=total > 0)
-    balancing.spread(flows, inner, scaled)
-    balancing.spread(factor, inner, scaled)
+    inner = _find_inner(parent, above[0])
+    scaled = _divide(above[1], add_up(flows, inner, above[1].shape[0]))
+    balancing.spread(flows, inner, inner, scaled)
+    balancing.spread(factor, inner, inner, scaled)
 
 
 def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
@@ -535,14 +582,13 @@ def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
     above: tuple[IntArray, FloatArray] | None = None
     for level in fitted.levels:
         size = int(level.parent[-1]) + 1
-        factor, variance = np.empty((size, size)), np.empty((size, size))
-        balancing.add_up(drawn, level.parent, factor)
+        factor, variance = add_up(drawn, level.parent, size), np.empty((size, size))
         balancing.look_up_classes(factor, level.variance, variance)
         flows = factor + np.sqrt(variance) * random.standard_normal(factor.shape)
         np.maximum(flows, 0, out=flows)
         np.divide(flows, factor, out=factor, where=factor > 0)
         if above is not None:
             keep_sums(flows, factor, level.parent, above)
-        balancing.spread(drawn, level.parent, factor)
+        balancing.spread(drawn, level.parent, level.parent, factor)
         above = level.parent, flows
     return np.floor(drawn + random.random(drawn.shape)).astype(np.int64)

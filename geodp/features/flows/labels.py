@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.features.flows.kernels import labelling
@@ -66,7 +68,11 @@ class NoisyLabels:
 
 
 def find_cells(
-    zones: Zones, ends: str, side: int, origin: IntArray, destination: IntArray
+    zones: Zones,
+    ends: str,
+    side: int,
+    origin: NDArray[np.integer[Any]],
+    destination: NDArray[np.integer[Any]],
 ) -> IntArray:
     """Return the cells of a kind that pairs of zones lie in: int64[n]."""
     of_zone = zones.blocks(side).of_zone

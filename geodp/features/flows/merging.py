@@ -22,24 +22,28 @@ small arrays leave gaps."""
 
 
 class Collector:
-    """Counts by key from many small arrays, in a few large ones."""
+    """Counts by key from many small arrays, in a few large ones.
 
-    def __init__(self) -> None:
+    ``most``: no more will be added.
+    """
+
+    def __init__(self, most: int = BLOCK) -> None:
         self._full: list[KeyedCounts] = []
+        self._block = min(most, BLOCK)
         self._begin()
 
     def _begin(self) -> None:
-        self._key, self._count = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
+        self._key, self._count = np.empty(self._block, np.uint64), np.empty(self._block, np.int64)
         self._size = 0
 
     def add(self, key: KeyArray, count: IntArray) -> None:
         """Add counts: uint64[n], int64[n]."""
         start = 0
         while start < key.size:
-            if self._size == BLOCK:
+            if self._size == self._block:
                 self._full.append((self._key, self._count))
                 self._begin()
-            some = min(key.size - start, BLOCK - self._size)
+            some = min(key.size - start, self._block - self._size)
             place = slice(self._size, self._size + some)
             self._key[place] = key[start : start + some]
             self._count[place] = count[start : start + some]

@@ -118,10 +118,13 @@ class FlowsPrior:
             Prior.of(zones.grid, destinations, self.source),
         )
 
-    def sums(self, blocks: Blocks) -> FloatArray:
-        """Sum its flows between all blocks: float64[n, n]."""
-        of_zone, summed = blocks.of_zone, np.zeros((blocks.number, blocks.number))
-        np.add.at(summed, (of_zone[self.origin], of_zone[self.destination]), self.count)
+    def sums(self, blocks: Blocks, rows: slice) -> FloatArray:
+        """Sum its flows from some blocks to all blocks: float64[m, n]; ``rows``: without a step."""
+        of_zone, summed = blocks.of_zone, np.zeros((rows.stop - rows.start, blocks.number))
+        start, stop = np.searchsorted(self.origin, blocks.first[[rows.start, rows.stop]])
+        origin, destination = (one[start:stop] for one in (self.origin, self.destination))
+        place = of_zone[origin] - rows.start, of_zone[destination]
+        np.add.at(summed, place, self.count[start:stop])
         return summed
 
 

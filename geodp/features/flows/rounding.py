@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from geodp.features.flows.kernels import rounding
+from geodp.features.flows.merging import Collector
+from geodp.features.flows.slabs import split_rows
 from geodp.typing import FloatArray, IntArray
 
 
@@ -27,9 +29,23 @@ def round_table(
     row, column, count : int64[m]
         Entries above 0, by row and column.
     """
-    rows, columns = (np.ascontiguousarray(margin) for margin in margins)
-    count, work = np.empty(value.shape, np.int64), np.empty((2, columns.size))
-    lacking = np.empty(columns.size, np.int64)
-    rounding.draw_rows(value, (rows, columns), lacking, work[0], work[1], state, count)
-    row, column = np.nonzero(count)
-    return row, column, count[row, column]
+    margin, columns = (np.ascontiguousarray(one) for one in margins)
+    lacking, work = np.empty(columns.size, np.int64), np.empty((2, columns.size))
+    slabs = [*split_rows(value.shape)]
+    # Entries above 0 are no more than the trips.
+    collected = Collector(min(value.size, int(margin.sum())))
+    rounding.begin_rows(value, columns, lacking, work[0])
+    for some in slabs:
+        count = np.empty(value[some].shape, np.int64)
+        rounding.draw_rows(value[some], margin[some], lacking, work[0], work[1], state, count)
+        row, column = np.nonzero(count)
+        if len(slabs) == 1:
+            return row, column, count[row, column]
+        # Many small arrays would leave gaps; two large ones do not.
+        place = (row + some.start) * columns.size + column
+        collected.add(place.view(np.uint64), count[row, column])
+    # Most often one part, of which no copy is made.
+    (place, count), *more = collected.parts()
+    if more:
+        place, count = (np.concatenate(one) for one in zip(*collected.parts(), strict=True))
+    return *np.divmod(place.view(np.int64), columns.size), count

@@ -8,16 +8,19 @@ up to the whole (docs/proofs/flows.md). Noise of every stream comes from a key o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.features.flows.design import Design
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.labels import NoisyLabels, find_cells
+from geodp.features.flows.merging import AT_ONCE
 from geodp.features.flows.zones import Zones, pairs_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
@@ -65,8 +68,10 @@ class TripStreams:
     zones : Zones
     origins, destinations : CountTable
         On the map of the zones.
-    origin, destination, count : int64[m]
-        Zones of the pairs that have trips, and their trips; confidential.
+    origin, destination : integers[m]
+        Zones of the pairs that have trips; confidential.
+    count : int64[m]
+        Their trips; confidential.
     label : int64[m] or None
         Number of the label of each; None: trips have no labels.
     """
@@ -74,38 +79,57 @@ class TripStreams:
     zones: Zones
     origins: CountTable = field(repr=False)
     destinations: CountTable = field(repr=False)
-    origin: IntArray = field(repr=False)
-    destination: IntArray = field(repr=False)
+    origin: NDArray[np.integer[Any]] = field(repr=False)
+    destination: NDArray[np.integer[Any]] = field(repr=False)
     count: IntArray = field(repr=False)
     label: IntArray | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, table: CountTable, zones: Zones) -> TripStreams:
         """Split a table of pairs of zones into its streams."""
-        index = table.grid.decode(table.key)
-        ends = [zones.grid.encode(index[at : at + 2]) for at in (0, 2)]
-        origins, destinations = (CountTable.from_keys(zones.grid, key, table.count) for key in ends)
-        origin, destination = (zones.find(key) for key in ends)
+        # The smallest integers that number all zones: of many pairs these are much of the memory.
+        small = np.min_scalar_type(zones.number)
+        ends = np.empty((2, table.key.size), small)
+        sums = np.zeros((2, zones.number), np.int64)
         count = np.asarray(table.count, np.int64)
-        label = number_labels(table.grid.attributes, index[4:]) if len(index) > 4 else None
-        return cls(zones, origins, destinations, origin, destination, count, label)
+        label = np.empty(table.key.size, np.int64) if table.grid.attributes else None
+        for some in slice_pairs(table.key.size):
+            index = table.grid.decode(table.key[some])
+            for which, at in enumerate((0, 2)):
+                zone = zones.find(zones.grid.encode(index[at : at + 2]))
+                np.add.at(sums[which], zone, count[some])
+                ends[which, some] = zone
+            if label is not None:
+                label[some] = number_labels(table.grid.attributes, index[4:])
+        origins, destinations = (
+            CountTable.from_keys(zones.grid, zones.key[one > 0], one[one > 0]) for one in sums
+        )
+        return cls(zones, origins, destinations, ends[0], ends[1], count, label)
 
     def pairs(self, side: int) -> IntArray:
         """Count the trips between all blocks of a side: int64[n, n]."""
         of_zone = self.zones.blocks(side).of_zone
         number = int(of_zone[-1]) + 1
         counts = np.zeros(number * number, np.int64)
-        place = of_zone[self.origin] * number + of_zone[self.destination]
-        np.add.at(counts, place, self.count)
+        for some in slice_pairs(self.count.size):
+            place = of_zone[self.origin[some]] * number + of_zone[self.destination[some]]
+            np.add.at(counts, place, self.count[some])
         return counts.reshape(number, number)
 
     def labelled(self, ends: str, side: int, labels: int) -> IntArray:
         """Count the trips by label of all cells of a kind: int64[cells, labels]."""
         assert self.label is not None
         counts = np.zeros((count_cells(self.zones, ends, side), labels), np.int64)
-        cell = find_cells(self.zones, ends, side, self.origin, self.destination)
-        np.add.at(counts, (cell, self.label), self.count)
+        for some in slice_pairs(self.count.size):
+            cell = find_cells(self.zones, ends, side, self.origin[some], self.destination[some])
+            np.add.at(counts, (cell, self.label[some]), self.count[some])
         return counts
+
+
+def slice_pairs(number: int) -> Iterator[slice]:
+    """Yield slices of so many pairs, in their order, of which each takes little memory."""
+    for start in range(0, number, AT_ONCE):
+        yield slice(start, min(start + AT_ONCE, number))
 
 
 def number_labels(attributes: tuple[Attribute, ...], index: IntArray) -> IntArray:

@@ -288,7 +288,9 @@ class UnitLaw:
         if single:
             return out
         number = np.diff(first)
-        return np.asarray(out / number[:, None] / number, np.float64)
+        out /= number[:, None]
+        out /= number
+        return out
 
 
 def compute_law(apart: NDArray[Any], decay: float) -> NDArray[Any]:

@@ -152,7 +152,8 @@ def convert_labels(value: Any) -> Mapping[str, Any]:
 MEMORY = Option(
     "Memory limit for rows that are being sorted, such as 4GiB; beyond it they are sorted on "
     "disk. Writing keeps to it as well, and needs 256MiB at least. The table itself (16 bytes per "
-    "occupied cell) is extra.  [default: half the machine's]",
+    "occupied cell) is extra, and so are estimates of flows (16 bytes per pair of the smallest "
+    "blocks).  [default: half the machine's]",
     "--memory",
 )
 SCRATCH = Option(

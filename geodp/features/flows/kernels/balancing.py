@@ -71,38 +71,46 @@ def scale(matrix: FloatArray, left: FloatArray, right: FloatArray) -> None:
 
 
 @bare
-def misfit(law: FloatArray, left: FloatArray, right: FloatArray, noisy: FloatArray) -> float:
-    """Sum the squares of what noisy flows differ by from a law with factors of both ends."""
-    total = 0.0
-    for i in range(law.shape[0]):
-        for j in range(law.shape[1]):
-            apart = noisy[i, j] - law[i, j] * left[i] * right[j]
+def misfit(expected: FloatArray, noisy: FloatArray, total: float) -> float:
+    """Add the squares of what noisy flows differ by from expected ones to a total."""
+    for i in range(expected.shape[0]):
+        for j in range(expected.shape[1]):
+            apart = noisy[i, j] - expected[i, j]
             total += apart * apart
     return total
 
 
 @bare
-def add_up(matrix: FloatArray, parent: IntArray, out: FloatArray) -> None:
-    """Sum a matrix by the parents of its rows and columns: float64[parents, parents]."""
-    out[:, :] = 0.0
+def add_up(matrix: FloatArray, row: IntArray, column: IntArray, out: FloatArray) -> None:
+    """Add a matrix to the sums by the parents of its rows and columns.
+
+    Parameters
+    ----------
+    matrix : float64[m, n]
+        Some rows of a matrix: with all of them, in their order, sums are those of the whole.
+    row, column : int64[m], int64[n]
+        Parents of its rows and columns.
+    out : float64[parents, parents]
+        Sums of the rows before; added to.
+    """
     for i in range(matrix.shape[0]):
-        row, j = parent[i], 0
+        above, j = row[i], 0
         # Of a run of one parent the sum stays in a register.
         while j < matrix.shape[1]:
-            column = parent[j]
-            total = out[row, column]
-            while j < matrix.shape[1] and parent[j] == column:
+            parent = column[j]
+            total = out[above, parent]
+            while j < matrix.shape[1] and column[j] == parent:
                 total += matrix[i, j]
                 j += 1
-            out[row, column] = total
+            out[above, parent] = total
 
 
 @bare
-def spread(matrix: FloatArray, parent: IntArray, factor: FloatArray) -> None:
-    """Multiply a matrix by factors of the parents of its rows and columns."""
+def spread(matrix: FloatArray, row: IntArray, column: IntArray, factor: FloatArray) -> None:
+    """Multiply rows of a matrix by factors of their parents and of those of the columns."""
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
-            matrix[i, j] *= factor[parent[i], parent[j]]
+            matrix[i, j] *= factor[row[i], column[j]]
 
 
 @bare
@@ -117,9 +125,7 @@ def class_of(expected: float) -> int:
 def sum_classes(
     expected: FloatArray, noisy: FloatArray, squares: FloatArray, number: FloatArray
 ) -> None:
-    """Sum the squared differences from expected flows by class: float64[CLASSES], and count."""
-    squares[:] = 0.0
-    number[:] = 0.0
+    """Add the squared differences from expected flows by class: float64[CLASSES], and count."""
     for i in range(expected.shape[0]):
         for j in range(expected.shape[1]):
             which = class_of(expected[i, j])

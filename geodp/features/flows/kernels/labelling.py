@@ -7,7 +7,7 @@ are the trips that are expected of its labels.
 
 from __future__ import annotations
 
-from geodp.features.flows.kernels.rounding import draw_rows
+from geodp.features.flows.kernels.rounding import begin_rows, draw_rows
 from geodp.kernels.jit import bare
 from geodp.typing import FloatArray, IntArray
 
@@ -104,5 +104,5 @@ def divide_groups(
     """
     for g in range(first.size - 1):
         a, b = first[g], first[g + 1]
-        margins = rows[a:b], columns[g]
-        draw_rows(value[a:b], margins, work[0], work[1], work[2], state, count[a:b])
+        begin_rows(value[a:b], columns[g], work[0], work[1])
+        draw_rows(value[a:b], rows[a:b], work[0], work[1], work[2], state, count[a:b])

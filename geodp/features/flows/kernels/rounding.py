@@ -51,37 +51,51 @@ def share_systematically(
 
 
 @bare
+def begin_rows(
+    value: FloatArray, margin: IntArray, lacking: IntArray, expected: FloatArray
+) -> None:
+    """Begin to draw the rows of a whole table; ``margin``: sums of its columns.
+
+    ``lacking`` and ``expected``, see :func:`draw_rows`, are overwritten.
+    """
+    for j in range(value.shape[1]):
+        expected[j], lacking[j] = 0.0, margin[j]
+    for i in range(value.shape[0]):
+        for j in range(value.shape[1]):
+            expected[j] += value[i, j]
+
+
+@bare
 def draw_rows(
     value: FloatArray,
-    margins: tuple[IntArray, IntArray],
+    margin: IntArray,
     lacking: IntArray,
     expected: FloatArray,
     weight: FloatArray,
     state: IntArray,
     count: IntArray,
 ) -> None:
-    """Draw whole numbers near the entries of a table, row by row, with exactly its margins.
+    """Draw whole numbers near the entries of rows of a table, with exactly its margins.
 
     Parameters
     ----------
     value : float64[rows, columns]
-        Expectations, not negative, whose sums are nearly the margins.
-    margins : int64[rows], int64[columns]
-        Not negative, with equal sums.
-    lacking, expected, weight : int64[columns], float64[columns], float64[columns]
-        Workspace: what columns lack, and what is expected of the rows that are left.
+        Expectations, not negative, whose sums are nearly the margins: all rows of a table, or some
+        that follow on those before.
+    margin : int64[rows]
+        Sums of the rows, not negative.
+    lacking, expected : int64[columns], float64[columns]
+        What columns lack, and what is expected of these rows and those after them, from
+        :func:`begin_rows`; continued.
+    weight : float64[columns]
+        Workspace.
     state : int64[1]
         State of the random numbers; continued.
     count : int64[rows, columns]
         Overwritten.
     """
-    for j in range(value.shape[1]):
-        expected[j], lacking[j] = 0.0, margins[1][j]
     for i in range(value.shape[0]):
-        for j in range(value.shape[1]):
-            expected[j] += value[i, j]
-    for i in range(value.shape[0]):
-        rest = margins[0][i]
+        rest = margin[i]
         # Whole parts first, so that every entry is next to what is expected where it can be.
         for j in range(value.shape[1]):
             whole = np.int64(value[i, j] + NEARLY)

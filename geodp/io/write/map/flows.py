@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import Z
 from geodp.grid.lattice import Lattice
 from geodp.io.write.map.panel import Bounds, crop
-from geodp.io.write.tables import chunks
+from geodp.io.write.tables import chunks, slices
 from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
 
@@ -89,8 +89,11 @@ def find_flows(view: View, bounds: Bounds | None = None) -> Flows | None:
                 best = replace(one, place=place, ends=ends, share=share)
             if one.believed and float(count[count >= margin].sum()) >= ENOUGH * total:
                 break
-        index, squares = squares.decode(key) // 2, replace(squares, side=2 * squares.side)
-        key, count = _sum(squares.encode(index), count)
+        larger = replace(squares, side=2 * squares.side)
+        # Places of all pairs at once would take several times the memory of the pairs.
+        for some in slices(key.size):
+            key[some] = larger.encode(squares.decode(key[some]) // 2)
+        squares, (key, count) = larger, _sum(key, count)
     return best if best is None or bounds is not None else _zoom(best)
 
 
@@ -152,11 +155,12 @@ def _choose(
     squares: _Squares, key: NDArray[np.int64], count: NDArray[np.float64], margin: float
 ) -> Flows:
     """Select the largest flows between different squares that reach their margin."""
-    index = squares.decode(key)
-    moves = np.flatnonzero((index[:2] != index[2:]).any(axis=0) & (count >= margin))
+    large = np.flatnonzero(count >= margin)
+    index = squares.decode(key[large])
+    moves = large[(index[:2] != index[2:]).any(axis=0)]
     some = moves[np.argsort(-count[moves], kind="stable")][:MAX_FLOWS]
     sizes = np.array([[squares.rows], [squares.cols]] * 2, np.float64)
-    middle = np.minimum((index[:, some] + 0.5) * squares.side, sizes)
+    middle = np.minimum((squares.decode(key[some]) + 0.5) * squares.side, sizes)
     ends = middle.reshape(2, 2, -1).transpose(2, 0, 1)[:, :, ::-1]
     place = Lattice(squares.rows, squares.cols)
     return Flows(place, squares.side, margin, ends, count[some], int(moves.size), 0.0)
