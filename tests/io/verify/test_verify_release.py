@@ -495,5 +495,5 @@ def test_budget_share_and_width_of_the_noise_of_a_part_belong_together(smoothed,
     assert failed(smoothed) == []
     assert "the stated budget is that of all" in " ".join(card["guarantee"]["not_protected"])
     guarantee = {k: v for k, v in {**card["guarantee"], **change}.items() if k != "share" or v}
-    with pytest.raises(ValueError, match=r"(?i)share|noise"):
+    with pytest.raises(ValueError, match=r"(?i)share|noise|budget"):
         verify_release.check_card(str(smoothed), {**card, "guarantee": guarantee})
