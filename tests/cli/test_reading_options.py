@@ -32,6 +32,7 @@ READERS_OF_FLOWS = (
 )
 
 ELSEWHERE = {
+    "--amount": "amounts: named with geodp amounts publish, whose option it is",
     "--anchor": "cells of tables by coordinates, which counted flows do not have",
     "--band": "rasters",
     "--check": "of commands that have it, as the error says",

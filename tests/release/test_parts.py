@@ -93,11 +93,22 @@ def test_verify_finds_other_errors_of_parts(release, tmp_path):
     wrong = release.intervals()
 
     class Wrong:
+        """The release, with other intervals."""
+
+        def __init__(self, view):
+            self.made = errors_of(view)
+
+        def __getattr__(self, name):
+            return getattr(self.made, name)
+
+        def intervals(self):
+            return self
+
         def of(self, key):
             low, high = wrong.of(key)
             return low, high + 1
 
-    found = verify(tmp_path / "out", lambda *_: Wrong())
+    found = verify(tmp_path / "out", Wrong)
     assert [check.name for check in found if not check.ok] == ["intervals"]
 
 

@@ -172,11 +172,15 @@ def test_what_others_chose_steers_no_terminal(planted):
             OutputError,
             "format-lists-own-files",
         ),
-        ({"said": {"mood": "good"}}, VerificationError, "plain-key-unknown: format sum.mood"),
+        (
+            {"said": {"mood": "good"}},
+            VerificationError,
+            "plain-key-unknown: file population.sum.mood",
+        ),
         (
             {"said": {"rows": "many"}},
             VerificationError,
-            "plain-type-wrong: format sum.rows.*whole number",
+            "plain-type-wrong: file population.sum.rows.*whole number",
         ),
     ],
 )

@@ -221,6 +221,7 @@ OTHERWISE = {
     "use": "a folder, whose card is a regular file",
     "supersedes": "a folder, whose card is a regular file",
     "prior of amounts": "a folder, whose card is a regular file",
+    "prior of flows": "a folder, whose card is a regular file, or one of the files above",
     "prior of estimate": "a folder, whose card is a regular file",
     "prior of plan": "a folder, whose card is a regular file",
     "prior of statistics": "a folder, whose card is a regular file",

@@ -121,7 +121,7 @@ ASKED = {
         "quadkey:ZOOM",
     ),
     "one record": ({"a": MESHES[:1], "n": COUNTS[:1]}, "--code.*: a"),
-    "one odd code": ({"a": (*MESHES, "?"), "n": (*COUNTS, "1")}, "--code.*: a"),
+    "one odd code": ({"a": (*MESHES, "q"), "n": (*COUNTS, "1")}, "--code.*: a"),
     "one odd count": (
         {"a": (*MESHES, "53394613"), "n": (*COUNTS, "many"), "w": ("x", "y", "z", "u")},
         "--value.*: n",

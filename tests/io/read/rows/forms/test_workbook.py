@@ -56,7 +56,7 @@ def test_one_of_several_sheets_is_chosen(form, tmp_path):
         ),
         (
             [("mesh", "n"), (53394611, SECRET), (Error("#REF!"), 1)],
-            "jis-code-not-digits: Column mesh",
+            "code-missing: Column mesh",
             3,
         ),
         ([("mesh", "n"), (53394611, SECRET), (53394612, Percent(1.0))], "count-percentage", 3),
