@@ -138,10 +138,10 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
         partial.mkdir()
     try:
         locks.enter_context(hold(partial, patience=A_LOOK))
+        _strip(partial)
     except FileNotFoundError:
         # The run that had it has just put it in the target's place.
         raise held(partial) from None
-    _strip(partial)
     return partial
 
 
