@@ -70,7 +70,7 @@ class Guarantee:
 
 
 TOGETHER = "any result of this table together with all that it depends on"
-"""What the guarantee of a table speaks of that depends on the noise of other tables, too."""
+"""Subject of the guarantee of a table that depends on the noise of other tables, too."""
 
 DEPENDS = (
     "that this table depends on noisy counts of other tables of its release, too: the stated "

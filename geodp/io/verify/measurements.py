@@ -39,7 +39,7 @@ from geodp.table.stated.domain import StatedDomain
 
 @dataclass(frozen=True)
 class StatedBias:
-    """What a codebook states of the bias of a level: :class:`~geodp.table.measured.Bias`."""
+    """Bias of a level, as a codebook states it: :class:`~geodp.table.measured.Bias`."""
 
     people: int
     missing: float
@@ -48,7 +48,7 @@ class StatedBias:
 
 @dataclass(frozen=True)
 class StatedLevel:
-    """What a codebook states of a level that is read back.
+    """Level of the measurements, as a codebook states it.
 
     Attributes
     ----------
