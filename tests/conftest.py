@@ -98,7 +98,10 @@ def japanese_font(monkeypatch, tmp_path_factory):
 
 
 def pytest_configure(config):
-    """Fix what tests leave to chance, where a run must be like the one before."""
+    """Run the contract, and fix what is left to chance where a run must be like the one before."""
+    from tests.contract import table
+
+    config.pluginmanager.register(table)
     if os.environ.get("CI"):
         from tests.chance import FixedNoise
 

@@ -1,0 +1,329 @@
+"""Every kind of release, each on one small map of 12 cells of a kilometre."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+import geodp
+
+BOUNDS = 139.5, 35.5, 139.55, 35.525
+GRID = ("--grid", "jis:basic", "--bounds", *map(str, BOUNDS))
+CODES = [f"533924{row}{col}" for row in range(3) for col in range(4)]
+"""Of all cells, southernmost row first."""
+
+WEST, EAST = CODES[:1], CODES[3:4]
+"""Cells of two disjoint areas."""
+
+TERMS = ("--epsilon", "2", "--contribution", "1")
+"""So little noise that every cell is released as inhabited."""
+
+
+def lines(*rows: object) -> str:
+    """Return rows of a CSV file."""
+    return "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+
+def counted(more: int = 0) -> str:
+    """Return a table of counts by code."""
+    return lines(("code", "n"), *((code, 60 + 5 * i + more) for i, code in enumerate(CODES)))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How releases of one kind are made, and what uses them.
+
+    Attributes
+    ----------
+    name : str
+    files : dict of str to str
+        Confidential files by name: their rows are few, and their texts CSV.
+    command : tuple of str
+        The command that publishes.
+    inputs : tuple of str
+        Its inputs, in the words that it takes.
+    options : tuple of str
+        How these are read, and what is counted, without budget, key, ledger and output.
+    terms : tuple of str
+        Budget, and the contribution unless it is known otherwise.
+    index : str
+        Name of the card, or of the index of all tables, in ``public``.
+    tools : tuple of str
+        First words of the commands that use it: ``flows`` of ``geodp flows estimate``.
+    region : tuple of str
+        Words that name a region, or a flow, for ``estimate`` and ``compare``.
+    other : tuple of str
+        Words that name another one.
+    places : tuple of str
+        Columns of places in its files.
+    amounts : tuple of str
+        Columns of numbers in its files: counts, households, amounts.
+    labels : tuple of str
+        Columns of labels in its files.
+    unit : str
+        Whom a release protects, as the ledger says it.
+    before : tuple of tuple of str
+        Commands that make the inputs from the files.
+    in_python : callable or None
+        Publishes frames of the files, by their names, and takes what ``geodp.publish`` takes
+        besides: budget, key, ledger, metadata ...; None: there is no such function.
+    """
+
+    name: str
+    files: dict[str, str]
+    command: tuple[str, ...]
+    inputs: tuple[str, ...]
+    options: tuple[str, ...]
+    index: str
+    tools: tuple[str, ...] = ()
+    terms: tuple[str, ...] = TERMS
+    region: tuple[str, ...] = ("--area", WEST[0])
+    other: tuple[str, ...] = ("--area", EAST[0])
+    places: tuple[str, ...] = ("code",)
+    amounts: tuple[str, ...] = ("n",)
+    labels: tuple[str, ...] = ()
+    unit: str = "person"
+    before: tuple[tuple[str, ...], ...] = ()
+    in_python: Callable[..., Any] | None = field(default=None, repr=False)
+
+    def write(self, folder: Path) -> None:
+        """Write its confidential files."""
+        for name, text in self.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    def frames(self) -> dict[str, pandas.DataFrame]:
+        """Return its files as frames, with codes and ids as texts."""
+        texts = dict.fromkeys((*self.places, *self.labels, "id"), str)
+        return {
+            name: pandas.read_csv(StringIO(text), dtype=texts, keep_default_na=False)
+            for name, text in self.files.items()
+        }
+
+
+def grid() -> geodp.Grid:
+    """Return the map of all kinds."""
+    return geodp.Grid.mesh("jis:basic", bounds=BOUNDS)
+
+
+ASKED = {"epsilon": 2, "contribution": 1}
+"""Budget and contribution of the commands, as functions take them."""
+
+
+def _publish_counts(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    return geodp.publish(frames["a.csv"], grid=grid(), code="code", value="n", **ASKED | more)
+
+
+def _publish_by_label(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    table = geodp.read_table(
+        frames["a.csv"], grid=grid(), code="code", value="n", by=["sex"],
+        labels={"sex": ["f", "m"]},
+    )  # fmt: skip
+    return geodp.publish(table, **ASKED | more)
+
+
+def _publish_series(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    tables = [geodp.read_table(one, grid=grid(), code="code", value="n") for one in frames.values()]
+    return geodp.publish_series(tables, times=["2020", "2021"], person="all", **ASKED | more)
+
+
+def _publish_households(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    persons, homes = (
+        geodp.read_table(frames["a.csv"], grid=grid(), code="code", value=value)
+        for value in ("n", "homes")
+    )
+    return geodp.households.publish(persons, homes, protect="person", **ASKED | more)
+
+
+def _publish_sizes(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    table = geodp.read_table(
+        frames["a.csv"], grid=grid(), code="code", value="n", by=["size"],
+        labels={"size": ["1", "2", "3"]},
+    )  # fmt: skip
+    return geodp.households.publish(
+        by_size=table, max_size=3, size_attribute="size", protect="household", **ASKED | more
+    )
+
+
+def _publish_flows(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    return geodp.flows.publish(
+        frames["a.csv"], grid=grid(), origin="code", destination="to", person="id", trips=1,
+        epsilon=2, **more,
+    )  # fmt: skip
+
+
+def _publish_amounts(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    return geodp.amounts.publish(
+        frames["a.csv"], grid=grid(), code="code", amount="n", clip=(0, 9),
+        unit_of_amount="EUR", classes=(3, 6), **ASKED | more,
+    )  # fmt: skip
+
+
+def _publish_series_of_amounts(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    tables = [
+        geodp.amounts.read_records(
+            one, grid=grid(), code="code", amount="n", clip=(0, 9), unit_of_amount="EUR"
+        )
+        for one in frames.values()
+    ]
+    return geodp.amounts.publish_series(
+        tables, times=["2020", "2021"], person="all", **ASKED | more
+    )
+
+
+AMOUNT = ("--code", "code", "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR")
+RECORDS = [(code, (i + j) % 11) for i, code in enumerate(CODES) for j in range(30)]
+TRIPS = [(code, to) for i, code in enumerate(CODES) for to in CODES for _ in range(20 + i)]
+YEARS = {"a.csv": counted(), "b.csv": counted(9)}
+SOLD = {
+    name: lines(("code", "n"), *RECORDS[:last]) for name, last in (("a.csv", 360), ("b.csv", 330))
+}
+PERIODS = ("2020=a.csv", "2021=b.csv")
+ROUND = (
+    ("local", "plan", *GRID, "--epsilon", "5", "--devices", "3000", "--output", "plan.toml"),
+    ("local", "open", "--plan", "plan.toml", "--output", "round.json"),
+    ("local", "randomize", "round.json", "a.csv", "-o", "reports.jsonl"),
+    ("local", "aggregate", "round.json", "reports.jsonl", "-o", "round.sums"),
+)
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "counts",
+            {"a.csv": counted()},
+            ("publish",),
+            ("a.csv",),
+            (*GRID, "--code", "code", "--value", "n"),
+            "release.json",
+            in_python=_publish_counts,
+        ),
+        Kind(
+            "counts by label",
+            {
+                "a.csv": lines(
+                    ("code", "sex", "n"),
+                    *((code, sex, 50 + i) for i, code in enumerate(CODES) for sex in "fm"),
+                )
+            },
+            ("publish",),
+            ("a.csv",),
+            (*GRID, "--code", "code", "--value", "n", "--by", "sex", "--labels", "sex=f,m"),
+            "release.json",
+            labels=("sex",),
+            in_python=_publish_by_label,
+        ),
+        Kind(
+            "series",
+            YEARS,
+            ("publish-series",),
+            PERIODS,
+            (*GRID, "--code", "code", "--value", "n", "--person-in", "all"),
+            "series.json",
+            in_python=_publish_series,
+        ),
+        Kind(
+            "households of persons",
+            {
+                "a.csv": lines(
+                    ("code", "n", "homes"),
+                    *((code, 90 + 7 * i, 40 + i) for i, code in enumerate(CODES)),
+                )
+            },
+            ("households", "publish"),
+            ("a.csv",),
+            (
+                *(*GRID, "--code", "code", "--value", "n", "--households", "homes"),
+                *("--protect", "person"),
+            ),
+            "households.json",
+            tools=("households",),
+            amounts=("n", "homes"),
+            in_python=_publish_households,
+        ),
+        Kind(
+            "households by size",
+            {
+                "a.csv": lines(
+                    ("code", "size", "n"),
+                    *((code, size, 20 + i) for i, code in enumerate(CODES) for size in (1, 2, 3)),
+                )
+            },
+            ("households", "publish"),
+            ("a.csv",),
+            (
+                *(*GRID, "--code", "code", "--value", "n", "--by", "size", "--max-size", "3"),
+                *("--labels", "size=1,2,3"),
+                *("--protect", "household"),
+            ),
+            "households.json",
+            tools=("households",),
+            labels=("size",),
+            unit="household",
+            in_python=_publish_sizes,
+        ),
+        Kind(
+            "flows",
+            {
+                "a.csv": lines(
+                    ("id", "code", "to"), *((f"p{n}", *trip) for n, trip in enumerate(TRIPS))
+                )
+            },
+            ("flows", "publish"),
+            ("a.csv",),
+            (*GRID, "--from", "code", "--to", "to", "--person", "id", "--trips", "1"),
+            "flows.json",
+            tools=("flows",),
+            terms=("--epsilon", "2"),
+            region=("--from", WEST[0], "--to", EAST[0]),
+            other=("--from", EAST[0], "--to", WEST[0]),
+            places=("code", "to"),
+            amounts=(),
+            in_python=_publish_flows,
+        ),
+        Kind(
+            "amounts",
+            {"a.csv": SOLD["a.csv"]},
+            ("amounts", "publish"),
+            ("a.csv",),
+            (*GRID, *AMOUNT, "--classes", "3,6"),
+            "amounts.json",
+            tools=("amounts",),
+            in_python=_publish_amounts,
+        ),
+        Kind(
+            "series of amounts",
+            SOLD,
+            ("amounts", "publish-series"),
+            PERIODS,
+            (*GRID, *AMOUNT, "--person-in", "all"),
+            "amounts-series.json",
+            tools=("amounts",),
+            in_python=_publish_series_of_amounts,
+        ),
+        Kind(
+            "selection",
+            {"a.csv": counted()},
+            ("select", "top"),
+            ("a.csv",),
+            (*GRID, "--code", "code", "--value", "n", "--k", "3"),
+            "release.json",
+        ),
+        Kind(
+            "local round",
+            {"a.csv": "cell\n" + "".join(f"{code}\n" for code in CODES for _ in range(250))},
+            ("local", "publish"),
+            ("round.sums",),
+            (),
+            "release.json",
+            terms=(),
+            places=("cell",),
+            amounts=(),
+            before=ROUND,
+        ),
+    )
+}
