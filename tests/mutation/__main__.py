@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import chain
 from pathlib import Path
 
-from tests.mutation import drawn, trial
+from tests.mutation import drawn, identity, trial
 from tests.mutation.lines import Lines, measure
 from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.targets import TARGETS, Target
@@ -52,6 +52,11 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="of --random")
     parser.add_argument(
+        "--identity",
+        action="store_true",
+        help="change what identifies releases instead, which pinned folders must show",
+    )
+    parser.add_argument(
         "--lines",
         type=Path,
         default=LINES,
@@ -59,10 +64,15 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.random is None:
-        asked = [
-            t for t in TARGETS if not options.words or any(w in t.module for w in options.words)
-        ]
-        planned = {m.name: (t, m) for t in asked for m in mutants_of(t)}
+        planned = (
+            identity.plan()
+            if options.identity
+            else {m.name: (target, m) for target in TARGETS for m in mutants_of(target)}
+        )
+        words = options.words or [""]
+        planned = {
+            name: one for name, one in planned.items() if any(w in one[0].module for w in words)
+        }
     else:
         if not options.lines.exists():
             measure(drawn.PACKAGES, options.lines)
@@ -91,7 +101,7 @@ def _try(planned: dict[str, tuple[Target, Mutant]], options: argparse.Namespace)
         if limits is None:
             return 2
     else:
-        limits = {target.module: drawn.LIMIT for target, _ in waiting}
+        limits = {target.tests: drawn.LIMIT for target, _ in waiting}
     idle = [
         trial.Verdict(*one, True, "none of the tests runs it", 0, 0)
         for one in waiting
@@ -126,22 +136,22 @@ def _settle(
     found = {}
     for name in slow:
         target, _ = planned[name]
-        (plain,) = trial.attempt([(target, None)], {target.module: drawn.LIMIT}, 1)
+        (plain,) = trial.attempt([(target, None)], {target.tests: drawn.LIMIT}, 1)
         if not plain.survived:
             print(f"not settled, as its tests {plain.by} as it is: {name}")
             found[name] = (SURVIVED, f"as it is: {plain.by}", f"{plain.seconds:.1f} s")
     return found
 
 
-def _limits(waiting: list[tuple[Target, Mutant]], jobs: int) -> dict[str, tuple[float, int]] | None:
+def _limits(waiting: list[tuple[Target, Mutant]], jobs: int) -> trial.Limits | None:
     """Run every target's tests on the project as it is; tell where they fail."""
     limits = {}
-    tests = {target.module: (target, None) for target, _ in waiting}
+    tests = {target.tests: (target, None) for target, _ in waiting}
     for verdict in trial.attempt(tests.values(), {}, jobs):
         if not verdict.survived:
             print(f"{verdict.target.module}: its tests fail as it is: {verdict.by}")
             return None
-        limits[verdict.target.module] = verdict.limits
+        limits[verdict.target.tests] = verdict.limits
     return limits
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.mutation import drawn, trial
+from tests.mutation import drawn, identity, trial
 from tests.mutation.__main__ import equivalent, mutants_of
 from tests.mutation.lines import LINES, Lines
 from tests.mutation.mutants import mutants
@@ -192,7 +192,7 @@ most = 99, 99
 rows = [(good, None, most), (good, mutant, most), (idle, mutant, most)]
 rows += [(good, None, (0, 99)), (loops, endless, (600, 4))]
 for target, chosen, limit in rows:
-    (verdict,) = trial.attempt([(target, chosen)], {target.module: limit}, 1)
+    (verdict,) = trial.attempt([(target, chosen)], {target.tests: limit}, 1)
     print(verdict.survived, "tests/" in verdict.by, "long" in verdict.by)
 """
 
@@ -219,3 +219,64 @@ def test_a_trial_without_an_output_kills_no_mutant(tmp_path):
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     with pytest.raises(RuntimeError, match="could not start"):
         list(trial._ended({child.pid: tried}))
+
+
+LABELLED = '''
+SALT = b"key"
+FIRST, SECOND = digest(b"stream", b"a"), digest(b"stream", b"b")
+
+class Stream(IntEnum):
+    TOTAL = 1
+
+@dataclass
+class Card:
+    """Words."""
+    name: str
+    size: int
+    note: str = "x"
+
+    version: ClassVar[int] = 3
+
+def name(key, number):
+    if number < 0:
+        raise ValueError("words")
+    own, other = key.derive(FIRST), key.derive(SECOND)
+    return digest(SALT, encode((("number", number), ("on", [own]))))
+'''
+
+IDENTITIES = {
+    "m:<module> identity: b'key' -> b'keyx'",
+    "m:<module> identity: b'stream' -> b'streamx'",
+    "m:<module> identity: b'stream' -> b'streamx' (occurrence 2)",
+    "m:<module> identity: b'a' -> b'ax'",
+    "m:<module> identity: b'b' -> b'bx'",
+    "m:<module> order: digest(b'stream', b'a') -> digest(b'a', b'stream')",
+    "m:<module> order: digest(b'stream', b'b') -> digest(b'b', b'stream')",
+    "m:Stream identity: 1 -> 8",
+    "m:Card order of fields: name size note version -> size name note version",
+    "m:Card identity: 3 -> 10",
+    "m:name identity: 'number' -> 'numberx'",
+    "m:name identity: 'on' -> 'onx'",
+    "m:name order: ('number', number) -> (number, 'number')",
+    "m:name order: ('on', [own]) -> ([own], 'on')",
+    "m:name order: (('number', number), ('on', [own])) -> (('on', [own]), ('number', number))",
+    "m:name order: digest(SALT, encode((('number', number), ('on', [own])))) -> "
+    "digest(encode((('number', number), ('on', [own]))), SALT)",
+}
+
+
+def test_labels_streams_versions_and_orders_are_what_identifies_a_release():
+    found = identity.mutants("m", ast.parse(LABELLED), ordered=True)
+    streams = "m:name order: (key.derive(FIRST), key.derive(SECOND)) -> "
+    streams += "(key.derive(SECOND), key.derive(FIRST))"
+    assert {one.name for one in found} == IDENTITIES | {streams}
+    cards = identity.mutants("m", ast.parse(LABELLED), ordered=False)
+    assert {one.kind for one in cards} == {"identity", "order"}
+
+
+def test_every_kind_of_release_has_mutants_of_identity():
+    planned = identity.plan()
+    assert len(planned) > 500
+    for kind in identity.KINDS:
+        of_kind = [one for _, one in planned.values() if f"features.{kind}." in one.module]
+        assert {one.kind for one in of_kind} >= {"identity", "order of fields"}, kind

@@ -23,6 +23,9 @@ MOST_MEMORY = 8 << 30
 SLOW = "took too long"
 """How a mutant without end is killed."""
 
+Limits = dict[tuple[str, ...], tuple[float, int]]
+"""Seconds by the clock and of the processor that a mutant may take, by the tests that try it."""
+
 HEAVY = (
     "click",
     "hypothesis",
@@ -119,7 +122,7 @@ def prepare() -> None:
 
 def attempt(
     trials: Iterable[tuple[Target, Mutant | None]],
-    limits: dict[str, tuple[float, int]],
+    limits: Limits,
     jobs: int,
 ) -> Iterator[Verdict]:
     """Run trials, some at a time; without a mutant the project is tried as it is."""
@@ -133,7 +136,7 @@ def attempt(
                     number += 1
                     target, mutant = trial
                     output = Path(folder, str(number))
-                    limit, work = limits.get(target.module, (600.0, 600))
+                    limit, work = limits.get(target.tests, (600.0, 600))
                     process = _start(target, mutant, output, work)
                     running[process] = _Running(target, mutant, output, time.monotonic(), limit)
                 if not running:
