@@ -5,7 +5,7 @@ import pytest
 
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
-from tests.golden.releases import grids
+from tests.golden.methods import grids
 
 GRIDS = grids()
 BELOW = [

@@ -38,7 +38,7 @@ from geodp.release.request import Request
 from geodp.table.contribution import truncate
 from geodp.table.counts import Cells
 from tests.features.local.oracles.cases import oracle
-from tests.golden.releases import grids, table_of
+from tests.golden.methods import grids, table_of
 from tests.house.wiretap import listening
 from tests.keys import keep
 from tests.mechanisms.kept import forget_levels

@@ -157,7 +157,7 @@ def test_the_cipher_fills_the_registers_of_its_processor():
 
 GOLDEN = """
 from geodp.kernels import jit
-from tests.golden.releases import faults, kept, made
+from tests.golden.methods import faults, kept, made
 print(jit.SHIPPED.target, faults(kept(), made(["parts", "pyramid", "topdown"])))
 """
 

@@ -38,7 +38,7 @@ from geodp.table.public_totals import PublicTotals
 from geodp.table.totals import InMemoryTable
 from tests.command import geodp as run
 from tests.features.local.oracles.cases import TWINS
-from tests.golden.releases import grids
+from tests.golden.methods import grids
 from tests.io.read.official import forms
 from tests.laws.brute import Losses, neighbours, table_of
 from tests.refusals import refuses

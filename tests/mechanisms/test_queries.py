@@ -19,7 +19,7 @@ from geodp.privacy.noise.geometric import GeometricDraws
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
 from geodp.release.noise_identity import encode
-from tests.golden.releases import SETTINGS, grids
+from tests.golden.methods import SETTINGS, grids
 from tests.mechanisms.kept import forget_levels, forget_strategies
 
 METHODS = sorted(geodp.METHODS)

@@ -26,11 +26,11 @@ from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.table.card import Card, File, drop_written
-from tests.golden.releases import KEY, grids, table_of
+from tests.golden.methods import KEY, grids, table_of
 from tests.refusals import refuses
 from tests.table.card_schema import FILES, text
 
-GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "releases").glob("*/*/release.json"))
+GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "earlier").glob("*/*/release.json"))
 AMOUNTS = {
     "pyramid": {"epsilon": "1/2", "people": 1234},
     "topdown": {"rho": "1/8", "delta": "1/1000000"},

@@ -16,7 +16,7 @@ from geodp.io.verify.verify import verify
 from geodp.table.stated.domain import StatedDomain
 from tests.io.verify.test_verify import write_checksums
 
-RELEASES = sorted((Path(__file__).parents[2] / "golden" / "releases").glob("*/*"))
+RELEASES = sorted((Path(__file__).parents[2] / "golden" / "earlier").glob("*/*"))
 
 
 def name_of(folder):

@@ -6,7 +6,7 @@ from geodp.io.verify.card import read_card
 from geodp.io.verify.files import check_files
 from geodp.io.verify.totals import has_totals
 
-RELEASES = Path(__file__).parents[2] / "golden" / "releases"
+RELEASES = Path(__file__).parents[2] / "golden" / "earlier"
 
 
 def test_releases_without_totals_have_none():

@@ -13,7 +13,7 @@ from geodp.mechanisms.central.parts import Parts
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.noise_identity import release_digest
-from tests.golden.releases import grids, table_of
+from tests.golden.methods import grids, table_of
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
 

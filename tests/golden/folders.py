@@ -1,0 +1,28 @@
+"""All golden folders: releases of every kind, in every budget, with all that a kind takes."""
+
+from tests.golden.case import BUDGETS, EXTRAS, RELEASES, Given, Golden
+from tests.golden.worlds.amounts import AMOUNTS, SERIES_OF_AMOUNTS
+from tests.golden.worlds.counts import COUNTS, PARTS
+from tests.golden.worlds.flows import FLOWS
+from tests.golden.worlds.households import HOUSEHOLDS
+from tests.golden.worlds.rounds import LOCAL
+from tests.golden.worlds.selections import SELECTIONS
+from tests.golden.worlds.series import SERIES
+
+__all__ = ["BUDGETS", "CASES", "EXTRAS", "RELEASES", "Given", "Golden"]
+
+CASES = {
+    one.name: one
+    for one in (
+        *COUNTS,
+        *PARTS,
+        *SERIES,
+        *HOUSEHOLDS,
+        *FLOWS,
+        *AMOUNTS,
+        *SERIES_OF_AMOUNTS,
+        *SELECTIONS,
+        *LOCAL,
+    )
+}
+"""All cases by name."""
