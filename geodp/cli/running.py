@@ -35,6 +35,11 @@ release."""
 
 TOO_LONG = "The run took longer than --pad-time; choose a longer one."
 
+LONGEST = 1e6
+"""Most seconds of ``--pad-time``, eleven days; a text such as nan is a number for Click."""
+
+NO_DURATION = "--pad-time takes a number of seconds from 0 to 1,000,000; give one of these."
+
 PROFILED = "--profile prints the seconds that --pad-time hides: leave one of them out."
 
 STORED = (
@@ -139,7 +144,7 @@ def pad_time(options: Mapping[str, Any]) -> Iterator[None]:
     Raises
     ------
     UsageError
-        ``--profile`` would print what this hides.
+        ``--profile`` would print what this hides, or nobody can wait for so long.
     """
     minimum = options.get("pad_time")
     if not minimum:
@@ -147,6 +152,8 @@ def pad_time(options: Mapping[str, Any]) -> Iterator[None]:
         return
     if options.get("profile"):
         raise UsageError(PROFILED, code="pad-time-or-profile")
+    if not minimum <= LONGEST:
+        raise UsageError(NO_DURATION, code="pad-time-range")
     started, padded = time.perf_counter(), True
     lines: list[tuple[bool, str]] = []
     try:

@@ -9,7 +9,7 @@ import pytest
 from geodp import progress
 from geodp.cli import running
 from geodp.cli.layout import layout_names
-from geodp.cli.running import PROFILED, TOO_LONG, pad_time
+from geodp.cli.running import NO_DURATION, PROFILED, TOO_LONG, pad_time
 from geodp.errors import InputError
 from geodp.io.folder import staging
 from geodp.io.read.rows.forms import url
@@ -198,6 +198,15 @@ def test_a_run_that_the_operator_stops_ends_at_once(end, capsys):
     assert raised.type is (end if isinstance(end, type) else type(end))
     assert capsys.readouterr().out == "said before\n"
     assert clock.now == 0
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e300"])
+def test_what_is_no_duration_is_refused(desk, seconds):
+    case = CASES["cells"]
+    case.write(desk, "even")
+    done = geodp("publish", *case.call, "--pad-time", seconds, cwd=desk)
+    assert done == (2, "", f"Error: {NO_DURATION}\n")
+    assert not (desk / "out").exists()
 
 
 def test_no_recipe_states_a_duration():
