@@ -11,7 +11,7 @@ step on public data (``public=True``), such as writing a release, shows how much
 something is compiled is shown, but not what: which kernels a run needs may depend on its data.
 Totals are public everywhere: bytes of the input files, runs of subtrees, and released counts. Lines
 appear at multiples of ten seconds of the entire run, so that they do not reveal more precisely when
-a step began; where even the duration must reveal nothing (``--pad-time``), there are none.
+a step began; where even the duration must reveal nothing (``--pad-time``), nothing is shown.
 """
 
 from __future__ import annotations
@@ -195,8 +195,6 @@ def in_words(seconds: float | None) -> str:
 def show(
     stream: IO[str] | None,
     at_compiling: Callable[[], None] | None = None,
-    *,
-    lines: bool = True,
 ) -> Iterator[Bar]:
     """Show the progress of the block: on a terminal after ``PATIENCE`` seconds, until it ends.
 
@@ -209,8 +207,6 @@ def show(
         None: there is no screen at all.
     at_compiling : callable, optional
         Called when the first kernel is compiled, if one is.
-    lines : bool
-        Whether a stream that is no terminal gets a line every ``EVERY`` seconds.
     """
     global _bar, _at_compiling
     outer, outer_callback = _bar, _at_compiling
@@ -219,10 +215,9 @@ def show(
     watcher = None
     if stream is not None:
         live = stream.isatty() and os.environ.get("TERM") != "dumb"
-        if live or lines:
-            watch = _watch if live else print_lines
-            watcher = threading.Thread(target=watch, args=(_bar, over, stream), daemon=True)
-            watcher.start()
+        watch = _watch if live else print_lines
+        watcher = threading.Thread(target=watch, args=(_bar, over, stream), daemon=True)
+        watcher.start()
     try:
         yield _bar
     finally:

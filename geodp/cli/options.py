@@ -318,14 +318,16 @@ output_folder = option(
     type=click.Path(path_type=Path),
     help="New folder for the release.",
 )
+pad_time_option = option(
+    "--pad-time",
+    group="Run",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Minimum duration of the run in seconds, since its own duration depends on the data; "
+    "nothing is printed earlier. Not with --profile.",
+)
 _RUN: tuple[Callable[[Any], Any], ...] = (
-    option(
-        "--pad-time",
-        group="Run",
-        type=click.FloatRange(0),
-        default=0.0,
-        help="Minimum duration of the run in seconds, since its own duration depends on the data.",
-    ),
+    pad_time_option,
     output_folder,
     option(
         "--name",
@@ -338,6 +340,7 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
 
 
 _FOLDER: tuple[Callable[[Any], Any], ...] = (
+    pad_time_option,
     output_folder,
     option(
         "--overwrite",

@@ -29,7 +29,7 @@ from geodp.cli.inputs import (
     read_named,
 )
 from geodp.cli.options import GridCommand
-from geodp.cli.running import report_progress
+from geodp.cli.running import pad_time, report_progress
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -56,9 +56,12 @@ class InputCommand(GridCommand):
     """A command that reads confidential inputs, which may be URLs."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command with URLs fetched; UsageError if there is too little address space."""
+        """Run the command with URLs fetched; UsageError if there is too little address space.
+
+        With ``--pad-time``, all of it takes that long, and prints nothing earlier.
+        """
         require_addresses()
-        with _fetched(ctx):
+        with pad_time(ctx.params), _fetched(ctx):
             return super().invoke(ctx)
 
 
@@ -109,7 +112,7 @@ def _fetched(context: click.Context) -> Iterator[None]:
         )
     require_scratch(options["scratch"])
     with ExitStack() as held:
-        with report_progress(lines=not options.get("pad_time")):
+        with report_progress():
             fetched = held.enter_context(fetch_urls(options["inputs"], options["scratch"]))
         options["inputs"] = fetched
         yield

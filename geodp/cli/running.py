@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,13 @@ release."""
 
 
 TOO_LONG = "The run took longer than --pad-time; choose a longer one."
+
+LONGEST = 1e6
+"""Most seconds of ``--pad-time``, eleven days; a text such as nan is a number for Click."""
+
+NO_DURATION = "--pad-time takes a number of seconds from 0 to 1,000,000; give one of these."
+
+PROFILED = "--profile prints the seconds that --pad-time hides: leave one of them out."
 
 STORED = (
     "The release that was charged is stored in {folder}: the same command with --resume completes "
@@ -79,23 +87,42 @@ def format_result(
     return "\n".join(map(translate_message, (message, *sentences)))
 
 
-@contextmanager
-def report_progress(*, lines: bool = True) -> Iterator[None]:
-    """Report progress of the block on stderr, unless ``--quiet`` was given.
-
-    :mod:`geodp.progress` describes who sees what. Results are printed after the block, when no line
-    is drawn any more.
+def carry_out(
+    options: dict[str, Any], work: Callable[[dict[str, Any], dict[str, float]], str]
+) -> None:
+    """Carry out a command that publishes, and print its message.
 
     Parameters
     ----------
-    lines : bool
-        False: report to a terminal only, for a run whose duration must reveal nothing.
+    options : dict
+        Options of the command.
+    work : callable
+        Publishes by the options, and returns the message; it puts the seconds of each phase into
+        its second argument.
+    """
+    seconds: dict[str, float] = {}
+    with report_stored_draw(options["output"]), report_progress():
+        message = work(options, seconds)
+    if options.get("profile"):
+        for phase, took in seconds.items():
+            click.echo(f"{phase} {took:.3f} s", err=True)
+    click.echo(message)
+
+
+@contextmanager
+def report_progress() -> Iterator[None]:
+    """Report progress of the block on stderr, unless ``--quiet`` or ``--pad-time`` was given.
+
+    :mod:`geodp.progress` describes who sees what. Results are printed after the block, when no line
+    is drawn any more.
     """
     context = click.get_current_context(silent=True)
-    if context is not None and context.find_root().params.get("quiet"):
+    if context is not None and (
+        context.find_root().params.get("quiet") or context.params.get("pad_time")
+    ):
         yield
         return
-    with progress.show(sys.stderr, report_compiling, lines=lines):
+    with progress.show(sys.stderr, report_compiling):
         yield
 
 
@@ -107,26 +134,65 @@ def report_compiling() -> None:
 
 
 @contextmanager
-def pad_time(minimum: float) -> Iterator[None]:
-    """Sleep until ``minimum`` seconds have passed, also after an error."""
-    started = time.perf_counter()
-    try:
+def pad_time(options: Mapping[str, Any]) -> Iterator[None]:
+    """Let the block take at least the seconds of ``--pad-time``, if the command has any.
+
+    Also a block that raises an error takes as long. All that it prints is held back until then, as
+    the time of a warning or of the result depends on the data, too. A run that the operator stops
+    ends at once.
+
+    Raises
+    ------
+    UsageError
+        ``--profile`` would print what this hides, or nobody can wait for so long.
+    """
+    minimum = options.get("pad_time")
+    if not minimum:
         yield
+        return
+    if options.get("profile"):
+        raise UsageError(PROFILED, code="pad-time-or-profile")
+    if not minimum <= LONGEST:
+        raise UsageError(NO_DURATION, code="pad-time-range")
+    started, padded = time.perf_counter(), True
+    lines: list[tuple[bool, str]] = []
+    try:
+        with redirect_stdout(_Held(lines, err=False)), redirect_stderr(_Held(lines, err=True)):
+            yield
+    except (KeyboardInterrupt, SystemExit):
+        padded = False
+        raise
     finally:
-        # Duration depends on the data, so it is padded; a run that was too long is reported as
-        # such.
         left = minimum - (time.perf_counter() - started)
-        if left > 0:
-            time.sleep(left)
-        elif minimum:
+        try:
+            if padded and left > 0:
+                time.sleep(left)
+        finally:
+            for err, text in lines:
+                click.echo(text, nl=False, err=err)
+        if padded and left <= 0:
             click.echo(translate_message(TOO_LONG), err=True)
 
 
-def report_seconds(options: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
-    """Print the seconds of each phase on stderr, if --profile asks for them."""
-    if options["profile"]:
-        for phase, took in seconds.items():
-            click.echo(f"{phase} {took:.3f} s", err=True)
+class _Held(io.TextIOBase):
+    """A stream that stores what is written to it.
+
+    Parameters
+    ----------
+    lines : list of tuple
+        Gets each text, in the order in which several streams are written to.
+    err : bool
+        Whether the texts are meant for stderr.
+    """
+
+    def __init__(self, lines: list[tuple[bool, str]], *, err: bool) -> None:
+        super().__init__()
+        self._lines, self._err = lines, err
+
+    def write(self, text: str) -> int:
+        """Store a text; return its length."""
+        self._lines.append((self._err, text))
+        return len(text)
 
 
 @contextmanager

@@ -1,11 +1,9 @@
-"""The command line against a ledger, and runs of a stated length."""
+"""The command line against a ledger."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from geodp.cli import running
 from tests.cli.test_cli import SMALL
 from tests.command import geodp
 
@@ -42,15 +40,6 @@ def test_a_ledger_needs_a_data_set_and_a_data_set_a_ledger(tmp_path, ledger):
         done = geodp("publish", *SMALL, *extra, "--output", tmp_path / "out")
         assert done.returncode == 2
         assert "go together" in done.stderr
-
-
-def test_a_padded_run_takes_its_time_also_when_it_fails(tmp_path, monkeypatch):
-    slept = []
-    clock = SimpleNamespace(perf_counter=lambda: 7.0, sleep=slept.append)
-    monkeypatch.setattr(running, "time", clock)
-    done = geodp("publish", "absent.zip", *SMALL[1:], "--pad-time", "3", "--output", tmp_path / "o")
-    assert done.returncode == 5
-    assert slept == [3.0]
 
 
 def test_after_a_sampled_table_a_release_declares_its_records(tmp_path):

@@ -21,14 +21,7 @@ from geodp.cli.options import grid_options, inputs, run_options
 from geodp.cli.publishing import draw_in, read_charged_draw
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import (
-    format_result,
-    pad_time,
-    report_progress,
-    report_seconds,
-    report_stored_draw,
-    time_phase,
-)
+from geodp.cli.running import carry_out, format_result, time_phase
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
@@ -105,12 +98,7 @@ def publish(**options: Any) -> None:
     Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed. A
     selection or domain without any row is refused before anything is charged.
     """
-    with pad_time(options["pad_time"]):
-        seconds: dict[str, float] = {}
-        with report_progress(lines=not options["pad_time"]):
-            message = _publish(options, seconds)
-        report_seconds(options, seconds)
-        click.echo(message)
+    carry_out(options, _publish)
 
 
 COMMAND = publish
@@ -245,10 +233,7 @@ def _write(
     from geodp.io.memory import work_within
 
     output, resume = options["output"], options["resume"]
-    with (
-        report_stored_draw(output),
-        stage_release(start.released, output, **_place(options), resume=resume) as place,
-    ):
+    with stage_release(start.released, output, **_place(options), resume=resume) as place:
         if inferred:
             write_recipe(options, place.folder)
         with time_phase("Releasing", "mechanism", seconds):

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import click
-
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.inputs import sha256
 from geodp.cli.request_options import open_ledger
-from geodp.cli.running import describe_call, format_result, report_progress, report_stored_draw
+from geodp.cli.running import carry_out, describe_call, format_result
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -75,12 +73,15 @@ def run_selection(
     """
     complete_with_commit()
     call = {"question": question, **describe_call(options)}
-    with report_progress(), report_stored_draw(options["output"]):
+
+    def work(options: dict[str, Any], _seconds: dict[str, float]) -> str:
         if options["resume"]:
             card, written = _resume(options, call)
         else:
             card, written = _choose(options, call, prepare)
-    click.echo(_format_answer(options, card, written, show(card)))
+        return _format_answer(options, card, written, show(card))
+
+    carry_out(options, work)
 
 
 def _resume(

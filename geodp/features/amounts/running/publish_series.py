@@ -15,13 +15,7 @@ from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import folder_options, grid_options
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import (
-    format_result,
-    report_progress,
-    report_seconds,
-    report_stored_draw,
-    time_phase,
-)
+from geodp.cli.running import carry_out, format_result, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.features.amounts.running.inputs import read_amounts_prior
 from geodp.features.amounts.running.options import (
@@ -79,11 +73,7 @@ def publish_series(**options: Any) -> None:
     classes. Writes OUTPUT/public, with a release of amounts in a folder for every period, and
     OUTPUT/restricted. Nothing that depends on the data is printed.
     """
-    seconds: dict[str, float] = {}
-    with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options, seconds)
-    report_seconds(options, seconds)
-    click.echo(message)
+    carry_out(options, _publish)
 
 
 class _Start(NamedTuple):

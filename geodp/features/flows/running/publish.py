@@ -13,13 +13,7 @@ from geodp.cli.inputs import sha256
 from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import (
-    format_result,
-    report_progress,
-    report_seconds,
-    report_stored_draw,
-    time_phase,
-)
+from geodp.cli.running import carry_out, format_result, time_phase
 from geodp.features.flows.running.inputs import (
     list_paths,
     make_trips_reader,
@@ -98,11 +92,7 @@ def publish(**options: Any) -> None:
     Writes OUTPUT/public, with a folder for each table, and OUTPUT/restricted. Nothing that depends
     on the data is printed.
     """
-    seconds: dict[str, float] = {}
-    with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options, seconds)
-    report_seconds(options, seconds)
-    click.echo(message)
+    carry_out(options, _publish)
 
 
 def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:

@@ -40,13 +40,7 @@ from geodp.cli.publishing import draw_in, read_charged_draw, write_release
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import (
-    format_result,
-    report_progress,
-    report_seconds,
-    report_stored_draw,
-    time_phase,
-)
+from geodp.cli.running import carry_out, format_result, time_phase
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -204,11 +198,7 @@ def publish(**options: Any) -> None:
     --max-size for each household. Leave persons outside households out. Writes OUTPUT/public, with
     a folder for each table, and OUTPUT/restricted. Nothing that depends on the data is printed.
     """
-    seconds: dict[str, float] = {}
-    with report_progress(), report_stored_draw(options["output"]):
-        message = _publish(options, seconds)
-    report_seconds(options, seconds)
-    click.echo(message)
+    carry_out(options, _publish)
 
 
 PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")

@@ -20,14 +20,7 @@ from geodp.cli.options import grid_options, run_options
 from geodp.cli.publishing import draw_in, read_charged_draw
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import (
-    format_result,
-    pad_time,
-    report_progress,
-    report_seconds,
-    report_stored_draw,
-    time_phase,
-)
+from geodp.cli.running import carry_out, format_result, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
@@ -156,12 +149,7 @@ def publish_series(**options: Any) -> None:
     OUTPUT/public, with a folder for every snapshot, and OUTPUT/restricted. Nothing that depends on
     the data is printed.
     """
-    with pad_time(options["pad_time"]):
-        seconds: dict[str, float] = {}
-        with report_progress(lines=not options["pad_time"]):
-            message = _publish(options, seconds)
-        report_seconds(options, seconds)
-        click.echo(message)
+    carry_out(options, _publish)
 
 
 COMMAND = publish_series
@@ -276,10 +264,7 @@ def _write(
     from geodp.features.series.files import StagedSeries
 
     output, overwrite, resume = options["output"], options["overwrite"], options["resume"]
-    with (
-        report_stored_draw(output),
-        StagedSeries.stage(output, overwrite=overwrite, resume=resume) as place,
-    ):
+    with StagedSeries.stage(output, overwrite=overwrite, resume=resume) as place:
         if inferred:
             write_recipe(options, place.folder)
         with time_phase("Releasing", "mechanism", seconds):
