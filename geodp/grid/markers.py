@@ -51,6 +51,9 @@ not available
 not applicable
 not known
 not stated
+suppressed
+withheld
+confidential
 unbekannt
 keine angabe
 ohne angabe
@@ -73,6 +76,8 @@ neznámé
 不詳
 未詳
 不詳・不明
+秘匿
+非公表
 未知
 不详
 미상

@@ -4,6 +4,8 @@ import pytest
 
 from tests.contract.desk import CHARGED, KEPT, Desk
 from tests.contract.kinds import KINDS
+from tests.contract.reading import Reader
+from tests.contract.records import RECORDS
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +29,15 @@ def released(kind, tmp_path_factory):
     desk = Desk(tmp_path_factory.mktemp("released"), kind)
     desk.published(*(() if kind.before else (*CHARGED, *KEPT)))
     return desk
+
+
+@pytest.fixture(scope="session")
+def reader(kind, tmp_path_factory):
+    """A reader of changed worlds of the kind."""
+    return Reader(Desk(tmp_path_factory.mktemp("read"), kind))
+
+
+@pytest.fixture(scope="session")
+def persons(kind, tmp_path_factory):
+    """A reader of records of persons of the kind."""
+    return Reader(Desk(tmp_path_factory.mktemp("persons"), RECORDS[kind.name]))

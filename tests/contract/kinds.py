@@ -72,6 +72,12 @@ class Kind:
     in_python : callable or None
         Publishes frames of the files, by their names, and takes what ``geodp.publish`` takes
         besides: budget, key, ledger, metadata ...; None: there is no such function.
+    persons : tuple of str
+        Columns of ids of persons in its files.
+    dry : tuple of str
+        Words with which publishing only reads; none where it cannot.
+    reads : tuple of str
+        The whole command that reads its files, where it is not the one that publishes.
     """
 
     name: str
@@ -90,6 +96,9 @@ class Kind:
     unit: str = "person"
     before: tuple[tuple[str, ...], ...] = ()
     in_python: Callable[..., Any] | None = field(default=None, repr=False)
+    persons: tuple[str, ...] = ()
+    dry: tuple[str, ...] = ("--check",)
+    reads: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -283,6 +292,7 @@ KINDS = {
             other=("--from", EAST[0], "--to", WEST[0]),
             places=("code", "to"),
             amounts=(),
+            persons=("id",),
             in_python=_publish_flows,
         ),
         Kind(
@@ -312,6 +322,7 @@ KINDS = {
             ("a.csv",),
             (*GRID, "--code", "code", "--value", "n", "--k", "3"),
             "release.json",
+            dry=(),
         ),
         Kind(
             "local round",
@@ -324,6 +335,7 @@ KINDS = {
             places=("cell",),
             amounts=(),
             before=ROUND,
+            reads=("local", "randomize", "round.json", "a.csv", "-o", "read.jsonl"),
         ),
     )
 }

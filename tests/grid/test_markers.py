@@ -25,7 +25,22 @@ TOTALS = (
     "Population, total",
     "全国　合計",
 )
-NOTHING = ("NA", "n/a", "NULL", "NIL", "#N/A", "-", "－", "..", "不明", "Unknown", "-99", "k.A.")
+NOTHING = (
+    "NA",
+    "n/a",
+    "NULL",
+    "NIL",
+    "#N/A",
+    "-",
+    "－",
+    "..",
+    "不明",
+    "Unknown",
+    "-99",
+    "k.A.",
+    "秘匿",
+    "Suppressed",
+)
 CODES = ("NO", "NAM", "Totnes", "TX", "12000", "x", "Allschwil", "Nulles")
 
 

@@ -118,7 +118,8 @@ class HouseholdRecords(Points):
                 # Ids are read as those of persons are, and refused as what they are.
                 if error.code not in IDS:
                     raise
-                raise InputError(IDS[error.code], file=error.file, row=error.row) from None
+                rule = Rule(IDS[error.code].code, f"Column {self.person}: {IDS[error.code]}")
+                raise InputError(rule, file=error.file, row=error.row) from None
         for household, key in households.parts():
             keys = count_sizes(household, key, sized.joint)
             runs.add(keys, np.ones(keys.size, np.int64))

@@ -65,7 +65,8 @@ FRACTION = Rule(
 POINT = Rule(
     "count-with-point",
     "If its points separate thousands, name the comma as the decimal mark (--decimal ,); if they "
-    "are decimal points of modelled counts, choose how to round (--round nearest, rounding=).",
+    "are decimal points, name the point (--decimal .), and of modelled, fractional counts how to "
+    "round (--round nearest, rounding=).",
 )
 NEGATIVE = Rule(
     "count-negative",
@@ -95,6 +96,7 @@ DECIMAL = Rule(
 )
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _THOUSANDTHS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+"
+_ONE_OR_THOUSAND = r"^[+]?[1-9][0-9]{0,2}\.000$"
 # A spreadsheet shows 123,456 as 1.23E+05: the exponent exceeds the number of decimals, so the
 # digits between are unknown and a count from it would be silently wrong.
 _LOST = "|".join(
@@ -115,7 +117,11 @@ NAN = "nan"
 
 
 def counts(
-    column: pa.Array, *, missing: Sequence[str | float] = (), symbol_rule: str = COUNT_IS_SYMBOL
+    column: pa.Array,
+    *,
+    missing: Sequence[str | float] = (),
+    symbol_rule: str = COUNT_IS_SYMBOL,
+    point: bool = False,
 ) -> NDArray[np.int64]:
     """Return counts of people: integers from 0 to 2**60 - 1, as int64[n].
 
@@ -130,6 +136,9 @@ def counts(
         numbers.
     symbol_rule : str
         The rule for a value without any digit that is not among them.
+    point : bool
+        Whether the point was named as the decimal mark: in texts 1.000 is a thousand otherwise, or
+        one, and refused.
 
     Examples
     --------
@@ -153,6 +162,10 @@ def counts(
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
         _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
+        if not point:
+            whole = pc.match_substring_regex(plain, _ONE_OR_THOUSAND)
+            rule = Rule(POINT.code, f"{COUNT_FORM} {POINT}")
+            _require(plain, pc.invert(whole), lambda _: rule)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind) and not amounts and not plain.null_count:

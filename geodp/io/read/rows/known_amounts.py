@@ -103,6 +103,13 @@ RULE = Rule(
     "for one person, such as 1 (--raster-unit 1, unit=1).",
 )
 
+SHARE = Rule(
+    "share-as-count",
+    "Column {column}: its name has a sign of percentages or per mille, and no share is a count of "
+    "people: choose the column of counts (--value, value=). If its numbers are counts all the "
+    "same, state the number that stands for one person, such as 1 (--raster-unit 1, unit=1).",
+)
+
 MULTIPLE = Rule(
     "count-in-multiples",
     "Column {column}: by a title its numbers are of a multiple of what is counted ({written}), so "
@@ -124,6 +131,18 @@ def is_amount(name: str, label: str = "") -> bool:
     return any(map(_is_amount, filter(None, (name, label))))
 
 
+def is_share(name: str) -> bool:
+    """Return whether the name of a column says that its numbers are percentages, or per mille.
+
+    Examples
+    --------
+    >>> [is_share(one) for one in ("women [%]", "％", "income below 60 % of the median", "n")]
+    [True, True, False, False]
+    """
+    text = normalize("NFKC", name)
+    return re.search("[%\u2030]", text) is not None and not _is_class(text)
+
+
 def require_counts(table: InputTable, columns: Sequence[int], unit: float | None) -> None:
     """Raise InputError for a column of counts whose title says that its numbers are amounts.
 
@@ -136,9 +155,12 @@ def require_counts(table: InputTable, columns: Sequence[int], unit: float | None
         name = table.columns[column].strip()
         labels = getattr(table, "labels", ())
         shown = list_names([name])
-        if is_amount(name, labels[column] if column < len(labels) else ""):
+        label = labels[column] if column < len(labels) else ""
+        if is_amount(name, label):
             rule = RULE.format(column=shown, why="its name is that of an amount")
             raise InputError(rule, file=table.name)
+        if any(is_share(one) for one in (name, label)):
+            raise InputError(SHARE.format(column=shown), file=table.name)
         found = find_unit(table, column)
         if found.is_multiple and found.factor is not None:
             number = f"{float(1 / found.factor):.12f}".rstrip("0")
@@ -158,6 +180,10 @@ def _is_amount(title: str) -> bool:
     named = not _words("AMOUNTS").isdisjoint(words) or bool(read_title(title).currencies)
     if not named or _is_class(plain) or not _words("CLASSES").isdisjoint(words):
         return False
+    # A currency in brackets is the unit of the numbers, unless it is that of what is counted by.
+    inside = re.findall(r"([(\[{].*?[)\]}])", text)
+    if any(read_title(one).currencies for one in inside) and _words("AMOUNTS").isdisjoint(words):
+        return True
     # "Sales of persons" are sales, and "number of sales" is a number.
     heads = {word for word, after in pairwise(words) if after == "of"}
     of_amount = _words("STATISTICS") & {*words} or _words("AMOUNTS") & heads

@@ -129,7 +129,12 @@ class CountParser:
             values = fields.fractions(column, missing=self.missing, symbol_rule=self.symbol_rule)
             return values if self.unit is None else values / self.unit
         if self.unit is None or self.unit == 1:
-            return fields.counts(column, missing=self.missing, symbol_rule=self.symbol_rule)
+            return fields.counts(
+                column,
+                missing=self.missing,
+                symbol_rule=self.symbol_rule,
+                point=self.decimal is not None,
+            )
         absent = fields.find_missing(column, self.missing)
         present = pc.if_else(pa.array(absent), "0", fields.as_text(column))
         return fields.counts(divide(present, exact(self.unit)), symbol_rule=self.symbol_rule)

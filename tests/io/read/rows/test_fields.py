@@ -17,6 +17,7 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.units import grid_of_units
 from geodp.io import opening
 from geodp.io.read.rows import fields, input_files
+from geodp.io.read.rows.rounding import CountParser
 from geodp.io.read.table import read_table
 from geodp.io.verify import chunks, readback, verify
 from tests.io.files import chain
@@ -491,6 +492,18 @@ def test_counts_that_may_have_lost_digits_are_refused_at_every_door(column, tmp_
         with refuses(InputError, "digits-lost") as caught:
             read_table(place, grid="jis:half", code="code", value="n")
         assert caught.value.row == 1
+
+
+@pytest.mark.parametrize("text", ["1.000", " 12.000 ", "+999.000"])
+def test_a_count_that_is_one_or_a_thousand_is_asked_about(text):
+    """Its mark may be a decimal point, or separate thousands, and a count of 1 would be no sum."""
+    with refuses(CodeError, "count-with-point") as refused:
+        fields.counts(pa.array(["7", text]))
+    assert refused.value.position == 1
+    number = int(text.split(".")[0])
+    assert fields.counts(pa.array(["7", text]), point=True).tolist() == [7, number]
+    assert CountParser(decimal=",").numbers(pa.array([text])).tolist() == [1000 * number]
+    assert CountParser(decimal=".").numbers(pa.array([text])).tolist() == [number]
 
 
 @pytest.mark.parametrize("text", ["1.000", "-1.000", "1,0", "1,000", "1.5"])

@@ -16,6 +16,7 @@ AMOUNTS = (
     *("mean income of persons", "income of households", "年収", "世帯年収", "所得", "給与", "家賃"),
     *("価格", "運賃", "平均年齢", "Einkommen", "Gehalt", "Gehälter", "gehaelter", "Miete", "Preis"),
     *("Umsätze", "Alter", "revenu", "Loyers", "ingreso", "renta", "所得（千円）", "소득", "EUR"),
+    *("n (EUR)", "households [1,000 yen]"),
 )
 
 COUNTS = (
@@ -23,6 +24,7 @@ COUNTS = (
     *("income_group", "persons by income", "age_0_14", "rent_500_700", "年収別世帯数", "納税者数"),
     *("人口（年齢不詳）", "年収300万円未満", "wage_earners", "tax_payers", "number_of_sales"),
     *("area_code", "Age group", "T001101001", "OBS_VALUE", "trips", "Verwalter", "Zeitalter"),
+    *("Einwohner nach Einkommen (EUR)", "income class (EUR)"),
 )
 
 
@@ -55,6 +57,13 @@ def test_an_amount_is_asked_about_and_the_operator_confirms(column):
     with refuses(InputError, "amount-as-count: --raster-unit 1, unit=1"):
         read(column, [300, 400])
     assert read(column, [300, 400], unit=1) == [300, 400]
+
+
+@pytest.mark.parametrize("column", ["n [%]", "％", "women (‰)"])
+def test_a_percentage_is_asked_about(column):
+    with refuses(InputError, "share-as-count: --raster-unit 1, unit=1"):
+        read(column, [30, 40])
+    assert read(column, [30, 40], unit=1) == [30, 40]
 
 
 def test_multiples_are_asked_about_and_multiplied_exactly():
