@@ -17,7 +17,8 @@ demo: $(RUNS)
 
 test: $(INSTALLED)
 	@echo "Running all tests but the long ones (pytest -m law), and the examples of all documents ..."
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not law" $(addprefix --ignore=,$(IGNORED))
+	$(BIN)/python -m pytest -n auto --dist worksteal -p tests.durations -m "not law" \
+	    $(addprefix --ignore=,$(IGNORED))
 
 fast: $(INSTALLED)
 	@echo "Running the tests but for laws, real data and clusters ..."
@@ -30,7 +31,8 @@ windows: $(INSTALLED)
 
 laws: $(INSTALLED)
 	@echo "Running the laws of the noise, the errors that are stated, and the audits ..."
-	$(BIN)/python -m pytest -n auto --dist worksteal -m law --durations 25 $(addprefix --ignore=,$(IGNORED)) tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -p tests.durations -m law \
+	    $(addprefix --ignore=,$(IGNORED)) tests
 
 faults: $(INSTALLED)
 	@echo "Letting every change of every command that writes fail, a line for each call ..."

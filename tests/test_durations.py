@@ -1,0 +1,69 @@
+"""The tables of CPU seconds: ``pytest -p tests.durations``."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+WORKED = """
+import os, time
+import pytest
+
+def work(seconds):
+    end = sum(os.times()[:4]) + seconds
+    while sum(os.times()[:4]) < end:
+        pass
+
+@pytest.fixture(scope="session")
+def inner():
+    work(0.2)
+
+@pytest.fixture(scope="session")
+def outer(request):
+    request.getfixturevalue("inner")
+    work(0.4)
+
+def test_works(outer):
+    work(0.6)
+
+def test_waits(outer):
+    time.sleep(0.3)
+"""
+
+
+def costs(text, unit):
+    """Return the seconds of every line of the tables that ends so."""
+    return [float(one) for one in re.findall(rf"(?m)^ *([\d.]+) .*{unit}$", text)]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_tests_and_fixtures_are_charged_for_what_they_use(workers, tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "test_worked.py").write_text(WORKED, encoding="utf-8")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-p", "tests.durations", "-p", "no:cacheprovider"),
+            *("-n", str(workers), tmp_path),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    said = done.stdout
+    assert done.returncode == 0, said + done.stderr
+    # Whoever asks first is charged for shared fixtures; waiting costs nothing.
+    [works], [waits] = costs(said, "::test_works"), costs(said, "::test_waits")
+    assert works == pytest.approx(1.2, abs=0.15)
+    assert waits < 0.15
+    [inner], [outer] = costs(said, "test_worked.inner"), costs(said, "test_worked.outer")
+    assert inner == pytest.approx(0.2, abs=0.1)
+    assert outer == pytest.approx(0.4, abs=0.1)
+    whole, tests = map(int, re.search(r"took (\d+) CPU seconds: (\d+) for 2 tests", said).groups())
+    assert whole >= tests >= 1
