@@ -45,7 +45,8 @@ LEFT_OUT = (
 READERS = ("opening.py", "page.py", "verify.py")
 """Files of a kind that read releases and make none."""
 
-PINNED = "tests/golden"
+FOLDERS = "tests/golden/test_folders.py::test_a_release_is_the_pinned_one"
+METHODS = "tests/golden/test_methods.py"
 KINDS = ("flows", "households", "amounts", "series", "select", "local")
 """Folders of ``geodp/features`` with a kind of release, whose pinned folders have its name."""
 
@@ -58,7 +59,7 @@ def plan() -> dict[str, tuple[Target, Mutant]]:
         if not inner.startswith(LEFT_OUT) and path.name not in READERS:
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             kind = next((kind for kind in KINDS if inner.startswith(f"features/{kind}/")), None)
-            tests = (PINNED,) if kind is None else (PINNED, "-k", kind)
+            tests = (FOLDERS, METHODS) if kind is None else (FOLDERS, "-k", kind)
             ordered = any(path in (ROOT / "geodp").glob(pattern) for pattern in CARDS)
             tree = ast.parse(path.read_text(encoding="utf-8"))
             for mutant in mutants(module, tree, ordered=ordered):
