@@ -28,7 +28,7 @@ from geodp.cli.inputs import (
     options_of_grid,
     read_named,
 )
-from geodp.cli.options import GridCommand
+from geodp.cli.options import GridCommand, find_inputs
 from geodp.cli.running import pad_time, report_progress
 from geodp.errors import PluginWarning, UsageError, printable
 
@@ -98,7 +98,14 @@ def _is_everyday(parameter: click.Parameter) -> bool:
 def _fetched(context: click.Context) -> Iterator[None]:
     """Replace URLs among the inputs by fetched files, which are removed after the block."""
     options = context.params
-    if not any(isinstance(one, str) for one in options["inputs"]):
+    # Households, and persons outside them, may have files of their own.
+    of_inputs = {one.name for one in context.command.params if one.callback is find_inputs}
+    names = [
+        name
+        for name in options
+        if name in {"inputs", *of_inputs} and any(isinstance(one, str) for one in options[name])
+    ]
+    if not names:
         yield
         return
     from geodp.io.read.rows.forms.url import fetch_urls
@@ -113,8 +120,8 @@ def _fetched(context: click.Context) -> Iterator[None]:
     require_scratch(options["scratch"])
     with ExitStack() as held:
         with report_progress():
-            fetched = held.enter_context(fetch_urls(options["inputs"], options["scratch"]))
-        options["inputs"] = fetched
+            for name in names:
+                options[name] = held.enter_context(fetch_urls(options[name], options["scratch"]))
         yield
 
 

@@ -293,6 +293,16 @@ def test_the_command_publishes_a_url_without_its_secrets(server, tmp_path):
     assert "QUERYTOKEN" not in inspected.stdout + inspected.stderr
 
 
+def test_households_in_a_file_of_their_own_are_fetched(server, tmp_path):
+    given = f"http://{server}/rows.csv?token=QUERYTOKEN"
+    words = ("households", "publish", given, "--households-file", given, *CALL)
+    done = run(*words, "--protect", "person", "--output", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
+    assert [*record["inputs"]] == [f"http://{server}/rows.csv"]
+    assert "QUERYTOKEN" not in done.stdout + done.stderr + texts(tmp_path / "out")
+
+
 def test_a_layout_is_found_in_a_fetched_file(server, tmp_path):
     given = f"http://{server}/rows.csv?token=QUERYTOKEN"
     few = "--contribution", "1", "--epsilon", "1"
