@@ -33,8 +33,16 @@ HEAVY = (
     "matplotlib",
     "numba",
     "numpy",
+    "pandas",
+    "PIL.Image",
+    "pyarrow.csv",
+    "pyarrow.parquet",
+    "pyproj",
     "pytest",
+    "rasterio",
+    "scipy.io",
     "scipy.stats",
+    "shapely",
 )
 
 
