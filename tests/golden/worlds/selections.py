@@ -41,7 +41,7 @@ def clip(given):
         candidates=(300, 600, 900),
         contribution=1,
         **given.terms,
-    )
+    ).selected
 
 
 def most_trips(given):
@@ -53,7 +53,7 @@ def most_trips(given):
         largest=5,
         share="1/4",
         **given.terms,
-    )
+    ).selected
 
 
 SELECTIONS = [
