@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import rasterio
 import shapely
 from PIL import Image
+from pyarrow.types import is_dictionary
 from scipy.io import netcdf_file
 
 DEFINITIONS = ("wkt", "definition", "crs", "spatial_ref")
@@ -29,7 +30,10 @@ def _parquet(path):
     file = pq.ParquetFile(path)
     schema, groups = file.schema_arrow, file.metadata
     yield f"rows {groups.num_rows}"
-    yield from (f"column {one.name}: {one.type}" for one in schema)
+    for one in schema:
+        # Which width of numbers a dictionary has is Arrow's choice.
+        plain = f"dictionary of {one.type.value_type}" if is_dictionary(one.type) else one.type
+        yield f"column {one.name}: {plain}"
     for name, text in sorted((schema.metadata or {}).items()):
         yield f"metadata {name.decode()}: {_json(_without_definitions(json.loads(text)))}"
     for row in file.read().to_pylist():

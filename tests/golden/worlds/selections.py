@@ -1,8 +1,10 @@
-"""Selections of places."""
+"""Selections: of places, of a clip of amounts, and of the most trips of a person."""
 
 import geodp
 from tests.golden.case import Golden
+from tests.golden.worlds.amounts import INCOMES
 from tests.golden.worlds.counts import SEX
+from tests.golden.worlds.flows import ENDS, JAPAN, OF_ENDS, TRIPS, ZONES, japan, zones
 from tests.golden.worlds.maps import (
     AT,
     CELLS,
@@ -27,6 +29,31 @@ def top(grid=lambda given: square(), by=(), **options):
         return geodp.select.top_cells(table, contribution=1, **options, **given.terms)
 
     return publish
+
+
+def clip(given):
+    return geodp.amounts.choose_clip(
+        given.table("incomes.csv", code=str),
+        grid=japan(),
+        code="code",
+        amount="income",
+        unit_of_amount="EUR",
+        candidates=(300, 600, 900),
+        contribution=1,
+        **given.terms,
+    ).selected
+
+
+def most_trips(given):
+    return geodp.flows.choose_trips(
+        given.table("trips.csv"),
+        grid=zones(),
+        **OF_ENDS,
+        person="id",
+        largest=5,
+        share="1/4",
+        **given.terms,
+    ).selected
 
 
 SELECTIONS = [
@@ -66,5 +93,20 @@ SELECTIONS = [
         "epsilon",
         ("labels",),
         charged=False,
+    ),
+    Golden(
+        "select-clip",
+        "selection",
+        f"amounts choose-clip incomes.csv {JAPAN} --code code --amount income "
+        "--unit-of-amount EUR --candidates 300,600,900 --contribution 1",
+        {"incomes.csv": INCOMES},
+        clip,
+    ),
+    Golden(
+        "select-trips",
+        "selection",
+        f"flows choose-trips trips.csv {ZONES} {ENDS} --person id --largest 5 --share 1/4",
+        {"trips.csv": TRIPS},
+        most_trips,
     ),
 ]
