@@ -139,7 +139,9 @@ class Source:
                 f"The names of the folders of {name} say that none of its rows is selected.",
             )
         if not self.rows:
-            return Rule("file-without-rows", f"{name[0].upper()}{name[1:]} holds no rows.")
+            # The name of a file is written as it is, also at the beginning.
+            subject = "The input" if name == "the input" else name
+            return Rule("file-without-rows", f"{subject} holds no rows.")
         for term, rows in self.terms.items():
             if not rows:
                 column = term.partition("=")[0]
