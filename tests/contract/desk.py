@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from geodp.privacy import hash_chain
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from tests.command import Done, geodp
+from geodp.release import charging
+from tests.command import Done, cli, context_of, geodp
 from tests.contract.kinds import Kind
 from tests.keys import keep
 
@@ -32,9 +41,16 @@ class Desk:
         self.folder, self.kind = folder, kind
         kind.write(folder)
         keep(folder / "kept.key")
-        Ledger.create(folder / "ledger").add_dataset(DATASET, PureDP(100), unit=kind.unit)
+        self.open_ledger()
         for words in kind.before:
             require(self.run(*words))
+
+    def moved(self, folder: Path) -> Desk:
+        """Copy all that lies here to a folder that is not there yet; return a desk there."""
+        shutil.copytree(self.folder, folder)
+        desk = copy(self)
+        desk.folder = folder
+        return desk
 
     def run(self, *words: object) -> Done:
         """Run any command here."""
@@ -54,13 +70,30 @@ class Desk:
         require(self.publish(*more, to=to))
         return self.folder / to
 
+    def known(self, option: str, *values: object) -> tuple[object, ...]:
+        """Return the words of an option, none where the command that publishes lacks it."""
+        command = cli.geodp
+        for word in self.kind.command:
+            command = command.commands[word]
+        params = command.get_params(context_of(command))
+        return (option, *values) if any(option in one.opts for one in params) else ()
+
     def use(self, word: str, *words: object) -> Done:
         """Run a command of this kind on a release: ``geodp flows estimate ...`` for flows."""
         return self.run(*self.kind.tools, word, *words)
 
+    def open_ledger(self) -> None:
+        """Make a new ledger, with a cap of 100."""
+        ledger = Ledger.create(self.folder / "ledger")
+        ledger.add_dataset(DATASET, PureDP(100), unit=self.kind.unit)
+
+    def ledger(self) -> Ledger:
+        """Return the ledger."""
+        return Ledger.open(self.folder / "ledger")
+
     def charges(self) -> list[Any]:
         """Return the charges in the ledger."""
-        return list(Ledger.open(self.folder / "ledger").charges(DATASET))
+        return list(self.ledger().charges(DATASET))
 
     def names(self) -> list[str]:
         """Return the names of all that lies here."""
@@ -75,6 +108,39 @@ class Desk:
         """Copy a release to this folder."""
         shutil.copytree(release, self.folder / to)
         return self.folder / to
+
+
+@contextmanager
+def steady_ledgers() -> Iterator[None]:
+    """Give ledgers of the block one id, and their entries one time: equal charges have one head."""
+
+    class Then(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return cls(2026, 1, 1, tzinfo=tz)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(hash_chain, "datetime", Then)
+        patched.setattr(hash_chain, "secrets", SimpleNamespace(token_hex=lambda n: "5" * 2 * n))
+        yield
+
+
+@contextmanager
+def count_draws() -> Iterator[list[str]]:
+    """Yield a list that gets the fingerprint of every release that is drawn."""
+    drawn, draw_and_charge = [], charging.draw_and_charge
+
+    def note(ledger: Any, dataset: Any, event: Any, fingerprint: str, draw: Any, *more: Any,
+             **named: Any) -> Any:  # fmt: skip
+        def drawing() -> Any:
+            drawn.append(fingerprint)
+            return draw()
+
+        return draw_and_charge(ledger, dataset, event, fingerprint, drawing, *more, **named)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(charging, "draw_and_charge", note)
+        yield drawn
 
 
 def require(done: Done) -> Done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,14 @@ class Kind:
         Words with which publishing only reads; none where it cannot.
     reads : tuple of str
         The whole command that reads its files, where it is not the one that publishes.
+    people : int
+        How many people, or other units, its files count, all files and columns together.
+    wrong : tuple of str
+        Words in place of ``terms`` of which one has a value that is refused.
+    page : tuple of str
+        Words with which its ``report`` writes a page.
+    asserted : tuple of str
+        Those of ``options`` that say whom or what the release protects, which no recipe has.
     """
 
     name: str
@@ -99,11 +107,22 @@ class Kind:
     persons: tuple[str, ...] = ()
     dry: tuple[str, ...] = ("--check",)
     reads: tuple[str, ...] = ()
+    people: int = 0
+    wrong: tuple[str, ...] = ("--epsilon", "-1", "--contribution", "1")
+    page: tuple[str, ...] = ()
+    asserted: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
         for name, text in self.files.items():
             (folder / name).write_text(text, encoding="utf-8")
+
+    def thin(self) -> Kind:
+        """Return the kind with other inputs of the same form: every fifth row is gone."""
+        rows = {name: text.splitlines(keepends=True) for name, text in self.files.items()}
+        kept = {name: [each[0], *(one for i, one in enumerate(each[1:]) if i % 5)]
+                for name, each in rows.items()}  # fmt: skip
+        return replace(self, files={name: "".join(each) for name, each in kept.items()})
 
     def frames(self) -> dict[str, pandas.DataFrame]:
         """Return its files as frames, with codes and ids as texts."""
@@ -184,6 +203,11 @@ def _publish_series_of_amounts(frames: dict[str, pandas.DataFrame], **more: Any)
     )
 
 
+def _select(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    table = geodp.read_table(frames["a.csv"], grid=grid(), code="code", value="n")
+    return geodp.select.top_cells(table, 3, **ASKED | more)
+
+
 AMOUNT = ("--code", "code", "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR")
 RECORDS = [(code, (i + j) % 11) for i, code in enumerate(CODES) for j in range(30)]
 TRIPS = [(code, to) for i, code in enumerate(CODES) for to in CODES for _ in range(20 + i)]
@@ -209,7 +233,9 @@ KINDS = {
             ("a.csv",),
             (*GRID, "--code", "code", "--value", "n"),
             "release.json",
+            page=("--format", "html"),
             in_python=_publish_counts,
+            people=1050,
         ),
         Kind(
             "counts by label",
@@ -224,7 +250,9 @@ KINDS = {
             (*GRID, "--code", "code", "--value", "n", "--by", "sex", "--labels", "sex=f,m"),
             "release.json",
             labels=("sex",),
+            page=("--format", "html"),
             in_python=_publish_by_label,
+            people=1332,
         ),
         Kind(
             "series",
@@ -233,7 +261,10 @@ KINDS = {
             PERIODS,
             (*GRID, "--code", "code", "--value", "n", "--person-in", "all"),
             "series.json",
+            page=("--format", "html"),
+            asserted=("--person-in", "all"),
             in_python=_publish_series,
+            people=2208,
         ),
         Kind(
             "households of persons",
@@ -252,7 +283,9 @@ KINDS = {
             "households.json",
             tools=("households",),
             amounts=("n", "homes"),
+            asserted=("--protect", "person"),
             in_python=_publish_households,
+            people=2088,
         ),
         Kind(
             "households by size",
@@ -273,7 +306,9 @@ KINDS = {
             tools=("households",),
             labels=("size",),
             unit="household",
+            asserted=("--protect", "household", "--max-size", "3"),
             in_python=_publish_sizes,
+            people=918,
         ),
         Kind(
             "flows",
@@ -288,12 +323,14 @@ KINDS = {
             "flows.json",
             tools=("flows",),
             terms=("--epsilon", "2"),
+            wrong=("--epsilon", "-1"),
             region=("--from", WEST[0], "--to", EAST[0]),
             other=("--from", EAST[0], "--to", WEST[0]),
             places=("code", "to"),
             amounts=(),
             persons=("id",),
             in_python=_publish_flows,
+            people=3672,
         ),
         Kind(
             "amounts",
@@ -304,6 +341,7 @@ KINDS = {
             "amounts.json",
             tools=("amounts",),
             in_python=_publish_amounts,
+            people=360,
         ),
         Kind(
             "series of amounts",
@@ -313,7 +351,9 @@ KINDS = {
             (*GRID, *AMOUNT, "--person-in", "all"),
             "amounts-series.json",
             tools=("amounts",),
+            asserted=("--person-in", "all"),
             in_python=_publish_series_of_amounts,
+            people=690,
         ),
         Kind(
             "selection",
@@ -323,6 +363,9 @@ KINDS = {
             (*GRID, "--code", "code", "--value", "n", "--k", "3"),
             "release.json",
             dry=(),
+            page=("--format", "html"),
+            in_python=_select,
+            people=1050,
         ),
         Kind(
             "local round",
@@ -334,8 +377,11 @@ KINDS = {
             terms=(),
             places=("cell",),
             amounts=(),
+            page=("--format", "html"),
             before=ROUND,
             reads=("local", "randomize", "round.json", "a.csv", "-o", "read.jsonl"),
+            people=3000,
+            wrong=("--name", "a/b"),
         ),
     )
 }

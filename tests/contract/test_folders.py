@@ -1,0 +1,88 @@
+"""What lies in the folders of a release, and who may read it."""
+
+import hashlib
+import json
+import stat
+
+from tests.contract.desk import KEPT, contents, require
+
+
+def modes(folder):
+    """Return the permissions of a folder and of all files below it."""
+    return stat.S_IMODE(folder.stat().st_mode), {
+        stat.S_IMODE(one.stat().st_mode) for one in folder.rglob("*") if one.is_file()
+    }
+
+
+def test_the_restricted_folder_is_its_owner_s_alone(released):
+    assert modes(released.folder / "out/restricted") == (0o700, {0o600})
+
+
+def test_the_operator_s_record_says_what_was_read(released):
+    """Digests of the inputs and what they hold, and a sentence on who may read it."""
+    restricted = released.folder / "out/restricted"
+    run = json.loads((restricted / "run.json").read_text(encoding="utf-8"))
+    files = released.folder
+    digests = {name: hashlib.sha256((files / name).read_bytes()).hexdigest()
+               for name in released.kind.files}  # fmt: skip
+    assert run.get("inputs") == digests
+    assert (restricted / "README.txt").read_text(encoding="utf-8").strip()
+
+
+def test_the_operator_s_record_says_how_many_were_counted(released):
+    """They are under one name, which is that of a check, whatever the kind is."""
+    path = released.folder / "out/restricted/run.json"
+    people = json.loads(path.read_text(encoding="utf-8")).get("people")
+    assert people is not None
+    assert sum(people if isinstance(people, list) else [people]) == released.kind.people
+
+
+def test_every_public_file_is_listed_with_its_digest(released):
+    """Of every folder: each file once, and no other."""
+    public = released.folder / "out/public"
+    listed = {}
+    for sums in sorted(public.rglob("SHA256SUMS")):
+        for line in sums.read_text(encoding="utf-8").splitlines():
+            digest, name = line.split("  ", 1)
+            listed[(sums.parent / name).relative_to(public).as_posix()] = digest
+    files = contents(public)
+    assert {name for name in files if not name.endswith("SHA256SUMS")} <= {*listed}
+    assert {*listed} <= {*files}
+    for name, digest in listed.items():
+        assert hashlib.sha256(files[name]).hexdigest() == digest
+
+
+def test_a_release_is_verified(released):
+    require(released.run("verify", "out"))
+    done = require(released.run("verify", "out/public"))
+    assert done.stdout
+
+
+def recipe_of(words, left_out):
+    """Return options of a command as a recipe, but for those that are left out."""
+    options = {}
+    for word in words:
+        if word.startswith("--"):
+            options[word] = []
+        else:
+            options[[*options][-1]].append(word)
+    lines = (
+        f"{name[2:]} = {json.dumps(values[0] if len(values) == 1 else [*map(float, values)])}"
+        for name, values in options.items()
+        if name not in left_out
+    )
+    return "\n".join(("[options]", *lines)) + "\n"
+
+
+def test_a_recipe_makes_the_release_again(desk, released):
+    """It has all options but those that assert or spend."""
+    kind = desk.kind
+    assert desk.known("--recipe") == ("--recipe",)
+    (desk.folder / "recipe.toml").write_text(recipe_of(kind.options, kind.asserted))
+    words = (*kind.command, *kind.inputs, "--recipe", "recipe.toml", *kind.asserted, *kind.terms)
+    require(desk.run(*words, *KEPT, "--output", "out"))
+    tables = [sorted((one.folder / "out").rglob("*.csv")) for one in (released, desk)]
+    assert tables[0]
+    for first, again in zip(*tables, strict=True):
+        assert first.read_bytes() == again.read_bytes()
+    assert (desk.folder / "out/restricted/recipe.toml").exists()

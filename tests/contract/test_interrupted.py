@@ -1,0 +1,73 @@
+"""A run that fails on the way: it costs nothing, or it is completed and costs nothing more."""
+
+import pytest
+
+from geodp.io.folder import pending, staging
+from geodp.privacy.ledger import Ledger
+from tests.contract.desk import CHARGED, KEPT, contents, require, steady_ledgers
+
+STORED, CHARGE = (pending, "keep"), (Ledger, "charge")
+NOTED, PLACED = (pending, "mark_charged"), (staging, "_exchange")
+
+
+def fail_at(step, desk, *words):
+    """Publish while the disk is full at one step; return what is left of the command."""
+
+    def fail(*_given, **_more):
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(*step, fail)
+        done = desk.publish(*words)
+    assert done.returncode == 1, done.stdout or done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done
+
+
+def test_what_fails_before_the_charge_leaves_nothing(desk):
+    """A draw that cannot be stored or charged is gone, and nothing waits."""
+    before = desk.names()
+    for step in (STORED, CHARGE):
+        fail_at(step, desk, *CHARGED, *KEPT)
+        assert desk.names() == before
+        assert desk.charges() == []
+    done = desk.publish("--resume", *CHARGED, *KEPT)
+    assert done.returncode == 2, done.stdout
+    assert "Nothing waits" in done.stderr
+
+
+def test_a_run_that_dies_after_its_charge_is_resumed(charged, released, tmp_path):
+    """The ledger knows the charge, and the folder not yet."""
+    fail_and_resume(NOTED, charged, released, tmp_path)
+
+
+def test_a_run_that_dies_at_its_end_is_resumed(charged, released, tmp_path):
+    """All is written, and the folder does not take its place."""
+    fail_and_resume(PLACED, charged, released, tmp_path)
+
+
+def fail_and_resume(step, charged, released, tmp_path):
+    """Fail at a step and resume: the release is that of ``released``, and charged once."""
+    desk = released.moved(tmp_path / "desk")
+    (desk.folder / "out").rename(tmp_path / "expected")
+    charges = desk.charges()
+    with steady_ledgers():
+        (desk.folder / "ledger").unlink()
+        desk.open_ledger()
+        fail_at(step, desk, *charged)
+        assert not (desk.folder / "out").exists()
+        assert len(desk.charges()) == len(charges)
+        waiting = (desk.folder / ".out.partial").exists()
+        assert waiting == bool(charged)
+        if waiting:
+            other = desk.publish(*charged, "--unit", "turtle", "--resume")
+            assert other.returncode == 2
+            assert "--unit" in other.stderr
+            again = desk.publish(*charged)
+            assert again.returncode == 2
+            assert "--resume" in again.stderr
+        require(desk.publish(*charged, *(["--resume"] if waiting else [])))
+    assert contents(desk.folder / "out/public") == contents(tmp_path / "expected/public")
+    assert len(desk.charges()) == len(charges)
+    assert desk.names() == released.names()

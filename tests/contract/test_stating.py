@@ -1,0 +1,59 @@
+"""What the operator states stands on every card."""
+
+import json
+
+from tests.contract.desk import CHARGED, Desk
+from tests.contract.kinds import KINDS
+
+
+def cards(desk):
+    """Yield all cards of tables below the public folder."""
+    for path in sorted((desk.folder / "out/public").rglob("release.json")):
+        yield json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_metadata_stand_on_every_card(stated):
+    found = [one.get("metadata") or {} for one in cards(stated)]
+    assert found
+    for one in found:
+        assert stated.office.items() <= one.items()
+        assert one["display_below"] == 3
+
+
+def test_metadata_stand_on_the_page(stated):
+    """Their characters are text there."""
+    done = stated.use("report", "out", *stated.kind.page, "--output", "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (stated.folder / "page.html").read_text(encoding="utf-8")
+    for text in ("Residents &amp; &lt;others&gt;", "The office", "maps@example.org", "CC-BY-4.0"):
+        assert text in page
+
+
+def test_a_correction_names_what_it_supersedes(stated, released):
+    """Every table of it names the table, or the release, in whose place it stands."""
+    assert stated.known("--supersedes") == ("--supersedes",)
+    replaced = {(one.get("metadata") or {}).get("supersedes") for one in cards(stated)}
+    assert None not in replaced
+    assert len(replaced) == 1
+
+
+def test_a_release_of_another_kind_is_not_superseded(desk, tmp_path_factory):
+    """The sentence names both kinds, and nothing is charged."""
+    kind = next(KINDS[name] for name in ("selection", "counts") if KINDS[name] is not desk.kind)
+    other = Desk(tmp_path_factory.mktemp("other"), kind).published()
+    before = desk.names()
+    done = desk.publish("--supersedes", other, *CHARGED)
+    assert done.returncode == 2, done.stderr
+    assert "by one of its kind" in done.stderr
+    assert "and this command publishes" in done.stderr
+    assert (desk.names(), desk.charges()) == (before, [])
+
+
+def test_the_card_states_the_variant_of_privacy(stated, released):
+    """With --rho and --delta both are on every card, exactly; with --epsilon alone it is pure."""
+    pure = released.index()["guarantee"]
+    assert (pure["epsilon"], pure["rho"], pure["delta"]) == ("2", None, None)
+    found = stated.index()["guarantee"]
+    assert (found["rho"], found["delta"]) == ("1", "1/1000000000")
+    for one in cards(stated):
+        assert "zero-concentrated differential privacy" in one["guarantee"]["variant"]
