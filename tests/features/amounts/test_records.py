@@ -279,7 +279,7 @@ def test_records_without_an_amount_are_left_out(numbers, missing):
 @pytest.mark.parametrize(
     ("written", "steps"), [("1,234", 1234), ("2,5", 2500), ("1.234,5", 1_234_500), ("7", 7000)]
 )
-@pytest.mark.parametrize("missing", [(), ["-9,5"]])
+@pytest.mark.parametrize("missing", [(), [-9.5]])
 def test_the_decimal_mark_is_replaced_once(written, steps, missing):
     """A mark that is replaced twice is a separator of thousands, and 1,234 would be 1234."""
     one = made("income", [written, "0", "0"]).append_column("w", [["1,500", "1", "1"]])
