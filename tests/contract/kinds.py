@@ -78,6 +78,8 @@ class Kind:
         Words with which publishing only reads; none where it cannot.
     reads : tuple of str
         The whole command that reads its files, where it is not the one that publishes.
+    html : tuple of str
+        Words with which its report is a page.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Kind:
     persons: tuple[str, ...] = ()
     dry: tuple[str, ...] = ("--check",)
     reads: tuple[str, ...] = ()
+    html: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -210,6 +213,7 @@ KINDS = {
             (*GRID, "--code", "code", "--value", "n"),
             "release.json",
             in_python=_publish_counts,
+            html=("--format", "html"),
         ),
         Kind(
             "counts by label",
@@ -225,6 +229,7 @@ KINDS = {
             "release.json",
             labels=("sex",),
             in_python=_publish_by_label,
+            html=("--format", "html"),
         ),
         Kind(
             "series",
@@ -335,6 +340,7 @@ KINDS = {
             places=("cell",),
             amounts=(),
             before=ROUND,
+            html=("--format", "html"),
             reads=("local", "randomize", "round.json", "a.csv", "-o", "read.jsonl"),
         ),
     )
