@@ -9,6 +9,7 @@ EVERY = "every kind"
 
 NO_COLUMN = "the error of local randomize names file and row, and no column"
 NOT_LIKE_OTHERS = "local randomize refuses what publish reads, and tells to convert it"
+ONE_TEXT = "local randomize reads one text in UTF-8, whose first line is the header"
 NO_FRONT_DOOR = "geodp.select and geodp.local take no frame of a file that publishes"
 
 HOLES: dict[str, dict[str, str]] = {
@@ -44,6 +45,9 @@ HOLES: dict[str, dict[str, str]] = {
         ),
         "WRONG: densities and shares (n per km2, 人口密度, 構成比) are counted as people",
     ),
+    "a_text_is_read_as_its_marks_and_options_say": {"local round": ONE_TEXT},
+    "several_files_add_up_as_one": {"local round": ONE_TEXT},
+    "other_forms_count_the_same": {"local round": ONE_TEXT},
     "a_page_shows_hostile_names_as_text": {
         "series": "report refuses a series, and names its snapshots",
         "series of amounts": "amounts report refuses a series without one of its periods (--time)",

@@ -57,7 +57,7 @@ def test_a_page_shows_hostile_names_as_text(desk):
 def test_hostile_labels_stay_texts(tmp_path, kind):
     """They are quoted in the tables and escaped on the page, and nothing else changes."""
     (column,) = kind.labels
-    names = dict(zip("fm", (f'{SCRIPT} "x"', FORMULA), strict=True))
+    names = dict(zip("fm", (f'{SCRIPT} "x"', "o'neil"), strict=True))
 
     def relabel(rows):
         at = rows[0].index(column)
@@ -74,3 +74,7 @@ def test_hostile_labels_stay_texts(tmp_path, kind):
             rows = [*csv.DictReader(file)]
         assert {row[column] for row in rows} == {*names.values()}
     assert SCRIPT not in page_of(desk)
+    given = [f"{column}=f,{FORMULA}" if word.startswith(f"{column}=") else word for word in given]
+    done = desk.run(*kind.command, *kind.inputs, *given, *kind.terms, "--output", "formula")
+    assert done.returncode == 2
+    assert "formula" in done.stderr.rpartition("Error: ")[2]
