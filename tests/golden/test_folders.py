@@ -11,23 +11,10 @@ from tests.golden import __main__ as golden
 from tests.golden.case import BUDGETS, DATASET, EXTRAS, KEY, LEDGER, RELEASES
 from tests.golden.differences import tell_changes
 from tests.golden.fixed import fixed
-from tests.golden.folders import CASES
+from tests.golden.folders import CASES, TAKES
 from tests.golden.pinned import read_golden
 from tests.golden.steps import failing
 from tests.keys import keep
-
-TAKES = {
-    "counts": ("prior", "labels", "regions", "mask"),
-    "counts in parts": ("labels", "regions", "mask"),
-    "series": ("labels", "regions", "mask"),
-    "households": ("labels", "regions", "mask"),
-    "flows": ("prior", "labels", "weights", "mask"),
-    "amounts": EXTRAS,
-    "series of amounts": EXTRAS,
-    "selection": ("labels", "regions", "mask"),
-    "local round": (),
-}
-"""What each kind of release may have."""
 
 ONLY_EPSILON = ("selection", "local round")
 
