@@ -1,7 +1,9 @@
-"""Whole public folders of every kind of release, each made under a kept key and pinned.
+"""A golden folder: how a release is made in the shell and in Python, under a kept key.
 
-A case says how a release is made: the words of a command, the input files that they name, and how
-the same release is made in Python from frames. What it makes lies in ``tests/golden/releases``.
+``case.prepare(folder)`` writes the inputs, the key and a ledger; then ``case.publish(folder)`` and
+``case.publish_frames(folder, "other")`` return public folders, and ``case.pin(folder)`` what is
+pinned of them. All of that belongs in :func:`tests.golden.fixed.fixed`. What is pinned lies in
+``tests/golden/releases``.
 """
 
 import io
@@ -55,13 +57,13 @@ class Golden:
     ----------
     name : str
     kind : str
-        Of :data:`KINDS`.
+        Of :data:`tests.golden.folders.TAKES`.
     words : str
         The command without budget, key, ledger and output; paths are names in the folder.
     files : mapping of str to str
         Texts of the inputs by name.
-    frames : callable or None
-        Makes the same release in Python from a :class:`Given`; None: Python has no such door.
+    frames : callable
+        Makes the same release in Python from a :class:`Given`.
     budget : str
         Of :data:`BUDGETS`.
     extras : tuple of str
@@ -70,20 +72,17 @@ class Golden:
         Whether a ledger is charged.
     dataset : mapping
         Whom the data set of the ledger protects: ``unit``, ``neighbours``, ``model``.
-    written : mapping
-        Arguments of ``write`` of the release in Python.
     """
 
     name: str
     kind: str
     words: str
     files: Mapping[str, str]
-    frames: Callable | None
+    frames: Callable
     budget: str = "epsilon"
     extras: tuple[str, ...] = ()
     charged: bool = True
     dataset: Mapping[str, str] = field(default_factory=dict)
-    written: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -117,7 +116,7 @@ class Golden:
 
     def publish_frames(self, folder: Path, output: str = "out") -> Path:
         """Publish in Python, in a prepared folder; return the public folder."""
-        self.frames(Given(self, folder)).write(folder / output, **self.written)
+        self.frames(Given(self, folder)).write(folder / output)
         return folder / output / "public"
 
     def pin(self, folder: Path, output: str = "out") -> Pinned:

@@ -9,7 +9,20 @@ from tests.golden.worlds.rounds import LOCAL
 from tests.golden.worlds.selections import SELECTIONS
 from tests.golden.worlds.series import SERIES
 
-__all__ = ["BUDGETS", "CASES", "EXTRAS", "RELEASES", "Given", "Golden"]
+__all__ = ["BUDGETS", "CASES", "EXTRAS", "RELEASES", "TAKES", "Given", "Golden"]
+
+TAKES = {
+    "counts": ("prior", "labels", "regions", "mask"),
+    "counts in parts": ("labels", "regions", "mask"),
+    "series": ("labels", "regions", "mask"),
+    "households": ("labels", "regions", "mask"),
+    "flows": ("prior", "labels", "weights", "mask"),
+    "amounts": EXTRAS,
+    "series of amounts": EXTRAS,
+    "selection": ("labels", "regions", "mask"),
+    "local round": (),
+}
+"""What each kind of release may have."""
 
 CASES = {
     one.name: one

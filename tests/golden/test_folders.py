@@ -8,25 +8,13 @@ import pytest
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 from tests.golden import __main__ as golden
-from tests.golden.case import BUDGETS, DATASET, EXTRAS, LEDGER, RELEASES
+from tests.golden.case import BUDGETS, DATASET, EXTRAS, KEY, LEDGER, RELEASES
 from tests.golden.differences import tell_changes
 from tests.golden.fixed import fixed
-from tests.golden.folders import CASES
+from tests.golden.folders import CASES, TAKES
 from tests.golden.pinned import read_golden
 from tests.golden.steps import failing
-
-TAKES = {
-    "counts": ("prior", "labels", "regions", "mask"),
-    "counts in parts": ("labels", "regions", "mask"),
-    "series": ("labels", "regions", "mask"),
-    "households": ("labels", "regions", "mask"),
-    "flows": ("prior", "labels", "weights", "mask"),
-    "amounts": EXTRAS,
-    "series of amounts": ("prior", "labels", "weights"),
-    "selection": ("labels", "regions"),
-    "local round": (),
-}
-"""What each kind of release may have; a series of amounts has regions and masks as amounts do."""
+from tests.keys import keep
 
 ONLY_EPSILON = ("selection", "local round")
 
@@ -35,6 +23,9 @@ RESUMED = (
     *("flows-labels", "amounts-classes", "amounts-series", "select-regions"),
 )
 """Cases that are interrupted, at least one of every kind that resumes."""
+
+PUBLIC = ("before.csv", "mask.txt", "office.toml", "regions.csv")
+"""Inputs that anybody may have, and that a run which resumes another reads again."""
 
 
 def require(name, old, new):
@@ -51,8 +42,8 @@ def still():
 
 @pytest.mark.usefixtures("still")
 @pytest.mark.parametrize("name", CASES)
-def test_a_release_is_the_pinned_one(name, tmp_path):
-    """Its files, its charge, and the operator's record."""
+def test_files_and_frames_make_the_pinned_release(name, tmp_path):
+    """Frames do so under the key that was kept, at no further charge."""
     case = CASES[name]
     case.prepare(tmp_path)
     case.publish(tmp_path)
@@ -77,7 +68,7 @@ def test_a_round_in_python_is_the_pinned_one(name, tmp_path):
 @pytest.mark.usefixtures("still")
 @pytest.mark.parametrize("name", RESUMED)
 def test_a_release_that_is_cut_short_is_completed_as_pinned(name, tmp_path):
-    """Without a charge nothing is left; after it, however often the run fails, the draw is."""
+    """Before its charge nothing is left of it; after it the draw is, however often it fails."""
     case = CASES[name]
     case.prepare(tmp_path)
     ledger = Ledger.open(tmp_path / LEDGER)
@@ -92,6 +83,12 @@ def test_a_release_that_is_cut_short_is_completed_as_pinned(name, tmp_path):
     assert ledger.charges(DATASET) == ()
     assert case.run(tmp_path, "--resume").returncode == 2
     fail("mark", 1)
+    # Nothing is read or drawn any more.
+    (tmp_path / KEY).unlink()
+    keep(tmp_path / KEY, "another")
+    for file in {*case.files} - {*PUBLIC}:
+        head = case.files[file].partition("\n")[0]
+        (tmp_path / file).write_text(f"{head}\n", encoding="utf-8")
     with failing("file", 0) as files:
         fail("place", 1, "--resume")
     for number in sorted({1, len(files) // 2, len(files)} & {*range(1, len(files) + 1)}):

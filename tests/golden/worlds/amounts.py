@@ -16,6 +16,8 @@ INCOMES = csv(
     ],
 )
 BEFORE_IN_ZONES = csv("code,n", [(code, 40 + n) for n, code in enumerate(ZONE_CODES)])
+TWO_TOWNS = csv("cell,town", [(code, "ab"[n // 2]) for n, code in enumerate(ZONE_CODES)])
+THREE = "".join(f"{code}\n" for code in ZONE_CODES[:3])
 OF_INCOME = {
     "code": "code",
     "amount": "income",
@@ -81,7 +83,7 @@ AMOUNTS = [
         "delta",
         ("mask",),
         amounts(three_zones, contribution=1, classes=(100, 300), means=False),
-        {"mask.txt": "".join(f"{code}\n" for code in ZONE_CODES[:3])},
+        {"mask.txt": THREE},
     ),
     published_amounts(
         "amounts-prior",
@@ -112,7 +114,7 @@ AMOUNTS = [
         "rho",
         ("regions",),
         amounts(zones_in_regions, contribution=1),
-        {"regions.csv": csv("cell,town", [(c, "ab"[n // 2]) for n, c in enumerate(ZONE_CODES)])},
+        {"regions.csv": TWO_TOWNS},
     ),
 ]
 
@@ -162,15 +164,20 @@ def published_series_of_amounts(name, more, budget, extras, frames, files=None, 
 
 SERIES_OF_AMOUNTS = [
     published_series_of_amounts(
-        "amounts-series", "--person-in all", "epsilon", (), series_of_amounts(person="all")
+        "amounts-series",
+        f"--person-in all --outside drop {IN_MASK}",
+        "epsilon",
+        ("mask",),
+        series_of_amounts({"outside": "drop"}, grid=three_zones, person="all"),
+        {"mask.txt": THREE},
     ),
     published_series_of_amounts(
         "amounts-series-prior",
-        f"--person-in one {WITH_PRIOR} --prior-value n",
+        f"--person-in one {WITH_PRIOR} --prior-value n {IN_REGIONS}",
         "rho",
-        ("prior",),
-        series_of_amounts(prior=True, person="one"),
-        {"before.csv": BEFORE_IN_ZONES},
+        ("prior", "regions"),
+        series_of_amounts(prior=True, grid=zones_in_regions, person="one"),
+        {"before.csv": BEFORE_IN_ZONES, "regions.csv": TWO_TOWNS},
     ),
     published_series_of_amounts(
         "amounts-series-classes",

@@ -7,6 +7,7 @@ from pathlib import Path
 import geodp as package
 from tests.command import geodp
 from tests.golden.case import DATASET, LEDGER, Golden
+from tests.golden.pinned import Pinned
 from tests.golden.worlds.maps import CODES, MESH, csv, mesh, square
 
 
@@ -32,13 +33,18 @@ class LocalRound(Golden):
             assert done.returncode == 0, done.stderr
         return folder / output / "public"
 
+    def pin(self, folder: Path, output: str = "out") -> Pinned:
+        """Return what is pinned of a release, and the file that devices and servers have."""
+        opened = (folder / "round.json").read_text(encoding="utf-8")
+        return {**super().pin(folder, output), "round.json": opened}
+
 
 def local(grid, **options):
     """Return what holds a round in Python."""
 
     def publish(given):
         plan = package.local.plan(grid(), **options)
-        opened = package.local.open_round(plan, **given.paid)
+        opened = package.local.open_round(plan, path=given.path("round.json"), **given.paid)
         cells = given.table("cells.csv", cell=str)["cell"].tolist()
         sums = package.local.aggregate(opened, package.local.randomize(opened, cells))
         return package.local.publish(opened, sums)

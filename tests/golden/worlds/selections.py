@@ -10,22 +10,25 @@ from tests.golden.worlds.maps import (
     CELLS,
     CENSUS,
     IN_REGIONS,
+    LAND,
+    MASK,
+    MASKED,
     REGIONS,
     SQUARE,
     csv,
     in_regions,
+    masked,
     number,
     square,
 )
 
 
-def top(grid=lambda given: square(), by=(), **options):
+def top(grid=lambda given: square(), by=(), at=AT, **options):
     """Return what selects cells in Python."""
 
     def publish(given):
-        table = geodp.read_table(
-            given.table("census.csv"), grid=grid(given), value="n", by=by, **AT
-        )
+        people = given.table("census.csv", code=str)
+        table = geodp.read_table(people, grid=grid(given), value="n", by=by, **at)
         return geodp.select.top_cells(table, contribution=1, **options, **given.terms)
 
     return publish
@@ -93,6 +96,18 @@ SELECTIONS = [
         "epsilon",
         ("labels",),
         charged=False,
+    ),
+    Golden(
+        "select-mask",
+        "selection",
+        f"select top census.csv {MASKED} --value n --contribution 1 --k 2",
+        {
+            "census.csv": csv("code,n", [(c, number(i)) for i, c in enumerate(LAND)]),
+            "mask.txt": MASK,
+        },
+        top(masked, at={"code": "code"}, k=2),
+        "epsilon",
+        ("mask",),
     ),
     Golden(
         "select-clip",
