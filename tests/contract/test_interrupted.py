@@ -4,7 +4,7 @@ import pytest
 
 from geodp.io.folder import pending, staging
 from geodp.privacy.ledger import Ledger
-from tests.contract.desk import CHARGED, KEPT, contents, require, steady_ledgers
+from tests.contract.desk import CHARGED, contents, require, steady_ledgers
 
 STORED, CHARGE = (pending, "keep"), (Ledger, "charge")
 NOTED, PLACED = (pending, "mark_charged"), (staging, "_exchange")
@@ -25,14 +25,16 @@ def fail_at(step, desk, *words):
     return done
 
 
-def test_what_fails_before_the_charge_leaves_nothing(desk):
-    """A draw that cannot be stored or charged is gone, and nothing waits."""
-    before = desk.names()
+def test_what_fails_before_the_charge_leaves_nothing(released, tmp_path):
+    """A draw that cannot be stored or charged is gone, and the release to be replaced stays."""
+    desk = released.moved(tmp_path / "desk")
+    before, charges = contents(desk.folder), desk.charges()
     for step in (STORED, CHARGE):
-        fail_at(step, desk, *CHARGED, *KEPT)
-        assert desk.names() == before
-        assert desk.charges() == []
-    done = desk.publish("--resume", *CHARGED, *KEPT)
+        fail_at(step, desk, *CHARGED, "--overwrite")
+        assert contents(desk.folder) == before
+        assert desk.names() == released.names()
+    assert desk.charges() == charges
+    done = desk.publish("--resume", *CHARGED, "--overwrite")
     assert done.returncode == 2, done.stdout
     assert "Nothing waits" in done.stderr
 
