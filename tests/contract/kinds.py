@@ -86,6 +86,8 @@ class Kind:
         Words with which its ``report`` writes a page.
     asserted : tuple of str
         Those of ``options`` that say whom or what the release protects, which no recipe has.
+    html : tuple of str
+        Words with which its report is a page.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Kind:
     wrong: tuple[str, ...] = ("--epsilon", "-1", "--contribution", "1")
     page: tuple[str, ...] = ()
     asserted: tuple[str, ...] = ()
+    html: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -236,6 +239,7 @@ KINDS = {
             page=("--format", "html"),
             in_python=_publish_counts,
             people=1050,
+            html=("--format", "html"),
         ),
         Kind(
             "counts by label",
@@ -253,6 +257,7 @@ KINDS = {
             page=("--format", "html"),
             in_python=_publish_by_label,
             people=1332,
+            html=("--format", "html"),
         ),
         Kind(
             "series",
@@ -379,6 +384,7 @@ KINDS = {
             amounts=(),
             page=("--format", "html"),
             before=ROUND,
+            html=("--format", "html"),
             reads=("local", "randomize", "round.json", "a.csv", "-o", "read.jsonl"),
             people=3000,
             wrong=("--name", "a/b"),

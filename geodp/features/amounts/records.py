@@ -162,10 +162,7 @@ class AmountRecords(Points):
             named = {len(places) + at: name for at, name in self._named.items()}
             for rows, arrays in batches(table, chosen, wanted, survey):
                 arrays[len(places)] = drop_marks(arrays[len(places)], self.scale.unit)
-                for at, name in named.items():
-                    with rows.named(name):
-                        arrays[at] = decimal_points(arrays[at], self.decimal)
-                rows, arrays = leave_out(rows, arrays, named, self.missing, survey)
+                rows, arrays = leave_out(rows, arrays, named, self.missing, survey, self.decimal)
                 yield self._convert(rows, arrays, places, locators, survey)
 
     def _convert(

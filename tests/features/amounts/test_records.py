@@ -276,6 +276,20 @@ def test_records_without_an_amount_are_left_out(numbers, missing):
     assert not any("left out" in fact for fact in read(made("income", [1, 2, 3])).facts)
 
 
+@pytest.mark.parametrize(
+    ("written", "steps"), [("1,234", 1234), ("2,5", 2500), ("1.234,5", 1_234_500), ("7", 7000)]
+)
+@pytest.mark.parametrize("missing", [(), [-9.5]])
+def test_the_decimal_mark_is_replaced_once(written, steps, missing):
+    """A mark that is replaced twice is a separator of thousands, and 1,234 would be 1234."""
+    one = made("income", [written, "0", "0"]).append_column("w", [["1,500", "1", "1"]])
+    more = {"clip": (0, 9999), "step": "0.001", "decimal": ",", "missing": missing}
+    assert read(one, **more).above.sum() == steps
+    assert read(one, **more, weight="w", max_weight=10).above.sum() == 2 * steps
+    gone = made("income", ["1", "-9,5", "0"])
+    assert not missing or read(gone, **more).above.sum() == 1000
+
+
 def test_records_without_a_weight_are_left_out():
     one = made("income", [100, 150, 200]).append_column("w", [["2", "", "3"]])
     table = read(one, weight="w", max_weight=10, missing=[""])

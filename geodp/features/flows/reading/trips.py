@@ -391,7 +391,9 @@ class Trips(RowReader):
             survey.state(self._describe(table))
             for rows, arrays in batches(table, chosen, wanted, survey):
                 for name in weighed:
-                    rows, arrays = leave_out(rows, arrays, {-1: name}, self.missing, survey)
+                    rows, arrays = leave_out(
+                        rows, arrays, {-1: name}, self.missing, survey, self.decimal
+                    )
                 index = locate(self.pairs, rows, locators, arrays[: len(places)])
                 index = self.take_other(index)
                 within, key, inside = place(self.pairs, rows, index, self.outside or "error")

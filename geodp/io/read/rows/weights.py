@@ -14,7 +14,7 @@ import pyarrow as pa
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.decimals import LARGEST, MISSING, POINT_OR_THOUSANDS, exact_decimals
-from geodp.io.read.rows.fields import find_missing
+from geodp.io.read.rows.fields import decimal_points, find_missing
 from geodp.io.read.rows.survey import Survey
 from geodp.typing import IntArray
 
@@ -105,6 +105,7 @@ def leave_out(
     named: Mapping[int, str],
     missing: Sequence[str | float],
     survey: Survey,
+    decimal: str | None,
 ) -> tuple[Rows, list[pa.Array]]:
     """Return rows and their columns without those whose amount or weight is missing.
 
@@ -118,13 +119,16 @@ def leave_out(
         As of :func:`geodp.io.read.rows.fields.counts`.
     survey : Survey
         Notes how many rows are left out.
+    decimal : {".", ","}, optional
+        Mark of numbers in texts. The columns stay as they are written: a mark that is replaced
+        twice would be a separator of thousands.
     """
     if not missing:
         return rows, arrays
     absent = np.zeros(len(arrays[0]), np.bool_)
     for at, name in named.items():
         with rows.named(name):
-            absent |= find_missing(arrays[at], missing)
+            absent |= find_missing(decimal_points(arrays[at], decimal), missing)
     survey.miss(rows.table.name, int(absent.sum()))
     if not absent.any():
         return rows, arrays

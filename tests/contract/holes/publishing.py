@@ -1,11 +1,6 @@
-"""All that a kind lacks, and all that it is not asked for: by check, and by kind.
+"""Holes of what publishes: see :mod:`tests.contract.holes`."""
 
-A check is the name of its test, a kind one of ``kinds``. A hole fails strictly: where it is mended,
-its test says so until its row is gone.
-"""
-
-EVERY = "every kind"
-"""Stands for all kinds in a row that holds for each of them."""
+from tests.contract.holes.every import EVERY
 
 HOLES: dict[str, dict[str, str]] = {
     "a_check_writes_what_would_be_counted": {
@@ -156,12 +151,6 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     },
     "a_release_in_python_does_not_replace_one": {
         "local round": "it publishes sums of reports, and no frame of records",
-    },
-    "a_padded_run_shows_neither_its_steps_nor_its_time": {
-        "local round": "nothing is drawn from confidential counts",
-    },
-    "a_refused_run_is_padded": {
-        "local round": "nothing is drawn from confidential counts",
     },
     "the_screen_does_not_depend_on_the_data": {
         "selection": "it shows the answer, which is released",

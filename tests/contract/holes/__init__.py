@@ -1,0 +1,16 @@
+"""All that a kind lacks, and all that it is not asked for: by check, and by kind.
+
+A check is the name of its test, a kind one of ``kinds``. A hole fails strictly: where it is mended,
+its test says so until its row is gone.
+"""
+
+from tests.contract.holes import publishing, reading, using
+from tests.contract.holes.every import EVERY
+
+HOLES: dict[str, dict[str, str]] = publishing.HOLES | using.HOLES | reading.HOLES
+"""What a kind should do and does not do yet, as what is seen: strict expected failures."""
+
+NOT_ASKED: dict[str, dict[str, str]] = publishing.NOT_ASKED | using.NOT_ASKED | reading.NOT_ASKED
+"""What a kind is not asked for, and why it would make no sense there: not run."""
+
+__all__ = ["EVERY", "HOLES", "NOT_ASKED"]

@@ -1,0 +1,98 @@
+"""Holes of what reads confidential files: see :mod:`tests.contract.holes`."""
+
+NO_COLUMN = "the error of local randomize names file and row, and no column"
+NOT_LIKE_OTHERS = "local randomize refuses what publish reads, and tells to convert it"
+ONE_TEXT = "local randomize reads one text in UTF-8, whose first line is the header"
+NO_FRONT_DOOR = "geodp.select and geodp.local take no frame of a file that publishes"
+
+HOLES: dict[str, dict[str, str]] = {
+    "a_placeholder_is_no_place": {"local round": NO_COLUMN},
+    "a_placeholder_is_refused_in_python": {"local round": NO_FRONT_DOOR},
+    "a_total_is_no_place": {"local round": NO_COLUMN},
+    "a_number_beyond_mankind_is_no_count": dict.fromkeys(
+        ("counts", "counts by label", "series", "households by size", "selection"),
+        "WRONG: a cell of 9,999,999,999 people, which many tables write for unknown, is counted",
+    ),
+    "an_exponent_is_read": dict.fromkeys(
+        ("amounts", "series of amounts"), "publish reads 910E-1 as 91, amounts publish refuses it"
+    ),
+    "full_width_digits_are_read": dict.fromkeys(
+        ("amounts", "series of amounts"),
+        "publish reads full-width digits, amounts publish does not",
+    ),
+    "a_code_of_another_form_is_refused": {"local round": NO_COLUMN},
+    "full_width_codes_are_read": {"local round": NOT_LIKE_OTHERS},
+    "codes_as_whole_decimals_are_read": {"local round": NOT_LIKE_OTHERS},
+    "places_outside_the_bounds_are_left_out_unless_it_is_said": {
+        "flows": "with --bounds publish leaves rows outside them out, flows publish refuses them"
+    },
+    "a_percentage_in_a_title_is_asked_about": dict.fromkeys(
+        ("amounts", "series of amounts"), "a column n [%] is released in EUR"
+    ),
+    "a_density_in_a_title_is_asked_about": dict.fromkeys(
+        (
+            *("counts", "counts by label", "series", "households of persons"),
+            *("households by size", "selection"),
+        ),
+        "WRONG: densities and shares (n per km2, 人口密度, 構成比) are counted as people",
+    ),
+    "a_text_is_read_as_its_marks_and_options_say": {"local round": ONE_TEXT},
+    "several_files_add_up_as_one": {"local round": ONE_TEXT},
+    "other_forms_count_the_same": {"local round": ONE_TEXT},
+    "a_frame_gives_the_bytes_of_its_file": dict.fromkeys(
+        ("selection", "local round"), NO_FRONT_DOOR
+    ),
+    "a_page_shows_hostile_names_as_text": {
+        "series": "report refuses a series, and names its snapshots",
+        "series of amounts": "amounts report refuses a series without one of its periods (--time)",
+        "selection": "select top takes no --metadata",
+        "local round": "local publish takes no --metadata",
+    },
+}
+"""What a kind should do and does not do yet, as what is seen: strict expected failures."""
+
+NO_PERSONS = {"local round": "a device sends no id"}
+RECORDS = {
+    **dict.fromkeys(("flows", "amounts", "series of amounts"), "its rows are records"),
+    "local round": "its rows are devices",
+}
+NO_NUMBERS = dict.fromkeys(("flows", "local round"), "its rows are records without a number")
+AMOUNTS_ARE_ALL = dict.fromkeys(("amounts", "series of amounts"), "an amount may be any number")
+NO_LABELS = dict.fromkeys(
+    (
+        *("counts", "series", "households of persons", "flows", "amounts", "series of amounts"),
+        *("selection", "local round"),
+    ),
+    "its files have no labels",
+)
+
+NOT_ASKED: dict[str, dict[str, str]] = {
+    "a_kept_key_replays": {"local round": "its noise is drawn by devices"},
+    "a_release_is_charged_once": {"local round": "the round is charged when it is opened"},
+    "an_output_is_replaced_on_request_alone": {"local round": "the round is charged"},
+    "a_placeholder_is_no_number": NO_NUMBERS,
+    "a_placeholder_is_no_label": NO_LABELS,
+    "a_placeholder_is_no_person": NO_PERSONS,
+    "a_placeholder_is_no_coordinate": NO_PERSONS,
+    "a_placeholder_is_named_as_missing_in_one_way": NO_NUMBERS,
+    "a_total_is_no_label": NO_LABELS,
+    "a_total_is_no_person": NO_PERSONS,
+    "a_sentinel_is_no_number": NO_NUMBERS,
+    "a_number_beyond_mankind_is_no_count": NO_NUMBERS | AMOUNTS_ARE_ALL,
+    "a_number_that_is_not_plain_is_asked_about": NO_NUMBERS,
+    "a_fraction_of_a_person_is_refused": NO_NUMBERS | AMOUNTS_ARE_ALL,
+    "blanks_signs_and_zeros_change_no_number": NO_NUMBERS,
+    "an_exponent_is_read": NO_NUMBERS,
+    "full_width_digits_are_read": NO_NUMBERS,
+    "a_decimal_comma_is_named_in_one_way": NO_NUMBERS,
+    "a_place_outside_is_refused_on_request": {"local round": "it is always refused"},
+    "places_outside_the_bounds_are_left_out_unless_it_is_said": {
+        "local round": "a device outside must send nothing, as a report would tell that it was"
+    },
+    "a_row_that_is_repeated_is_an_error": RECORDS,
+    "a_multiple_in_a_title_is_asked_about": NO_NUMBERS,
+    "a_percentage_in_a_title_is_asked_about": NO_NUMBERS,
+    "a_density_in_a_title_is_asked_about": NO_NUMBERS | AMOUNTS_ARE_ALL,
+    "hostile_labels_stay_texts": NO_LABELS | {"households by size": "its labels are numbers"},
+}
+"""What a kind is not asked for, and why it would make no sense there: not run."""
