@@ -63,9 +63,9 @@ def fail_and_resume(step, charged, released, tmp_path):
         waiting = (desk.folder / ".out.partial").exists()
         assert waiting == bool(charged)
         if waiting:
-            other = desk.publish(*charged, "--unit", "turtle", "--resume")
+            other = desk.publish(*charged, "--neighbours", "replace-one", "--resume")
             assert other.returncode == 2
-            assert "--unit" in other.stderr
+            assert "--neighbours" in other.stderr
             again = desk.publish(*charged)
             assert again.returncode == 2
             assert "--resume" in again.stderr
