@@ -19,6 +19,10 @@ def test_the_restricted_folder_is_its_owner_s_alone(released):
     assert modes(released.folder / "out/restricted") == (0o700, {0o600})
 
 
+def test_the_restricted_folder_is_its_owner_s_alone_in_python(framed):
+    assert modes(framed.folder / "out/restricted") == (0o700, {0o600})
+
+
 def test_public_files_and_the_screen_name_nothing_of_the_operator_s(released):
     """Neither the key, nor where the inputs, the key and the ledger lie."""
     names = ("a.csv", "b.csv", "kept.key", str(released.folder))

@@ -128,6 +128,9 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_check_refuses_what_publishing_refuses": {
         "local round": "nothing is drawn from confidential counts",
     },
+    "the_restricted_folder_is_its_owner_s_alone_in_python": {
+        "local round": "it publishes sums of reports, and no frame of records",
+    },
     "a_recipe_makes_the_release_again": {
         "local round": "its options stand in the plan",
     },
@@ -140,8 +143,14 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "an_empty_input_is_refused": {
         "local round": "its input is no table",
     },
+    "an_empty_input_is_refused_in_python": {
+        "local round": "it publishes sums of reports, and no frame of records",
+    },
     "an_empty_input_is_published_on_request": {
         "local round": "its input is no table",
+    },
+    "a_wrong_value_is_refused_in_python": {
+        "local round": "it publishes sums of reports, and no frame of records",
     },
     "a_kept_key_draws_other_inputs_anew": {
         "local round": "its noise is drawn by devices",
