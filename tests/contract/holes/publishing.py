@@ -137,7 +137,7 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "what_fails_before_the_charge_leaves_nothing": {
         "local round": "the round is charged when it is opened",
     },
-    "a_run_that_dies_after_its_charge_is_resumed": {
+    "the_same_command_alone_resumes_a_run": {
         "local round": "the round is charged when it is opened",
     },
     "an_empty_input_is_refused": {
@@ -160,6 +160,12 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     },
     "a_release_in_python_does_not_replace_one": {
         "local round": "it publishes sums of reports, and no frame of records",
+    },
+    "a_padded_run_shows_neither_its_steps_nor_its_time": {
+        "local round": "nothing is drawn from confidential counts",
+    },
+    "a_refused_run_is_padded": {
+        "local round": "nothing is drawn from confidential counts",
     },
     "the_screen_does_not_depend_on_the_data": {
         "selection": "it shows the answer, which is released",
