@@ -66,10 +66,6 @@ def test_every_public_file_is_listed_with_its_digest(released):
         assert hashlib.sha256(files[name]).hexdigest() == digest
 
 
-def test_a_release_is_verified(released):
-    assert require(released.run("verify", "out")).stdout
-
-
 def recipe_of(words, left_out):
     """Return options of a command as a recipe, but for those that are left out."""
     options = {}
