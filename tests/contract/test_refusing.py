@@ -1,8 +1,11 @@
 """What is refused: in one sentence, before anything is charged, and with nothing left behind."""
 
+import pytest
+
+import geodp
 from geodp.io.folder import staging
 from geodp.io.folder.disk import hold
-from tests.contract.desk import CHARGED, count_draws, require
+from tests.contract.desk import CHARGED, DATASET, count_draws, require
 
 
 def empty(desk):
@@ -23,12 +26,20 @@ def test_an_empty_input_is_refused(desk):
     assert (desk.names(), desk.charges()) == (before, [])
 
 
+def test_an_empty_input_is_refused_in_python(desk):
+    kind = desk.kind
+    assert kind.in_python is not None
+    frames = {name: frame[:0] for name, frame in kind.frames().items()}
+    with count_draws() as drawn, pytest.raises(geodp.UsageError, match="allow_empty=True"):
+        kind.in_python(frames, ledger=desk.ledger(), dataset=DATASET)
+    assert (drawn, desk.charges()) == ([], [])
+
+
 def test_an_empty_input_is_published_on_request(desk):
-    """The card says nothing that only the input can know."""
     assert desk.known("--allow-empty") == ("--allow-empty",)
     empty(desk)
     require(desk.publish("--allow-empty"))
-    require(desk.run("verify", "out"))
+    assert desk.index()["private"]
 
 
 def test_a_missing_file_is_named(desk):
@@ -50,6 +61,15 @@ def test_a_wrong_value_is_refused_in_a_sentence(desk):
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
     assert error.endswith(".")
     assert (drawn, desk.names()) == ([], before)
+
+
+def test_a_wrong_value_is_refused_in_python(desk):
+    """The sentence says what is allowed."""
+    assert desk.kind.in_python is not None
+    with count_draws() as drawn, pytest.raises(geodp.UsageError, match="replace-one") as refused:
+        desk.kind.in_python(desk.kind.frames(), neighbours="turtles")
+    assert str(refused.value).endswith(".")
+    assert drawn == []
 
 
 def test_an_unknown_option_is_refused(desk):

@@ -2,7 +2,8 @@
 
 import json
 
-from tests.contract.desk import CHARGED, Desk
+import geodp
+from tests.contract.desk import CHARGED, Desk, count_draws
 from tests.contract.kinds import KINDS
 
 
@@ -57,3 +58,17 @@ def test_the_card_states_the_variant_of_privacy(stated, released):
     assert (found["rho"], found["delta"]) == ("1", "1/1000000000")
     for one in cards(stated):
         assert "zero-concentrated differential privacy" in one["guarantee"]["variant"]
+
+
+def test_metadata_are_read_in_python(desk):
+    """A field that no card has is refused by name, before anything is drawn."""
+    kind, refused = desk.kind, None
+    assert kind.in_python is not None
+    with count_draws() as drawn:
+        try:
+            kind.in_python(kind.frames(), metadata={"title": "a", "colour": "blue"})
+        except (geodp.GeodpError, TypeError) as error:
+            refused = error
+    assert isinstance(refused, geodp.UsageError)
+    assert "colour" in str(refused)
+    assert drawn == []

@@ -79,6 +79,9 @@ HOLES: dict[str, dict[str, str]] = {
         "selection": "select top has no --supersedes",
         "local round": "local publish has no --supersedes",
     },
+    "metadata_are_read_in_python": {
+        "selection": "top_cells has no metadata=",
+    },
 }
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 
@@ -125,20 +128,29 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_check_refuses_what_publishing_refuses": {
         "local round": "nothing is drawn from confidential counts",
     },
+    "the_restricted_folder_is_its_owner_s_alone_in_python": {
+        "local round": "it publishes sums of reports, and no frame of records",
+    },
     "a_recipe_makes_the_release_again": {
         "local round": "its options stand in the plan",
     },
     "what_fails_before_the_charge_leaves_nothing": {
         "local round": "the round is charged when it is opened",
     },
-    "a_run_that_dies_after_its_charge_is_resumed": {
+    "the_same_command_alone_resumes_a_run": {
         "local round": "the round is charged when it is opened",
     },
     "an_empty_input_is_refused": {
         "local round": "its input is no table",
     },
+    "an_empty_input_is_refused_in_python": {
+        "local round": "it publishes sums of reports, and no frame of records",
+    },
     "an_empty_input_is_published_on_request": {
         "local round": "its input is no table",
+    },
+    "a_wrong_value_is_refused_in_python": {
+        "local round": "it publishes sums of reports, and no frame of records",
     },
     "a_kept_key_draws_other_inputs_anew": {
         "local round": "its noise is drawn by devices",
@@ -148,6 +160,12 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     },
     "a_release_in_python_does_not_replace_one": {
         "local round": "it publishes sums of reports, and no frame of records",
+    },
+    "a_padded_run_shows_neither_its_steps_nor_its_time": {
+        "local round": "nothing is drawn from confidential counts",
+    },
+    "a_refused_run_is_padded": {
+        "local round": "nothing is drawn from confidential counts",
     },
     "the_screen_does_not_depend_on_the_data": {
         "selection": "it shows the answer, which is released",
@@ -159,6 +177,9 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "the_card_states_the_variant_of_privacy": {
         "selection": "a choice has no Gaussian noise",
         "local round": "its budget stands in the plan",
+    },
+    "metadata_are_read_in_python": {
+        "local round": "it publishes sums of reports, and no frame of records",
     },
 }
 """What a kind is not asked for, and why it would make no sense there: not run."""
