@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.contract.desk import CHARGED, KEPT, Desk
-from tests.contract.kinds import KINDS
+from tests.contract.desk import CHARGED, KEPT, Desk, require
+from tests.contract.kinds import KINDS, widen
+from tests.contract.reading import LIMIT, REASON
 
 
 @pytest.fixture(scope="session")
@@ -26,4 +27,37 @@ def released(kind, tmp_path_factory):
     """
     desk = Desk(tmp_path_factory.mktemp("released"), kind)
     desk.published(*(() if kind.before else (*CHARGED, *KEPT)))
+    return desk
+
+
+@pytest.fixture(scope="session")
+def later(kind, tmp_path_factory):
+    """A desk with another release of the same files in ``out``, with noise of its own."""
+    desk = Desk(tmp_path_factory.mktemp("later"), kind)
+    desk.published()
+    return desk
+
+
+@pytest.fixture(scope="session")
+def elsewhere(kind, tmp_path_factory):
+    """A desk with a release of the same files on a wider map in ``out``."""
+    desk = Desk(tmp_path_factory.mktemp("elsewhere"), widen(kind))
+    desk.published()
+    return desk
+
+
+@pytest.fixture(scope="session")
+def limited(kind, tmp_path_factory):
+    """A desk with the release of ``released`` in ``out``, whose counts are all below its limit."""
+    desk = Desk(tmp_path_factory.mktemp("limited"), kind)
+    desk.published(*KEPT, "--display-below", LIMIT)
+    return desk
+
+
+@pytest.fixture(scope="session")
+def withdrawn(released, tmp_path_factory):
+    """A desk with a copy of the release in ``out``, withdrawn for the reason REASON."""
+    desk = Desk(tmp_path_factory.mktemp("withdrawn"), released.kind)
+    desk.copy(released.folder / "out", "out")
+    require(desk.run("withdraw", "out", "--reason", REASON))
     return desk

@@ -58,6 +58,10 @@ class Desk:
         """Run a command of this kind on a release: ``geodp flows estimate ...`` for flows."""
         return self.run(*self.kind.tools, word, *words)
 
+    def asked(self, to: str = "out") -> str:
+        """Return the folder that ``estimate`` reads: of a series that of a period."""
+        return f"{to}/public/{self.kind.periods[0]}" if self.kind.periods else to
+
     def charges(self) -> list[Any]:
         """Return the charges in the ledger."""
         return list(Ledger.open(self.folder / "ledger").charges(DATASET))

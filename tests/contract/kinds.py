@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,14 @@ class Kind:
     in_python : callable or None
         Publishes frames of the files, by their names, and takes what ``geodp.publish`` takes
         besides: budget, key, ledger, metadata ...; None: there is no such function.
+    periods : tuple of str
+        Times of a series, which are the names of folders in ``public``; empty for others.
+    uses : tuple of str
+        Its own commands that answer questions about it.
+    page : tuple of str
+        Words with which its ``report`` writes a page.
+    planned : tuple of str
+        The command that predicts its errors, with grid and budget of ``options``.
     """
 
     name: str
@@ -90,6 +98,10 @@ class Kind:
     unit: str = "person"
     before: tuple[tuple[str, ...], ...] = ()
     in_python: Callable[..., Any] | None = field(default=None, repr=False)
+    periods: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ("estimate", "compare", "report")
+    page: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -103,6 +115,17 @@ class Kind:
             name: pandas.read_csv(StringIO(text), dtype=texts, keep_default_na=False)
             for name, text in self.files.items()
         }
+
+
+def widen(kind: Kind) -> Kind:
+    """Return a kind whose map has four more columns of cells in the east."""
+    east = {str(BOUNDS[2]): str(BOUNDS[2] + 0.05)}
+
+    def edit(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(east.get(word, word) for word in words)
+
+    before = tuple(edit(words) for words in kind.before)
+    return replace(kind, options=edit(kind.options), before=before)
 
 
 def grid() -> geodp.Grid:
@@ -176,6 +199,7 @@ def _publish_series_of_amounts(frames: dict[str, pandas.DataFrame], **more: Any)
 
 
 AMOUNT = ("--code", "code", "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR")
+GUESSES = ("--median", "4", "--upper-tenth", "9", "--clip", "9")
 RECORDS = [(code, (i + j) % 11) for i, code in enumerate(CODES) for j in range(30)]
 TRIPS = [(code, to) for i, code in enumerate(CODES) for to in CODES for _ in range(20 + i)]
 YEARS = {"a.csv": counted(), "b.csv": counted(9)}
@@ -201,6 +225,8 @@ KINDS = {
             (*GRID, "--code", "code", "--value", "n"),
             "release.json",
             in_python=_publish_counts,
+            page=("--format", "html"),
+            planned=("plan", *GRID, *TERMS),
         ),
         Kind(
             "counts by label",
@@ -216,6 +242,8 @@ KINDS = {
             "release.json",
             labels=("sex",),
             in_python=_publish_by_label,
+            page=("--format", "html"),
+            planned=("plan", *GRID, *TERMS, "--labels", "sex=f,m"),
         ),
         Kind(
             "series",
@@ -225,6 +253,9 @@ KINDS = {
             (*GRID, "--code", "code", "--value", "n", "--person-in", "all"),
             "series.json",
             in_python=_publish_series,
+            periods=("2020", "2021"),
+            page=("--format", "html"),
+            planned=("plan", *GRID, *TERMS, "--snapshots", "2", "--person-in", "all"),
         ),
         Kind(
             "households of persons",
@@ -244,6 +275,16 @@ KINDS = {
             tools=("households",),
             amounts=("n", "homes"),
             in_python=_publish_households,
+            planned=(
+                "households",
+                "plan",
+                *GRID,
+                *TERMS,
+                "--protect",
+                "person",
+                "--people",
+                "1500",
+            ),
         ),
         Kind(
             "households by size",
@@ -265,6 +306,10 @@ KINDS = {
             labels=("size",),
             unit="household",
             in_python=_publish_sizes,
+            planned=(
+                *("households", "plan", *GRID, *TERMS, "--protect", "household"),
+                *("--max-size", "3", "--people", "1500"),
+            ),
         ),
         Kind(
             "flows",
@@ -284,6 +329,7 @@ KINDS = {
             places=("code", "to"),
             amounts=(),
             in_python=_publish_flows,
+            planned=("flows", "plan", *GRID, "--epsilon", "2", "--trips", "1"),
         ),
         Kind(
             "amounts",
@@ -294,6 +340,7 @@ KINDS = {
             "amounts.json",
             tools=("amounts",),
             in_python=_publish_amounts,
+            planned=("amounts", "plan", *GRID, *TERMS, *GUESSES, "--share", "1/2"),
         ),
         Kind(
             "series of amounts",
@@ -304,6 +351,11 @@ KINDS = {
             "amounts-series.json",
             tools=("amounts",),
             in_python=_publish_series_of_amounts,
+            periods=("2020", "2021"),
+            planned=(
+                *("amounts", "plan", *GRID, *TERMS, *GUESSES),
+                *("--snapshots", "2", "--person-in", "all"),
+            ),
         ),
         Kind(
             "selection",
@@ -312,6 +364,9 @@ KINDS = {
             ("a.csv",),
             (*GRID, "--code", "code", "--value", "n", "--k", "3"),
             "release.json",
+            uses=("explain",),
+            page=("--format", "html"),
+            planned=("select", "plan", *GRID, *TERMS, "--k", "3"),
         ),
         Kind(
             "local round",
@@ -324,6 +379,8 @@ KINDS = {
             places=("cell",),
             amounts=(),
             before=ROUND,
+            page=("--format", "html"),
+            planned=("local", "plan", *GRID, "--epsilon", "5", "--devices", "3000"),
         ),
     )
 }
