@@ -1298,7 +1298,8 @@ def check_listed(folder: str, seal: str, names: list[str], index: dict[str, Any]
     with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
         sums = {line.rstrip("\n").split("  ", 1)[1]: line.split("  ", 1)[0] for line in file}
     there = {name for name in plain_files(folder) if name != SUMS}
-    require(there == set(sums), f"{SUMS} does not list exactly the existing files.")
+    other = ", ".join(sorted(there ^ set(sums)))
+    require(not other, f"{SUMS} does not list exactly the existing files: {other}.")
     listed = {seal, SUMS, *names, *(entry["name"] for entry in files)}
     require(set(os.listdir(folder)) == listed, "The index lists other files than there are.")
     for name, digest in sums.items():
