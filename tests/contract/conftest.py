@@ -4,7 +4,7 @@ import pytest
 
 from tests.contract.desk import CHARGED, KEPT, Desk, require
 from tests.contract.kinds import KINDS, widen
-from tests.contract.reading import LIMIT, REASON
+from tests.contract.reading import LANGUAGES, LIMIT, REASON, write_page
 
 
 @pytest.fixture(scope="session")
@@ -61,3 +61,9 @@ def withdrawn(released, tmp_path_factory):
     desk.copy(released.folder / "out", "out")
     require(desk.run("withdraw", "out", "--reason", REASON))
     return desk
+
+
+@pytest.fixture(scope="session")
+def pages(withdrawn):
+    """The page of the withdrawn release by its language."""
+    return {language: write_page(withdrawn, language) for language in LANGUAGES}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.command import Done
+from tests.contract.desk import Desk, require
 
 DONE, WRONG_CALL, INCONSISTENT, REJECTED = 0, 2, 3, 5
 """Exit codes."""
@@ -23,6 +25,20 @@ REASON = "One district was counted twice."
 def times(periods: tuple[str, ...]) -> list[str]:
     """Return the words that name periods of a series."""
     return [word for period in periods for word in ("--time", period)]
+
+
+def write_page(desk: Desk, language: str) -> str:
+    """Write the page of a desk's release, of a series that of a period; return its text."""
+    kind, path = desk.kind, desk.folder / f"{language}.html"
+    words = (*kind.page, "--language", language, "--output", path.name)
+    require(desk.use("report", desk.asked(), *words))
+    return path.read_text(encoding="utf-8")
+
+
+def require_words(text: str, language: str) -> None:
+    """Require a text for people, in the words of a language and without values of Python."""
+    assert not re.search(r"\b(None|nan|inf|NaN)\b|[{}]", text)
+    assert bool(re.search("[ぁ-ん]", text)) == (language == "ja")
 
 
 def list_inside(release: Path) -> list[Path]:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.contract.desk import contents, require
-from tests.contract.reading import LANGUAGES, LIMIT, list_dicts, list_figures, value_of
+from tests.contract.reading import LIMIT, list_dicts, list_figures, value_of, write_page
 from tests.release.report.html.structure import Elements
 
 SHOWN = f"<{LIMIT:,}"
@@ -52,19 +52,14 @@ def test_documents_mark_what_is_below_the_limit(kind, limited, word):
     assert all(marked)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_pages_hide_counts_below_the_limit(kind, released, limited, language, tmp_path):
-    texts = []
-    for desk in (released, limited):
-        page = tmp_path / "page.html"
-        words = ("report", desk.asked(), *kind.page, "--language", language, "--output", page)
-        require(desk.use(*words))
-        texts.append(" ".join(Elements(page.read_text(encoding="utf-8")).text))
-        page.unlink()
-    shown = {"en": SHOWN, "ja": f"{LIMIT:,}未満"}[language]
-    plain, hidden = texts
-    assert shown not in plain
-    assert shown in hidden
+def test_pages_hide_counts_below_the_limit(limited, pages):
+    for language, shown in (("en", SHOWN), ("ja", f"{LIMIT:,}未満")):
+        plain, hidden = (
+            " ".join(Elements(page).text)
+            for page in (pages[language], write_page(limited, language))
+        )
+        assert shown not in plain
+        assert shown in hidden
 
 
 def test_reports_state_the_limit(kind, limited):
