@@ -166,13 +166,6 @@ HOLES: dict[str, dict[str, str]] = {
         **dict.fromkeys(TABLES, "geodp report has --format json in the place of --json"),
         **dict.fromkeys(OF_SEVERAL[1:], "its report has no --json"),
     },
-    "a_changed_value_of_the_card_is_found": {
-        "selection": "verify does not compare sentences, budget and domain of its card",
-    },
-    "the_script_finds_a_changed_guarantee": {
-        "series of amounts": "the script does not compare the sentence of its guarantee",
-        "selection": "the script does not compare the sentence of its guarantee",
-    },
 }
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 

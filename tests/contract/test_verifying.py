@@ -1,10 +1,12 @@
 """``verify`` and the script of the standard library find every change of a release."""
 
+import contextlib
 import json
 import re
 
 import pytest
 
+from geodp.errors import VerificationError
 from geodp.io.verify import verify_release
 from geodp.io.verify.verify import verify
 from geodp.release.simulated_cells import errors_of
@@ -28,7 +30,7 @@ UNTOLD = re.compile(
 
 SUMS = "SHA256SUMS"
 
-LEAVES = 6
+LEAVES = 4
 """How many values are changed, evenly spread: tests of cards change all of them."""
 
 
@@ -52,7 +54,9 @@ def test_a_changed_value_of_the_card_is_found(kind, public):
     before = contents(public)
     for path in leaves[:: len(leaves) // LEAVES + 1]:
         write_json(card, change(whole, path))
-        sign(public)
+        # A value that is not of its form keeps the card from being read and signed.
+        with contextlib.suppress(VerificationError):
+            sign(public)
         assert not all(check.ok for check in verify(public, errors_of)), path
         for name, text in before.items():
             (public / name).write_bytes(text)
@@ -61,7 +65,7 @@ def test_a_changed_value_of_the_card_is_found(kind, public):
 def test_the_script_finds_a_changed_guarantee(kind, public):
     card = public / kind.index
     whole = json.loads(card.read_text(encoding="utf-8"))
-    for path in (("private",), ("guarantee", "in_words"), ("guarantee", "spends")):
+    for path in (("private",), ("guarantee", "in_words"), ("guarantee", "epsilon_decimal")):
         write_json(card, change(whole, path))
         sign(public)
         assert not all(ok for _, ok, _ in verify_release.verify(str(public))), path
