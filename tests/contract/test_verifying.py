@@ -30,7 +30,7 @@ UNTOLD = re.compile(
 
 SUMS = "SHA256SUMS"
 
-LEAVES = 4
+LEAVES = 3
 """How many values are changed, evenly spread: tests of cards change all of them."""
 
 
@@ -38,13 +38,6 @@ LEAVES = 4
 def public(desk, released):
     """The public folder of a copy that may be changed."""
     return desk.copy(released.folder / "out" / "public", "public")
-
-
-def test_a_release_is_verified(released, capsys):
-    out = released.folder / "out"
-    assert released.run("verify", "out").returncode == 0
-    assert verify_release.main([str(out)]) == 0
-    assert "FAILED" not in capsys.readouterr().out
 
 
 def test_a_changed_value_of_the_card_is_found(kind, public):
@@ -80,7 +73,7 @@ def test_a_changed_file_is_found_and_named(desk, public):
         middle = len(text) // 2
         path.write_bytes(text[:middle] + bytes([text[middle] ^ 1]) + text[middle + 1 :])
         assert not all(ok for _, ok, _ in verify_release.verify(str(public))), name
-        if at % 6 == 0:
+        if at % 12 == 0:
             done = desk.run("verify", "public")
             assert done.returncode == INCONSISTENT, name
             # A digest that was changed is that of a file which seems to be changed.
