@@ -11,9 +11,10 @@ import pytest
 import geodp
 from geodp import progress
 from tests.contract.desk import CHARGED, DATASET, KEPT, Desk, count_draws, require, steady_ledgers
-from tests.contract.kinds import KINDS
+from tests.contract.kinds import KINDS, widen
 from tests.contract.reading import Reader
 from tests.contract.records import RECORDS
+from tests.contract.using import LANGUAGES, LIMIT, REASON, write_page
 
 
 @pytest.fixture(scope="session")
@@ -155,3 +156,42 @@ def reader(kind, tmp_path_factory):
 def persons(kind, tmp_path_factory):
     """A reader of records of persons of the kind."""
     return Reader(Desk(tmp_path_factory.mktemp("persons"), RECORDS[kind.name]))
+
+
+@pytest.fixture(scope="session")
+def later(kind, tmp_path_factory):
+    """A desk with another release of the same files in ``out``, with noise of its own."""
+    desk = Desk(tmp_path_factory.mktemp("later"), kind)
+    desk.published()
+    return desk
+
+
+@pytest.fixture(scope="session")
+def elsewhere(kind, tmp_path_factory):
+    """A desk with a release of the same files on a wider map in ``out``."""
+    desk = Desk(tmp_path_factory.mktemp("elsewhere"), widen(kind))
+    desk.published()
+    return desk
+
+
+@pytest.fixture(scope="session")
+def limited(kind, tmp_path_factory):
+    """A desk with the release of ``released`` in ``out``, whose counts are all below its limit."""
+    desk = Desk(tmp_path_factory.mktemp("limited"), kind)
+    desk.published(*KEPT, "--display-below", LIMIT)
+    return desk
+
+
+@pytest.fixture(scope="session")
+def withdrawn(released, tmp_path_factory):
+    """A desk with a copy of the release in ``out``, withdrawn for the reason REASON."""
+    desk = Desk(tmp_path_factory.mktemp("withdrawn"), released.kind)
+    desk.copy(released.folder / "out", "out")
+    require(desk.run("withdraw", "out", "--reason", REASON))
+    return desk
+
+
+@pytest.fixture(scope="session")
+def pages(withdrawn):
+    """The page of the withdrawn release by its language."""
+    return {language: write_page(withdrawn, language) for language in LANGUAGES}

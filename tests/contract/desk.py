@@ -104,6 +104,10 @@ class Desk:
         path = self.folder / to / "public" / self.kind.index
         return json.loads(path.read_text(encoding="utf-8"))
 
+    def asked(self, to: str = "out") -> str:
+        """Return the folder that ``estimate`` reads: of a series that of a period."""
+        return f"{to}/public/{self.kind.periods[0]}" if self.kind.periods else to
+
     def copy(self, release: Path, to: str = "copy") -> Path:
         """Copy a release to this folder."""
         shutil.copytree(release, self.folder / to)

@@ -82,12 +82,16 @@ class Kind:
         How many people, or other units, its files count, all files and columns together.
     wrong : tuple of str
         Words in place of ``terms`` of which one has a value that is refused.
-    page : tuple of str
-        Words with which its ``report`` writes a page.
     asserted : tuple of str
         Those of ``options`` that say whom or what the release protects, which no recipe has.
-    html : tuple of str
-        Words with which its report is a page.
+    periods : tuple of str
+        Times of a series, which are the names of folders in ``public``; empty for others.
+    uses : tuple of str
+        Its own commands that answer questions about it.
+    page : tuple of str
+        Words with which its ``report`` writes a page.
+    planned : tuple of str
+        The command that predicts its errors, with grid and budget of ``options``.
     """
 
     name: str
@@ -111,9 +115,11 @@ class Kind:
     reads: tuple[str, ...] = ()
     people: int = 0
     wrong: tuple[str, ...] = ("--epsilon", "-1", "--contribution", "1")
-    page: tuple[str, ...] = ()
     asserted: tuple[str, ...] = ()
-    html: tuple[str, ...] = ()
+    periods: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ("estimate", "compare", "report")
+    page: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -134,6 +140,17 @@ class Kind:
             name: pandas.read_csv(StringIO(text), dtype=texts, keep_default_na=False)
             for name, text in self.files.items()
         }
+
+
+def widen(kind: Kind) -> Kind:
+    """Return a kind whose map has four more columns of cells in the east."""
+    east = {str(BOUNDS[2]): str(BOUNDS[2] + 0.05)}
+
+    def edit(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(east.get(word, word) for word in words)
+
+    before = tuple(edit(words) for words in kind.before)
+    return replace(kind, options=edit(kind.options), before=before)
 
 
 def grid() -> geodp.Grid:
@@ -212,6 +229,7 @@ def _select(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
 
 
 AMOUNT = ("--code", "code", "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR")
+GUESSES = ("--median", "4", "--upper-tenth", "9", "--clip", "9")
 RECORDS = [(code, (i + j) % 11) for i, code in enumerate(CODES) for j in range(30)]
 TRIPS = [(code, to) for i, code in enumerate(CODES) for to in CODES for _ in range(20 + i)]
 YEARS = {"a.csv": counted(), "b.csv": counted(9)}
@@ -239,7 +257,7 @@ KINDS = {
             page=("--format", "html"),
             in_python=_publish_counts,
             people=1050,
-            html=("--format", "html"),
+            planned=("plan", *GRID, *TERMS),
         ),
         Kind(
             "counts by label",
@@ -257,7 +275,7 @@ KINDS = {
             page=("--format", "html"),
             in_python=_publish_by_label,
             people=1332,
-            html=("--format", "html"),
+            planned=("plan", *GRID, *TERMS, "--labels", "sex=f,m"),
         ),
         Kind(
             "series",
@@ -270,6 +288,8 @@ KINDS = {
             asserted=("--person-in", "all"),
             in_python=_publish_series,
             people=2208,
+            periods=("2020", "2021"),
+            planned=("plan", *GRID, *TERMS, "--snapshots", "2", "--person-in", "all"),
         ),
         Kind(
             "households of persons",
@@ -291,6 +311,16 @@ KINDS = {
             asserted=("--protect", "person"),
             in_python=_publish_households,
             people=2088,
+            planned=(
+                "households",
+                "plan",
+                *GRID,
+                *TERMS,
+                "--protect",
+                "person",
+                "--people",
+                "1500",
+            ),
         ),
         Kind(
             "households by size",
@@ -314,6 +344,10 @@ KINDS = {
             asserted=("--protect", "household", "--max-size", "3"),
             in_python=_publish_sizes,
             people=918,
+            planned=(
+                *("households", "plan", *GRID, *TERMS, "--protect", "household"),
+                *("--max-size", "3", "--people", "1500"),
+            ),
         ),
         Kind(
             "flows",
@@ -336,6 +370,7 @@ KINDS = {
             persons=("id",),
             in_python=_publish_flows,
             people=3672,
+            planned=("flows", "plan", *GRID, "--epsilon", "2", "--trips", "1"),
         ),
         Kind(
             "amounts",
@@ -347,6 +382,7 @@ KINDS = {
             tools=("amounts",),
             in_python=_publish_amounts,
             people=360,
+            planned=("amounts", "plan", *GRID, *TERMS, *GUESSES, "--share", "1/2"),
         ),
         Kind(
             "series of amounts",
@@ -359,6 +395,11 @@ KINDS = {
             asserted=("--person-in", "all"),
             in_python=_publish_series_of_amounts,
             people=690,
+            periods=("2020", "2021"),
+            planned=(
+                *("amounts", "plan", *GRID, *TERMS, *GUESSES),
+                *("--snapshots", "2", "--person-in", "all"),
+            ),
         ),
         Kind(
             "selection",
@@ -371,6 +412,8 @@ KINDS = {
             page=("--format", "html"),
             in_python=_select,
             people=1050,
+            uses=("explain",),
+            planned=("select", "plan", *GRID, *TERMS, "--k", "3"),
         ),
         Kind(
             "local round",
@@ -384,10 +427,10 @@ KINDS = {
             amounts=(),
             page=("--format", "html"),
             before=ROUND,
-            html=("--format", "html"),
             reads=("local", "randomize", "round.json", "a.csv", "-o", "read.jsonl"),
             people=3000,
             wrong=("--name", "a/b"),
+            planned=("local", "plan", *GRID, "--epsilon", "5", "--devices", "3000"),
         ),
     )
 }

@@ -48,10 +48,13 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     from geodp.io.read.layout.propose import option_by
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
+    from geodp.io.verify.card import public_folder
+    from geodp.io.verify.withdrawn import warn_if_withdrawn
 
     # A release is public: reading it as confidential input would spend budget for nothing.
     packed = file if is_packed_release(file) else None
     if (release := find_release(file) or find_release_of(file) or packed) is not None:
+        warn_if_withdrawn(public_folder(release))
         commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
         if as_json:
             click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))

@@ -122,13 +122,13 @@ def map_(
 
 def _view(release: Path) -> View:
     """Read what a map shows of a release, and whether it was withdrawn."""
-    from geodp.cli.pages import read_notice
+    from geodp.io.verify.card import public_folder
     from geodp.io.verify.readback import read_release_table
+    from geodp.io.verify.withdrawn import find_day
     from geodp.io.write.view import View
 
-    notice = read_notice(release)
-    stated = None if notice is None else notice.withdrawal
-    return View(*read_release_table(release), withdrawn=None if stated is None else stated.date)
+    day = find_day(public_folder(release))
+    return View(*read_release_table(release), withdrawn=day)
 
 
 COMMAND = map_

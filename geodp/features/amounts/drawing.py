@@ -46,8 +46,10 @@ BOX = 64
 """Width of a class in the legend, in pixels."""
 
 
-def draw_amounts(release: AmountNumbers, look: Look) -> Sheet:
+def draw_amounts(release: AmountNumbers, look: Look, withdrawn: str | None = None) -> Sheet:
     """Lay out the map of means, or of medians where there are no means.
+
+    ``withdrawn``: the day on which the release was withdrawn, if it was.
 
     Raises UsageError for a grid without such a map, for bounds without a cell, and for requested
     texts that no font can draw.
@@ -55,7 +57,7 @@ def draw_amounts(release: AmountNumbers, look: Look) -> Sheet:
     blocks = estimate_blocks(release, look)
     if not blocks.levels:
         raise UsageError(NO_MEANS)
-    return draw_quantity(release, blocks, next(iter(blocks.levels)), look)
+    return draw_quantity(release, blocks, next(iter(blocks.levels)), look, withdrawn)
 
 
 def estimate_blocks(release: AmountNumbers, look: Look) -> Blocks:
@@ -68,13 +70,19 @@ def estimate_blocks(release: AmountNumbers, look: Look) -> Blocks:
     return Blocks.of(release, look.size, look.bounds)
 
 
-def draw_quantity(release: AmountNumbers, blocks: Blocks, name: Quantity, look: Look) -> Sheet:
+def draw_quantity(
+    release: AmountNumbers,
+    blocks: Blocks,
+    name: Quantity,
+    look: Look,
+    withdrawn: str | None = None,
+) -> Sheet:
     """Lay out the map of means or of medians; see :mod:`.blocks` for what is coloured.
 
     Raises UsageError for requested texts that no font can draw.
     """
     look.require_fonts()
-    view, amount = view_of(release), release.index.amount
+    view, amount = replace(view_of(release), withdrawn=withdrawn), release.index.amount
     texts = translate_texts(PAGE, look.language, "amounts")
     coloured, frame = Coloured.of(blocks, name), blocks.frame
     title = look.title or texts[f"map_{name}"].format(name=amount.name, unit=amount.unit)

@@ -55,8 +55,9 @@ class AmountsKind(Kind):
     def draw(self, folder: Path, look: Look) -> Sheet:
         """Lay out the map of means, or of medians where there are no means."""
         from geodp.features.amounts.drawing import draw_amounts
+        from geodp.io.verify.withdrawn import find_day
 
-        return draw_amounts(self.open(folder), look)
+        return draw_amounts(self.open(folder), look, find_day(folder))
 
     def explain(self, card: Any, language: str) -> Explanation:
         """Explain what all numbers together reveal, in plain sentences."""

@@ -102,7 +102,7 @@ def compare_cells(
             code="cells-clamped",
         )
     key = np.union1d(first.table.key, second.table.key)
-    counts = [_counts_at(one, key) for one in (first, second)]
+    counts = [counts_at(one, key) for one in (first, second)]
     difference = counts[0] - counts[1]
     noises = [noise_of_cells(one) for one in (first, second)]
     # Only independent Laplace noise of each cell has a known law of the difference.
@@ -124,7 +124,8 @@ def compare_cells(
     return CellDifferences(key, difference, p_value, adjusted, basis)
 
 
-def _counts_at(release: Release, key: NDArray[np.uint64]) -> NDArray[Any]:
+def counts_at(release: Release, key: NDArray[np.uint64]) -> NDArray[Any]:
+    """Return counts in key order, 0 where a release lists none; ``key`` holds all that it lists."""
     counts = np.zeros(key.size, release.table.count.dtype)
     counts[np.isin(key, release.table.key, assume_unique=True)] = release.table.count
     return counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,8 +13,10 @@ import numpy as np
 from geodp.errors import Rule, VerificationError
 from geodp.features.select.card import Code, QuestionInfo, SelectionCard
 from geodp.features.select.hot_spots import Top
+from geodp.features.select.mechanisms import SELECTORS
 from geodp.features.select.quantiles import Quantile
 from geodp.features.select.question import Question
+from geodp.features.select.selected import Selected
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
@@ -22,9 +25,11 @@ from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_card, require
 from geodp.io.verify.files import check_checksums, check_files, check_restricted
 from geodp.io.verify.readback import grid_of
+from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
-from geodp.privacy.selected import rate_of
+from geodp.privacy.selected import Selection, rate_of
+from geodp.table.plain import write_plain
 
 
 def _check_identity(folder: Path, card: SelectionCard) -> str:
@@ -69,7 +74,59 @@ def _check_guarantee(folder: Path, card: SelectionCard) -> str:
         require(
             is_close, Rule("selection-hot-spots-differ", "The count of false hot spots is another.")
         )
+    _require_statements(card)
     return guarantee.in_words
+
+
+def _require_statements(card: SelectionCard) -> None:
+    """Require the charge and all sentences to follow from guarantee, question and domain."""
+    guarantee, mechanism = card.guarantee, card.mechanism
+    event = _rebuild_event(card)
+    require_charge(card.budget, event.unit, event.neighbours, event.loss)
+    require(
+        card.software.name == "geodp" and mechanism.name in SELECTORS,
+        Rule("selection-mechanism-unknown", "geodp has no such mechanism of selections."),
+    )
+    # Another version has other words; the numbers are compared above.
+    if _has_regions(card) or not has_words_of(card.software, mechanism.noise_format):
+        return
+    question, selector = _rebuild_question(card.question), SELECTORS[mechanism.name]
+    own = Selected(grid_of(card.domain), question, selector, event, card.chosen)
+    # The last sentences tell how the table was read, which is in no file.
+    facts = guarantee.not_protected[len(own.card().guarantee.not_protected) :]
+    stated, expected = (write_plain(one) for one in (card, replace(own, public_facts=facts).card()))
+    # The answers and their number are compared with the domain, and so is the count of hot spots.
+    left_out = {"release_id", "budget", "chosen"}
+    for plain in (stated, expected):
+        plain["question"] = plain["question"] | {"chosen": 0, "candidates": 0}
+        plain["false_hot_spots"] = plain["false_hot_spots"] and plain["false_hot_spots"]["meaning"]
+        # The files of a mask and of regions are not here.
+        if card.domain.mask is not None or card.domain.regions is not None:
+            left_out.add("domain")
+            plain["guarantee"] = plain["guarantee"] | {"assumptions": None}
+    stated, expected = (
+        {name: one for name, one in plain.items() if name not in left_out}
+        for plain in (stated, expected)
+    )
+    require_same(stated, expected, "card")
+
+
+def _rebuild_event(card: SelectionCard) -> Selection:
+    """Return the event of a card."""
+    guarantee = card.guarantee
+    return Selection(
+        f"select-{card.question.name}:{card.mechanism.name}",
+        Fraction(guarantee.epsilon),
+        guarantee.neighbours,
+        guarantee.contribution,
+        guarantee.enforced,
+        guarantee.unit,
+        guarantee.key_origin,
+        Fraction(guarantee.sensitivity),
+        guarantee.monotone,
+        guarantee.rounds,
+        guarantee.layout,
+    )
 
 
 def _require_change(card: SelectionCard) -> None:

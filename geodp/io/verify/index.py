@@ -138,9 +138,13 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
     folder, listed = path.parent, {path.name, SUMS, *tables}
     sums = read_sums(folder)
     there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
+    other = sorted((there - {SUMS}) ^ {*sums})
     require(
-        there - {SUMS} == {*sums},
-        Rule("index-files-unlisted", f"{SUMS} does not list exactly the existing files."),
+        not other,
+        Rule(
+            "index-files-unlisted",
+            f"{SUMS} does not list exactly the existing files: {', '.join(other)}.",
+        ),
     )
     for name, digest in sums.items():
         require(

@@ -254,6 +254,9 @@ def check_card(folder: str, card: dict[str, Any]) -> str:
         each = exact(guarantee["epsilon"]) / guarantee["rounds"] / exact(guarantee["sensitivity"])
         rate = each / (2 - guarantee["monotone"])
         require(exact(guarantee["rate"]) == rate, "The rate does not follow from the budget.")
+        if is_worded(card, card["mechanism"]["noise_format"]):
+            words = promise({**guarantee, "delta": None}, "any choice")
+            require(guarantee["in_words"] == words, "Its guarantee is worded otherwise.")
     return str(guarantee["in_words"])
 
 
@@ -1291,17 +1294,30 @@ def list_parts(index: dict[str, Any], seal: str) -> list[str]:
     return names
 
 
+def list_cards(folder: str) -> list[dict[str, Any]]:
+    """Return the cards of all releases in a folder; an index is none."""
+    seal = find_seal(folder)
+    plain = read_json(os.path.join(folder, seal))
+    if seal == CARD:
+        return [plain]
+    parts = (os.path.join(folder, name) for name in list_parts(plain, seal))
+    return [card for part in parts for card in list_cards(part)]
+
+
 def check_listed(folder: str, seal: str, names: list[str], index: dict[str, Any]) -> str:
     """Require exactly the listed files and folders, and the SHA-256 of every file."""
+    # The index of a series of amounts lists none: all of its files lie in its periods.
+    files = index.get("files", [])
     with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
         sums = {line.rstrip("\n").split("  ", 1)[1]: line.split("  ", 1)[0] for line in file}
     there = {name for name in plain_files(folder) if name != SUMS}
-    require(there == set(sums), f"{SUMS} does not list exactly the existing files.")
-    listed = {seal, SUMS, *names, *(entry["name"] for entry in index["files"])}
+    other = ", ".join(sorted(there ^ set(sums)))
+    require(not other, f"{SUMS} does not list exactly the existing files: {other}.")
+    listed = {seal, SUMS, *names, *(entry["name"] for entry in files)}
     require(set(os.listdir(folder)) == listed, "The index lists other files than there are.")
     for name, digest in sums.items():
         require(sha256(os.path.join(folder, name)).hexdigest() == digest, f"{name} was changed.")
-    for entry in index["files"]:
+    for entry in files:
         require(
             sums[entry["name"]] == entry["sha256"], f"{entry['name']} is not that of the index."
         )
@@ -1311,13 +1327,12 @@ def check_listed(folder: str, seal: str, names: list[str], index: dict[str, Any]
 def check_index(folder: str, seal: str, index: dict[str, Any]) -> str:
     """Require an index to agree with the cards that it lists, and its words with its budget."""
     field, key, together = INDEXES[seal]
-    guarantee, formats = index["guarantee"], {""}
+    guarantee, cards = index["guarantee"], list_cards(folder)
     for name in ("epsilon", "rho", "delta"):
         text, decimal = guarantee[name], guarantee[name + "_decimal"]
         same = (text is None) == (decimal is None)
         require(same and (text is None or math.isclose(exact(text), decimal)), f"{name} differs.")
     require(guarantee["spends"] == spends(guarantee), "Its budget in one line is another.")
-    origins = set()
     for one in index[field]:
         inner = os.path.join(folder, one[key])
         card = find_seal(inner)
@@ -1337,12 +1352,14 @@ def check_index(folder: str, seal: str, index: dict[str, Any]) -> str:
             index.get("unit"),
         )
         require(near, f"{one[key]} protects somebody else than the index says.")
-        origins.add(part["guarantee"].get("key_origin"))
-        formats.add((part.get("mechanism") or {}).get("noise_format", ""))
+    origins = {card["guarantee"].get("key_origin") for card in cards}
+    formats = {"", *((card.get("mechanism") or {}).get("noise_format", "") for card in cards)}
     if not all(is_worded(index, one) for one in formats) or None in origins:
         return f"{len(index[field])} releases; their budget is {guarantee['spends']}"
     (origin,) = origins
     words = promise({**guarantee, "key_origin": origin}, f"any result of {together} together")
+    if seal == "amounts-series.json" and words != NOT_PRIVATE:
+        words = f"{words[:-1]} in each period."
     require(guarantee["in_words"] == words, "Its guarantee is worded otherwise.")
     return str(guarantee["in_words"])
 

@@ -63,6 +63,12 @@ def find_notice(folder: Path) -> Notice | None:
     return Notice(withdrawal)
 
 
+def find_day(folder: Path) -> str | None:
+    """Return the day on which the release of a public folder was withdrawn; None if it was not."""
+    notice = find_notice(folder)
+    return None if notice is None or notice.withdrawal is None else notice.withdrawal.date
+
+
 def warn_if_withdrawn(folder: Path) -> None:
     """Warn of a release whose public folder has a notice beside it, even a damaged one."""
     found = find_notice(folder)

@@ -1,5 +1,7 @@
 """Holes of what uses a release: see :mod:`tests.contract.holes`."""
 
+from tests.contract.holes.every import EVERY
+
 OF_SEVERAL = (
     *("series", "households of persons", "households by size", "flows", "amounts"),
     "series of amounts",
@@ -41,6 +43,9 @@ OF_COUNTS = (
     "documents_mark_what_is_below_the_limit",
     "pages_hide_counts_below_the_limit",
     "reports_state_the_limit",
+    "statistics_are_computed",
+    "errors_are_predicted_before_data_are_read",
+    "a_release_that_is_opened_answers_regions",
 )
 """Checks of numbers of a release."""
 
@@ -81,6 +86,80 @@ HOLES: dict[str, dict[str, str]] = {
     "maps_show_the_withdrawal": {
         **refused("map", *(kind for kind in OF_SEVERAL if kind != "amounts")),
         "selection": "geodp map refuses a selection",
+    },
+    "pages_are_whole_and_in_their_language": {"selection": "geodp report refuses a selection"},
+    "report_describes_a_release_as_text": {
+        "series": "geodp report refuses it and points to its snapshots, none of which it names",
+        **dict.fromkeys(OF_SEVERAL[1:], "its own report writes an HTML page and no text"),
+        "selection": "geodp report refuses a selection",
+    },
+    "map_draws_the_release": {
+        **refused("map", *(kind for kind in OF_SEVERAL if kind != "amounts")),
+        "selection": "geodp map refuses a selection",
+    },
+    "export_writes_the_release_in_other_formats": {
+        **refused("export", *(kind for kind in OF_SEVERAL if kind != "amounts")),
+        "selection": "geodp export refuses a selection",
+    },
+    "statistics_are_computed": {
+        "counts by label": "geodp statistics refuses a map with attributes",
+        **refused("statistics", *OF_SEVERAL),
+        "local round": "geodp statistics refuses it, as reports of devices are not simulated",
+    },
+    "explain_says_what_a_release_reveals": {"series": "geodp explain refuses a series"},
+    "explain_reads_the_card_alone": {
+        "series": "geodp explain takes series.json for the file of an audit",
+        "households of persons": "geodp explain takes households.json for the file of an audit",
+        "households by size": "geodp explain takes households.json for the file of an audit",
+        "flows": "geodp explain takes flows.json for the file of an audit",
+        "amounts": "geodp explain takes amounts.json for the file of an audit",
+        "series of amounts": "geodp explain takes amounts-series.json for the file of an audit",
+    },
+    "a_plan_is_printed_for_people": {
+        "series of amounts": "geodp amounts plan has no --snapshots, as geodp plan has",
+        "selection": "there is no geodp select plan",
+    },
+    "errors_are_predicted_before_data_are_read": {
+        "amounts": "geodp amounts plan compares clips, and predicts no error of an area",
+        "series of amounts": "geodp amounts plan has no --snapshots, as geodp plan has",
+    },
+    "a_folder_of_another_kind_is_named_with_its_command": {
+        EVERY: "geodp households, flows and amounts do not say what another folder is",
+    },
+    "all_commands_refuse_another_kind_with_one_exit_code": dict.fromkeys(
+        OF_SEVERAL[1:], "geodp estimate ends with 3, commands of other kinds with 2"
+    ),
+    "a_release_that_is_opened_has_its_card": {
+        "series": "geodp.open returns a dict of its snapshots",
+        "selection": "geodp.open returns its card, which has no card()",
+    },
+    "a_release_that_is_opened_answers_regions": {
+        "series": "geodp.open returns a dict of its snapshots",
+    },
+    "a_release_that_is_opened_becomes_a_frame": {
+        "series": "geodp.open returns a dict of its snapshots",
+        "households of persons": "Households has no to_pandas and no to_geopandas",
+        "households by size": "Households has no to_pandas and no to_geopandas",
+        "amounts": "Amounts has no to_geopandas",
+        "series of amounts": "AmountsSeries has no to_pandas and no to_geopandas",
+        "selection": "SelectionCard has no to_pandas and no to_geopandas",
+    },
+    "a_release_that_is_opened_is_not_written_again": {
+        "series": "geodp.open returns a dict, which has no write()",
+        "selection": "geodp.open returns its card, which has no write()",
+    },
+    "inspect_says_what_a_release_is": {
+        EVERY: "geodp inspect says that it is a release of geodp, and not of what",
+    },
+    "commands_that_inspect_names_work": dict.fromkeys(
+        (*OF_SEVERAL, "selection"), "geodp inspect names geodp report, which refuses it"
+    ),
+    "a_release_is_no_input": {
+        "local round": "geodp local publish says that it cannot read a directory",
+    },
+    "every_command_that_uses_a_release_has_json": {
+        **dict.fromkeys(TABLES, "geodp report has --format json in the place of --json"),
+        **dict.fromkeys(OF_SEVERAL[1:], "its report has no --json"),
     },
 }
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""

@@ -70,7 +70,14 @@ def sign(public):
             sign(folder)
             card = json.loads((folder / CARD).read_text(encoding="utf-8"))
             one |= {"release_id": card["release_id"], "card_sha256": sha256(folder / CARD)}
-    for one in plain["files"]:
+    # A period of a series of amounts has an index itself.
+    for one in plain.get("periods", []):
+        folder = public / one["time"]
+        if folder.is_dir():
+            sign(folder)
+            (inner,) = folder.glob("*.json")
+            one["index_sha256"] = sha256(inner)
+    for one in plain.get("files", []):
         if (public / one["name"]).is_file():
             one["sha256"] = sha256(public / one["name"])
     write_json(index, plain)

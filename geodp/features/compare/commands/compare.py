@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp.cli.comparing import mark_below
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_picture
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_regions, require_named
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from geodp.release.release import Release
 
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -28,6 +31,7 @@ COMMON = ("0.5", "1", "2", "4", None)
 RATED = ("alternative", "correction")
 TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
 MAX_PAIRS = 10_000
+DASH = "\N{EN DASH}"
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
@@ -341,6 +345,23 @@ def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, A
         yield f"{one} {between} {two}", (releases[0], region), (releases[0], other)
 
 
+def _mark(*places: tuple[Release, Any]) -> dict[str, bool]:
+    """Return the field that marks a row in which a limit of display hides a count of a region."""
+    from geodp.table.display import is_below
+
+    limits = [release.card().display_below for release, _ in places]
+    if all(limit is None for limit in limits):
+        return {}
+    counts = (release.estimate(region).count for release, region in places)
+    hidden = any(is_below(*pair) for pair in zip(counts, limits, strict=True))
+    return mark_below(hidden, limits)
+
+
+def _hide(row: dict[str, Any], figures: Sequence[str]) -> list[str]:
+    """Return the figures of a row, or dashes where they would reveal a count that is hidden."""
+    return [DASH] * len(figures) if row.get("below") else [*figures]
+
+
 def _regions(options: dict[str, Any]) -> dict[str, Any]:
     from geodp.features.compare.api import adjust, compare_regions
 
@@ -352,7 +373,7 @@ def _regions(options: dict[str, Any]) -> dict[str, Any]:
             test = compare_regions(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **test.to_dict()})
+        rows.append({"name": name, **test.to_dict(), **_mark(first, second)})
     # One correction for all rows, as anybody who reads the table picks the smallest p-value.
     adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
     for row, p_value in zip(rows, adjusted, strict=True):
@@ -371,14 +392,20 @@ def _regions_text(document: dict[str, Any]) -> str:
     for row in rows:
         figures = (f"{row[name]:,.1f}" for name in ("difference", "standard_error", "low", "high"))
         difference, error, low, high = figures
-        lines.append(
-            f"{row['name']:<{width}}  {difference:>14}  {error:>14}  {f'{low} to {high}':>27}  "
-            f"{row['p_value']:>9.2g}  {row['adjusted']:>9.2g}{'  *' if row['found'] else ''}"
+        tested = (f"{row[name]:.2g}" for name in ("p_value", "adjusted"))
+        difference, interval, p_value, adjusted = _hide(
+            row, (difference, f"{low} to {high}", *tested)
         )
-    significant = sum(row["found"] for row in rows)
+        star = "  *" if row["found"] and not row.get("below") else ""
+        lines.append(
+            f"{row['name']:<{width}}  {difference:>14}  {error:>14}  {interval:>27}  "
+            f"{p_value:>9}  {adjusted:>9}{star}"
+        )
+    shown = [row for row in rows if not row.get("below")]
+    significant = sum(row["found"] for row in shown)
     kinds = ", ".join(sorted({row["basis"] for row in rows}))
     lines.append(
-        f"\n{significant} of {len(rows)} found (*) at {document['alpha']:g}, "
+        f"\n{significant} of {len(shown)} found (*) at {document['alpha']:g}, "
         f"{document['alternative']}, corrected by {document['correction']}; errors: {kinds}."
     )
     return "\n".join(lines)
@@ -394,7 +421,7 @@ def _ratios(options: dict[str, Any]) -> dict[str, Any]:
             ratio = estimate_ratio(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **ratio.to_dict()})
+        rows.append({"name": name, **ratio.to_dict(), **_mark(first, second)})
     return {**arguments, "ratios": rows}
 
 
@@ -404,18 +431,20 @@ def _ratios_text(document: dict[str, Any]) -> str:
     confidence = f"{100 * (1 - document['alpha']):g} % interval"
     lines = [f"{'region':<{width}}  {'ratio':>10}  {'standard error':>14}  {confidence:>24}"]
     for row in rows:
-        interval = f"{row['low']:.4f} to {row['high']:.4f}"
-        lines.append(
-            f"{row['name']:<{width}}  {row['ratio']:>10.4f}  {row['standard_error']:>14.4f}  "
-            f"{interval:>24}"
-        )
+        # The error of a ratio depends on both of its numbers.
+        figures = (f"{row[name]:.4f}" for name in ("ratio", "standard_error", "low", "high"))
+        ratio, error, low, high = figures
+        ratio, error, interval = _hide(row, (ratio, error, f"{low} to {high}"))
+        lines.append(f"{row['name']:<{width}}  {ratio:>10}  {error:>14}  {interval:>24}")
     kinds = ", ".join(sorted({row["basis"] for row in rows}))
     return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])
 
 
 def _cells(options: dict[str, Any]) -> dict[str, Any]:
     from geodp.features.compare.api import compare_cells
+    from geodp.features.compare.cells import counts_at
     from geodp.release.opening import open_release
+    from geodp.table.display import is_below
 
     first, second = (open_release(path) for path in options["releases"])
     names = ("alternative", "correction")
@@ -425,19 +454,28 @@ def _cells(options: dict[str, Any]) -> dict[str, Any]:
     key = tests.key[chosen]
     codes = [[int(part) for part in index] for index in first.grid.decode(key).T]
     differences, adjusted = tests.difference[chosen].tolist(), tests.adjusted[chosen].tolist()
+    limits = [one.card().display_below for one in (first, second)]
+    below = (
+        is_below(counts_at(one, tests.key)[chosen], limit)
+        for one, limit in zip((first, second), limits, strict=True)
+    )
+    hidden = next(below) | next(below)
     rows = [
-        {"cell": cell, "difference": difference, "adjusted": chance}
-        for cell, difference, chance in zip(codes, differences, adjusted, strict=True)
+        {"cell": cell, "difference": difference, "adjusted": chance, **mark_below(few, limits)}
+        for cell, difference, chance, few in zip(
+            codes, differences, adjusted, hidden.tolist(), strict=True
+        )
     ]
     counts = {"alpha": options["alpha"], "tested": first.grid.size, "basis": tests.basis}
     return {**arguments, **counts, "found": rows}
 
 
 def _cells_text(document: dict[str, Any]) -> str:
-    lines = [
-        f"{' '.join(map(str, row['cell'])):<24}  {row['difference']:>14,.1f}  {row['adjusted']:.2g}"
-        for row in document["found"]
-    ]
+    lines = []
+    for row in document["found"]:
+        figures = _hide(row, (f"{row['difference']:,.1f}", f"{row['adjusted']:.2g}"))
+        cell, (difference, adjusted) = " ".join(map(str, row["cell"])), figures
+        lines.append(f"{cell:<24}  {difference:>14}  {adjusted}")
     if lines:
         lines = [f"{'cell':<24}  {'difference':>14}  adjusted p-value", *lines, ""]
     lines.append(

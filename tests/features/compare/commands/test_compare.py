@@ -120,6 +120,26 @@ def test_cells(folders):
     assert less.output.startswith("0 of 64 cells")
 
 
+def test_a_limit_of_display_hides_ratios_and_cells(tmp_path):
+    """Neither a ratio nor a difference of cells is printed if one of its counts is not."""
+    for name, people in (("one", 50), ("two", 90)):
+        flat = geodp.CountTable.from_dense(np.full((8, 8), people), PLACES)
+        asked = {"epsilon": 4, "contribution": 1, "key": NoiseKey(name.encode().ljust(32))}
+        limit = {"metadata": {"display_below": 70}}
+        geodp.publish(flat, method="laplace", **asked, **limit).write(tmp_path / name)
+    both = (tmp_path / "one", tmp_path / "two", "--cells")
+    assert {row["below"] for row in document_of(*both)["found"]} == {True}
+    lines = run(*both).output.splitlines()
+    assert lines[1].split() == ["0", "0", "\N{EN DASH}", "\N{EN DASH}"]
+    mesh = geodp.CountTable.from_dense(np.full(GRID.shape, 2), GRID)
+    asked = {"epsilon": 4, "contribution": 1, "key": NoiseKey(b"few".ljust(32))}
+    few = {"metadata": {"display_below": 10**6}}
+    geodp.publish(mesh, method="hay", **asked, **few).write(tmp_path / "few")
+    areas = (tmp_path / "few", "--area", "52394000", "--area", "52394001", "--ratio")
+    assert [row["below"] for row in document_of(*areas)["ratios"]] == [True]
+    assert run(*areas).output.splitlines()[1].split()[3:] == ["\N{EN DASH}"] * 3
+
+
 def test_clamped_regions_are_refused_with_their_name(folders):
     squares = ("--polygons", folders / "halves.geojson")
     said = error_of(folders / "lone", *squares)

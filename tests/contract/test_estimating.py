@@ -1,0 +1,69 @@
+"""What ``estimate`` answers of every kind, and what it refuses."""
+
+import json
+
+from tests.contract.desk import require
+from tests.contract.regions import LEFT_AND_RIGHT, OUTSIDE, write_regions
+from tests.contract.using import (
+    INCONSISTENT,
+    REJECTED,
+    WRONG_CALL,
+    list_figures,
+    require_refused,
+    times,
+    value_of,
+)
+
+
+def test_estimate_answers_the_folder_that_was_published(kind, released):
+    """A series is asked for one of its periods, by the words of ``--time``."""
+    done = released.use("estimate", "out", *times(kind.periods[:1]), *kind.region)
+    assert done.returncode == 0, done.stderr
+    assert kind.region[1] in done.stdout
+
+
+def test_an_interval_holds_its_estimate(kind, released):
+    figures = estimate(released, *kind.region)
+    assert figures
+    for one in figures:
+        assert one["low"] <= value_of(one) <= one["high"]
+
+
+def test_estimates_are_named_alike(kind, released):
+    """Every number of ``--json`` is a value with its ends, by these names."""
+    for one in estimate(released, *kind.region):
+        assert {"value", "low", "high"} <= {*one}
+
+
+def test_regions_may_be_polygons(released, tmp_path):
+    path = write_regions(tmp_path, LEFT_AND_RIGHT)
+    done = require(released.use("estimate", released.asked(), "--polygons", path))
+    assert "left" in done.stdout
+    assert "right" in done.stdout
+
+
+def test_a_region_that_is_named_twice_is_answered_once(kind, released):
+    assert len(estimate(released, *kind.region, *kind.region)) == len(
+        estimate(released, *kind.region)
+    )
+
+
+def test_what_cannot_be_estimated_is_refused(kind, released, tmp_path):
+    """With the same exit codes for all kinds, in one sentence that names what was given."""
+    asked = released.asked()
+    unknown = (*kind.region[:-1], "99999999")
+    outside = write_regions(tmp_path, OUTSIDE)
+    for code, named, *words in (
+        (REJECTED, "'99999999'", asked, *unknown),
+        (WRONG_CALL, "--polygons", asked),
+        (WRONG_CALL, "far", asked, "--polygons", outside),
+        (REJECTED, "none.geojson", asked, "--polygons", "none.geojson"),
+        (INCONSISTENT, "nowhere", "nowhere", *kind.region),
+    ):
+        assert named in require_refused(released.use("estimate", *words), code)
+
+
+def estimate(desk, *words):
+    """Return the numbers of ``estimate --json`` that have intervals."""
+    done = require(desk.use("estimate", desk.asked(), *words, "--json"))
+    return list_figures(json.loads(done.stdout))
