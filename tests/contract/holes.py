@@ -48,6 +48,9 @@ HOLES: dict[str, dict[str, str]] = {
     "a_text_is_read_as_its_marks_and_options_say": {"local round": ONE_TEXT},
     "several_files_add_up_as_one": {"local round": ONE_TEXT},
     "other_forms_count_the_same": {"local round": ONE_TEXT},
+    "a_frame_gives_the_bytes_of_its_file": dict.fromkeys(
+        ("selection", "local round"), NO_FRONT_DOOR
+    ),
     "a_page_shows_hostile_names_as_text": {
         "series": "report refuses a series, and names its snapshots",
         "series of amounts": "amounts report refuses a series without one of its periods (--time)",
