@@ -10,6 +10,10 @@ EVERY = "every kind"
 NO_COLUMN = "the error of local randomize names file and row, and no column"
 NOT_LIKE_OTHERS = "local randomize refuses what publish reads, and tells to convert it"
 ONE_TEXT = "local randomize reads one text in UTF-8, whose first line is the header"
+NO_PRIOR = dict.fromkeys(
+    ("series", "households of persons", "households by size"),
+    "it takes no --prior, as counts, flows and amounts do",
+)
 NO_FRONT_DOOR = "geodp.select and geodp.local take no frame of a file that publishes"
 
 HOLES: dict[str, dict[str, str]] = {
@@ -51,6 +55,10 @@ HOLES: dict[str, dict[str, str]] = {
     "a_frame_gives_the_bytes_of_its_file": dict.fromkeys(
         ("selection", "local round"), NO_FRONT_DOOR
     ),
+    "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
+    "records_are_no_prior": NO_PRIOR,
+    "a_prior_of_another_grid_is_refused": NO_PRIOR,
+    "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_PRIOR,
     "a_page_shows_hostile_names_as_text": {
         "series": "report refuses a series, and names its snapshots",
         "series of amounts": "amounts report refuses a series without one of its periods (--time)",
@@ -60,6 +68,10 @@ HOLES: dict[str, dict[str, str]] = {
 }
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 
+NO_ESTIMATES = {
+    "selection": "it releases no counts that a prior could improve",
+    "local round": "its counts follow from the reports of devices alone",
+}
 NO_PERSONS = {"local round": "a device sends no id"}
 RECORDS = {
     **dict.fromkeys(("flows", "amounts", "series of amounts"), "its rows are records"),
@@ -102,6 +114,10 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_multiple_in_a_title_is_asked_about": NO_NUMBERS,
     "a_percentage_in_a_title_is_asked_about": NO_NUMBERS,
     "a_density_in_a_title_is_asked_about": NO_NUMBERS | AMOUNTS_ARE_ALL,
+    "a_prior_is_used_where_the_operator_vouches_for_it": NO_ESTIMATES,
+    "records_are_no_prior": NO_ESTIMATES,
+    "a_prior_of_another_grid_is_refused": NO_ESTIMATES,
+    "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_ESTIMATES,
     "hostile_labels_stay_texts": NO_LABELS | {"households by size": "its labels are numbers"},
 }
 """What a kind is not asked for, and why it would make no sense there: not run."""

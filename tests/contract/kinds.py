@@ -80,6 +80,10 @@ class Kind:
         The whole command that reads its files, where it is not the one that publishes.
     html : tuple of str
         Words with which its report is a page.
+    prior : str
+        A public table that may be its prior, in CSV; "": it takes none.
+    with_prior : tuple of str
+        Words with which it takes this prior, without file, source and assertion.
     """
 
     name: str
@@ -102,6 +106,8 @@ class Kind:
     dry: tuple[str, ...] = ("--check",)
     reads: tuple[str, ...] = ()
     html: tuple[str, ...] = ()
+    prior: str = ""
+    with_prior: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -194,6 +200,7 @@ YEARS = {"a.csv": counted(), "b.csv": counted(9)}
 SOLD = {
     name: lines(("code", "n"), *RECORDS[:last]) for name, last in (("a.csv", 360), ("b.csv", 330))
 }
+EARLIER = lines(("code", "n"), *((code, 7919) for code in CODES))
 PERIODS = ("2020=a.csv", "2021=b.csv")
 ROUND = (
     ("local", "plan", *GRID, "--epsilon", "5", "--devices", "3000", "--output", "plan.toml"),
@@ -213,6 +220,7 @@ KINDS = {
             (*GRID, "--code", "code", "--value", "n"),
             "release.json",
             in_python=_publish_counts,
+            prior=EARLIER,
             html=("--format", "html"),
         ),
         Kind(
@@ -229,6 +237,10 @@ KINDS = {
             "release.json",
             labels=("sex",),
             in_python=_publish_by_label,
+            prior=lines(
+                ("code", "sex", "n"), *((code, sex, 7919) for code in CODES for sex in "fm")
+            ),
+            with_prior=("--method", "pyramid"),
             html=("--format", "html"),
         ),
         Kind(
@@ -299,6 +311,8 @@ KINDS = {
             amounts=(),
             persons=("id",),
             in_python=_publish_flows,
+            prior=lines(("code", "to", "n"), *((code, to, 7919) for code in CODES for to in CODES)),
+            with_prior=("--prior-value", "n"),
         ),
         Kind(
             "amounts",
@@ -309,6 +323,8 @@ KINDS = {
             "amounts.json",
             tools=("amounts",),
             in_python=_publish_amounts,
+            prior=EARLIER,
+            with_prior=("--prior-value", "n"),
         ),
         Kind(
             "series of amounts",
@@ -319,6 +335,8 @@ KINDS = {
             "amounts-series.json",
             tools=("amounts",),
             in_python=_publish_series_of_amounts,
+            prior=EARLIER,
+            with_prior=("--prior-value", "n"),
         ),
         Kind(
             "selection",
