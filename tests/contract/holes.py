@@ -10,6 +10,7 @@ EVERY = "every kind"
 NO_COLUMN = "the error of local randomize names file and row, and no column"
 NOT_LIKE_OTHERS = "local randomize refuses what publish reads, and tells to convert it"
 ONE_TEXT = "local randomize reads one text in UTF-8, whose first line is the header"
+NO_QUERY = {"counts by label": "geodp sql has no --by, as geodp flows sql has"}
 NO_PRIOR = dict.fromkeys(
     ("series", "households of persons", "households by size"),
     "it takes no --prior, as counts, flows and amounts do",
@@ -55,6 +56,8 @@ HOLES: dict[str, dict[str, str]] = {
     "a_frame_gives_the_bytes_of_its_file": dict.fromkeys(
         ("selection", "local round"), NO_FRONT_DOOR
     ),
+    "a_query_counts_what_the_reader_counts": NO_QUERY,
+    "a_query_quotes_every_name": NO_QUERY,
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
     "records_are_no_prior": NO_PRIOR,
     "a_prior_of_another_grid_is_refused": NO_PRIOR,
@@ -87,6 +90,8 @@ NO_LABELS = dict.fromkeys(
     "its files have no labels",
 )
 
+NO_RECORDS = {"local round": "a device sends a report, and no record is in a database"}
+
 NOT_ASKED: dict[str, dict[str, str]] = {
     "a_kept_key_replays": {"local round": "its noise is drawn by devices"},
     "a_release_is_charged_once": {"local round": "the round is charged when it is opened"},
@@ -114,6 +119,8 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_multiple_in_a_title_is_asked_about": NO_NUMBERS,
     "a_percentage_in_a_title_is_asked_about": NO_NUMBERS,
     "a_density_in_a_title_is_asked_about": NO_NUMBERS | AMOUNTS_ARE_ALL,
+    "a_query_counts_what_the_reader_counts": NO_RECORDS,
+    "a_query_quotes_every_name": NO_RECORDS,
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_ESTIMATES,
     "records_are_no_prior": NO_ESTIMATES,
     "a_prior_of_another_grid_is_refused": NO_ESTIMATES,
