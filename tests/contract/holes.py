@@ -58,6 +58,16 @@ HOLES: dict[str, dict[str, str]] = {
     ),
     "a_query_counts_what_the_reader_counts": NO_QUERY,
     "a_query_quotes_every_name": NO_QUERY,
+    "inspect_proposes_the_command_of_the_kind": {
+        **dict.fromkeys(
+            ("households of persons", "households by size"),
+            "of columns persons and households, or of sizes, it proposes publish",
+        ),
+        "flows": "of columns origin, destination and person_id it proposes publish --pairs",
+    },
+    "an_error_quotes_no_value_in_python": dict.fromkeys(
+        ("selection", "local round"), NO_FRONT_DOOR
+    ),
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
     "records_are_no_prior": NO_PRIOR,
     "a_prior_of_another_grid_is_refused": NO_PRIOR,
@@ -121,6 +131,12 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_density_in_a_title_is_asked_about": NO_NUMBERS | AMOUNTS_ARE_ALL,
     "a_query_counts_what_the_reader_counts": NO_RECORDS,
     "a_query_quotes_every_name": NO_RECORDS,
+    "inspect_proposes_the_command_of_the_kind": {
+        **dict.fromkeys(("series", "series of amounts"), "one file is one time, and no series"),
+        "selection": "its files are those of counts",
+        "local round": "its files are those of counts",
+    },
+    "a_person_is_not_quoted": NO_PERSONS,
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_ESTIMATES,
     "records_are_no_prior": NO_ESTIMATES,
     "a_prior_of_another_grid_is_refused": NO_ESTIMATES,

@@ -84,6 +84,8 @@ class Kind:
         A public table that may be its prior, in CSV; "": it takes none.
     with_prior : tuple of str
         Words with which it takes this prior, without file, source and assertion.
+    telling : dict of str to str
+        Names of its columns that tell what they hold, in place of those that do not.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Kind:
     html: tuple[str, ...] = ()
     prior: str = ""
     with_prior: tuple[str, ...] = ()
+    telling: dict[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -270,6 +273,7 @@ KINDS = {
             tools=("households",),
             amounts=("n", "homes"),
             in_python=_publish_households,
+            telling={"n": "persons", "homes": "households"},
         ),
         Kind(
             "households by size",
@@ -291,6 +295,7 @@ KINDS = {
             labels=("size",),
             unit="household",
             in_python=_publish_sizes,
+            telling={"size": "household_size", "n": "households"},
         ),
         Kind(
             "flows",
@@ -311,6 +316,7 @@ KINDS = {
             amounts=(),
             persons=("id",),
             in_python=_publish_flows,
+            telling={"code": "origin", "to": "destination", "id": "person_id"},
             prior=lines(("code", "to", "n"), *((code, to, 7919) for code in CODES for to in CODES)),
             with_prior=("--prior-value", "n"),
         ),
@@ -323,6 +329,7 @@ KINDS = {
             "amounts.json",
             tools=("amounts",),
             in_python=_publish_amounts,
+            telling={"n": "income"},
             prior=EARLIER,
             with_prior=("--prior-value", "n"),
         ),

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from io import StringIO
 
 from tests.command import Done
@@ -56,6 +57,11 @@ class Reader:
     def __init__(self, desk: Desk) -> None:
         self.desk, self.kind = desk, desk.kind
 
+    @cached_property
+    def whole(self) -> int | None:
+        """How many the world itself counts."""
+        return self.read().counted
+
     def words(self, *more: object) -> tuple[object, ...]:
         """Return the words of the command that reads."""
         kind = self.kind
@@ -94,6 +100,11 @@ class Reader:
 
 def rows_of(text: str) -> Rows:
     """Return the rows of a CSV text, its header first."""
+    return [[*row] for row in _rows_of(text)]
+
+
+@cache
+def _rows_of(text: str) -> Rows:
     return list(csv.reader(StringIO(text)))
 
 

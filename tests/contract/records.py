@@ -31,8 +31,8 @@ def members() -> str:
     """Return records of persons with their household, of one to three persons."""
     homes = [
         (code, size)
-        for code in CODES
-        for size, many in enumerate((7, 5, 2), 1)
+        for i, code in enumerate(CODES)
+        for size, many in enumerate((9 + i, 3, 2 + i % 3), 1)
         for _ in range(many)
     ]
     return lines(
