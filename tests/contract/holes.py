@@ -10,6 +10,13 @@ EVERY = "every kind"
 NO_COLUMN = "the error of local randomize names file and row, and no column"
 NOT_LIKE_OTHERS = "local randomize refuses what publish reads, and tells to convert it"
 ONE_TEXT = "local randomize reads one text in UTF-8, whose first line is the header"
+NO_WEIGHTS = dict.fromkeys(
+    (
+        *("counts", "counts by label", "series", "households of persons", "households by size"),
+        "selection",
+    ),
+    "it takes no --weight of records, as flows and amounts do",
+)
 NO_QUERY = {"counts by label": "geodp sql has no --by, as geodp flows sql has"}
 NO_PRIOR = dict.fromkeys(
     ("series", "households of persons", "households by size"),
@@ -58,6 +65,14 @@ HOLES: dict[str, dict[str, str]] = {
     ),
     "a_query_counts_what_the_reader_counts": NO_QUERY,
     "a_query_quotes_every_name": NO_QUERY,
+    "records_may_have_weights": NO_WEIGHTS,
+    "what_is_no_weight_is_refused": NO_WEIGHTS,
+    "a_weight_is_named_as_missing_in_one_way": NO_WEIGHTS,
+    "a_multiple_in_the_title_of_weights_is_asked_about": NO_WEIGHTS
+    | dict.fromkeys(
+        ("flows", "amounts", "series of amounts"),
+        "WRONG: weights under weight (1,000) are taken as they stand",
+    ),
     "inspect_proposes_the_command_of_the_kind": {
         **dict.fromkeys(
             ("households of persons", "households by size"),
@@ -131,6 +146,10 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_density_in_a_title_is_asked_about": NO_NUMBERS | AMOUNTS_ARE_ALL,
     "a_query_counts_what_the_reader_counts": NO_RECORDS,
     "a_query_quotes_every_name": NO_RECORDS,
+    "records_may_have_weights": NO_RECORDS,
+    "what_is_no_weight_is_refused": NO_RECORDS,
+    "a_weight_is_named_as_missing_in_one_way": NO_RECORDS,
+    "a_multiple_in_the_title_of_weights_is_asked_about": NO_RECORDS,
     "inspect_proposes_the_command_of_the_kind": {
         **dict.fromkeys(("series", "series of amounts"), "one file is one time, and no series"),
         "selection": "its files are those of counts",
