@@ -63,6 +63,10 @@ HOLES: dict[str, dict[str, str]] = {
     "a_frame_gives_the_bytes_of_its_file": dict.fromkeys(
         ("selection", "local round"), NO_FRONT_DOOR
     ),
+    "names_of_regions_stay_texts": {
+        "series": "report refuses a series, and names its snapshots",
+        "flows": "flows publish refuses --regions, and names grids of one map of cells and units",
+    },
     "a_query_counts_what_the_reader_counts": NO_QUERY,
     "a_query_quotes_every_name": NO_QUERY,
     "records_may_have_weights": NO_WEIGHTS,
@@ -144,6 +148,14 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_multiple_in_a_title_is_asked_about": NO_NUMBERS,
     "a_percentage_in_a_title_is_asked_about": NO_NUMBERS,
     "a_density_in_a_title_is_asked_about": NO_NUMBERS | AMOUNTS_ARE_ALL,
+    "names_of_regions_stay_texts": {
+        **dict.fromkeys(
+            ("amounts", "series of amounts"),
+            "publishing amounts on regions takes some 40 s of this small map",
+        ),
+        "selection": "it has no table, and its areas are codes",
+        "local round": "its domain is that of the plan",
+    },
     "a_query_counts_what_the_reader_counts": NO_RECORDS,
     "a_query_quotes_every_name": NO_RECORDS,
     "records_may_have_weights": NO_RECORDS,

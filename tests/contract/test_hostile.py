@@ -3,11 +3,13 @@
 import csv
 import json
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
 from tests.contract.desk import Desk, contents, require
-from tests.contract.reading import changed, with_name
+from tests.contract.kinds import CODES
+from tests.contract.reading import changed, text_of, with_name
 
 SCRIPT = "<script>alert(1)</script>"
 FORMULA = "=1+1"
@@ -78,3 +80,19 @@ def test_hostile_labels_stay_texts(tmp_path, kind):
     done = desk.run(*kind.command, *kind.inputs, *given, *kind.terms, "--output", "formula")
     assert done.returncode == 2
     assert "formula" in done.stderr.rpartition("Error: ")[2]
+
+
+def test_names_of_regions_stay_texts(desk):
+    """They are quoted in the tables and escaped on the page."""
+    names = (SCRIPT, 'o\'neil, "x"')
+    table = [["code", "area"], *([code, names[n % 2]] for n, code in enumerate(CODES))]
+    (desk.folder / "regions.csv").write_text(text_of(table), encoding="utf-8")
+    words = [*desk.words("--regions", "regions.csv", "--regions-source", "S")]
+    # The regions are the domain, in place of bounds.
+    assert "--bounds" in words
+    at = words.index("--bounds")
+    require(desk.run(*words[:at], *words[at + 5 :]))
+    tables = [*(desk.folder / "out" / "public").glob("**/*.csv")]
+    rows = [row for table in tables for row in csv.reader(StringIO(table.read_text("utf-8")))]
+    assert {SCRIPT, names[1]} <= {cell for row in rows for cell in row}
+    assert SCRIPT not in page_of(desk)
