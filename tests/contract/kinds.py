@@ -92,6 +92,12 @@ class Kind:
         Words with which its ``report`` writes a page.
     planned : tuple of str
         The command that predicts its errors, with grid and budget of ``options``.
+    prior : str
+        A public table that may be its prior, in CSV; "": it takes none.
+    with_prior : tuple of str
+        Words with which it takes this prior, without file, source and assertion.
+    telling : dict of str to str
+        Names of its columns that tell what they hold, in place of those that do not.
     """
 
     name: str
@@ -120,6 +126,9 @@ class Kind:
     uses: tuple[str, ...] = ("estimate", "compare", "report")
     page: tuple[str, ...] = ()
     planned: tuple[str, ...] = ()
+    prior: str = ""
+    with_prior: tuple[str, ...] = ()
+    telling: dict[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -236,6 +245,7 @@ YEARS = {"a.csv": counted(), "b.csv": counted(9)}
 SOLD = {
     name: lines(("code", "n"), *RECORDS[:last]) for name, last in (("a.csv", 360), ("b.csv", 330))
 }
+EARLIER = lines(("code", "n"), *((code, 7919) for code in CODES))
 PERIODS = ("2020=a.csv", "2021=b.csv")
 ROUND = (
     ("local", "plan", *GRID, "--epsilon", "5", "--devices", "3000", "--output", "plan.toml"),
@@ -258,6 +268,7 @@ KINDS = {
             in_python=_publish_counts,
             people=1050,
             planned=("plan", *GRID, *TERMS),
+            prior=EARLIER,
         ),
         Kind(
             "counts by label",
@@ -276,6 +287,10 @@ KINDS = {
             in_python=_publish_by_label,
             people=1332,
             planned=("plan", *GRID, *TERMS, "--labels", "sex=f,m"),
+            prior=lines(
+                ("code", "sex", "n"), *((code, sex, 7919) for code in CODES for sex in "fm")
+            ),
+            with_prior=("--method", "pyramid"),
         ),
         Kind(
             "series",
@@ -321,6 +336,7 @@ KINDS = {
                 "--people",
                 "1500",
             ),
+            telling={"n": "persons", "homes": "households"},
         ),
         Kind(
             "households by size",
@@ -348,6 +364,7 @@ KINDS = {
                 *("households", "plan", *GRID, *TERMS, "--protect", "household"),
                 *("--max-size", "3", "--people", "1500"),
             ),
+            telling={"size": "household_size", "n": "households"},
         ),
         Kind(
             "flows",
@@ -371,6 +388,9 @@ KINDS = {
             in_python=_publish_flows,
             people=3672,
             planned=("flows", "plan", *GRID, "--epsilon", "2", "--trips", "1"),
+            telling={"code": "origin", "to": "destination", "id": "person_id"},
+            prior=lines(("code", "to", "n"), *((code, to, 7919) for code in CODES for to in CODES)),
+            with_prior=("--prior-value", "n"),
         ),
         Kind(
             "amounts",
@@ -383,6 +403,9 @@ KINDS = {
             in_python=_publish_amounts,
             people=360,
             planned=("amounts", "plan", *GRID, *TERMS, *GUESSES, "--share", "1/2"),
+            telling={"n": "income"},
+            prior=EARLIER,
+            with_prior=("--prior-value", "n"),
         ),
         Kind(
             "series of amounts",
@@ -400,6 +423,8 @@ KINDS = {
                 *("amounts", "plan", *GRID, *TERMS, *GUESSES),
                 *("--snapshots", "2", "--person-in", "all"),
             ),
+            prior=EARLIER,
+            with_prior=("--prior-value", "n"),
         ),
         Kind(
             "selection",

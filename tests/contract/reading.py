@@ -7,7 +7,8 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from io import StringIO
 
 from tests.command import Done
@@ -30,10 +31,13 @@ class Read:
     done : Done
     counted : int or None
         All people, households, trips or records that would be counted; None where it is refused.
+    facts : dict
+        What the operator is told besides: how many cells hold somebody, and how many are counted.
     """
 
     done: Done
     counted: int | None
+    facts: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def said(self) -> str:
@@ -53,6 +57,11 @@ class Reader:
     def __init__(self, desk: Desk) -> None:
         self.desk, self.kind = desk, desk.kind
 
+    @cached_property
+    def whole(self) -> int | None:
+        """How many the world itself counts."""
+        return self.read().counted
+
     def words(self, *more: object) -> tuple[object, ...]:
         """Return the words of the command that reads."""
         kind = self.kind
@@ -67,7 +76,7 @@ class Reader:
             (here / name).write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
         try:
             done = self.desk.run(*(words or self.words(*more)))
-            return Read(done, self._counted() if done.returncode == 0 else None)
+            return Read(done, *self._counted()) if done.returncode == 0 else Read(done, None)
         finally:
             for name in files:
                 (here / name).unlink()
@@ -75,20 +84,27 @@ class Reader:
             shutil.rmtree(here / "read", ignore_errors=True)
             (here / "read.jsonl").unlink(missing_ok=True)
 
-    def _counted(self) -> int:
-        """Return how many people, households, trips or records were read."""
+    def _counted(self) -> tuple[int, dict[str, object]]:
+        """Return how many people, households, trips or records were read, and other facts."""
         here = self.desk.folder
         for name in ("check.json", "run.json"):
             path = here / "read" / "restricted" / name
             if path.exists():
                 found = json.loads(path.read_text(encoding="utf-8"))
-                return found["read"]["people"] if "read" in found else found["people"]
+                names = [one for one in found if re.match("occupied|counted|people", one)]
+                count = found["read"]["people"] if "read" in found else found["people"]
+                return count, {one: found[one] for one in names}
         # The header of a file of reports, and their number at its end, are no reports.
-        return len((here / "read.jsonl").read_text(encoding="utf-8").splitlines()) - 2
+        return len((here / "read.jsonl").read_text(encoding="utf-8").splitlines()) - 2, {}
 
 
 def rows_of(text: str) -> Rows:
     """Return the rows of a CSV text, its header first."""
+    return [[*row] for row in _rows_of(text)]
+
+
+@cache
+def _rows_of(text: str) -> Rows:
     return list(csv.reader(StringIO(text)))
 
 

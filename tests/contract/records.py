@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tests.contract.kinds import CODES, GRID, KINDS, Kind, lines
+from tests.contract.kinds import AMOUNT, BOUNDS, CODES, GRID, KINDS, Kind, lines
+from tests.contract.kinds import RECORDS as RECORDS_SOLD
 
 POINTS = ("--points", "--x", "lon", "--y", "lat")
 PERSON = (*POINTS, "--person", "id")
@@ -28,10 +29,23 @@ def persons(more: int = 0) -> str:
 
 def members() -> str:
     """Return records of persons with their household, of one to three persons."""
-    homes = [(code, 1 + n % 3) for code in CODES for n in range(15)]
+    homes = [
+        (code, size)
+        for i, code in enumerate(CODES)
+        for size, many in enumerate((9 + i, 3, 2 + i % 3), 1)
+        for _ in range(many)
+    ]
     return lines(
         ("lon", "lat", "id"),
         *((*centre(code), f"h{n}") for n, (code, size) in enumerate(homes) for _ in range(size)),
+    )
+
+
+def sold(last: int) -> str:
+    """Return amounts of persons at points: the first of those of the kinds of amounts."""
+    return lines(
+        ("lon", "lat", "id", "n"),
+        *((*centre(code), f"p{n}", amount) for n, (code, amount) in enumerate(RECORDS_SOLD[:last])),
     )
 
 
@@ -77,3 +91,65 @@ RECORDS: dict[str, Kind] = {
     ),
 }  # fmt: skip
 """A kind that is not here reads no persons."""
+
+ENGINE = ("--grid", "jis:basic", "--bounds", *map(str, BOUNDS), "--engine", "duckdb")
+COUNTED = (*GRID, "--code", "code", "--value", "geodp_records")
+SIZED = (
+    *(*GRID, "--code", "code", "--by", "size", "--labels", "size=1,2,3,4,5,6,7"),
+    *("--value", "geodp_households", "--protect"),
+)
+CLIPPED = AMOUNT[2:]
+AT_POINTS = (*GRID, *PERSON, *CLIPPED)
+BY_PERSON = (*ENGINE, "--person", "id")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that counts records where they are.
+
+    Attributes
+    ----------
+    kind : Kind
+        Reads these records itself.
+    sql : tuple of str
+        The command that prints the query, without the table.
+    options : tuple of str
+        How what the query gives is published.
+    """
+
+    kind: Kind
+    sql: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+def _amounts(name: str, files: dict[str, str], *more: str) -> Query:
+    kind = replace(RECORDS[name], files=files, places=("lon", "lat"), options=(*AT_POINTS, *more))
+    options = (*GRID, "--code", "code", *CLIPPED, "--value", "geodp_records", *more)
+    return Query(kind, ("amounts", "sql", *BY_PERSON, *CLIPPED), options)
+
+
+QUERIES: dict[str, Query] = {
+    "counts": Query(RECORDS["counts"], ("sql", *BY_PERSON), COUNTED),
+    "series": Query(RECORDS["series"], ("sql", *BY_PERSON), (*COUNTED, "--person-in", "all")),
+    "households of persons": Query(
+        RECORDS["households of persons"],
+        ("households", "sql", *ENGINE, "--household", "id"),
+        (*SIZED, "person"),
+    ),
+    "households by size": Query(
+        RECORDS["households by size"],
+        ("households", "sql", *ENGINE, "--household", "id"),
+        (*SIZED, "household"),
+    ),
+    "flows": Query(
+        RECORDS["flows"],
+        ("flows", "sql", *BY_PERSON, "--from", "code", "--to", "to", "--trips", "1"),
+        (*GRID, "--from", "origin", "--to", "destination", "--value", "geodp_records"),
+    ),
+    "amounts": _amounts("amounts", {"a.csv": sold(360)}, "--classes", "3,6"),
+    "series of amounts": _amounts(
+        "series of amounts", {"a.csv": sold(360), "b.csv": sold(330)}, "--person-in", "all"
+    ),
+    "selection": Query(RECORDS["selection"], ("sql", *BY_PERSON), (*COUNTED, "--k", "3")),
+}
+"""A kind that is not here has no query."""

@@ -5,11 +5,10 @@ from io import BytesIO, StringIO
 import pandas
 import pytest
 
-from tests.contract.reading import FIRST, faults_of, rows_of, text_of
+from tests.contract.reading import FIRST, faults_of, rows_of, text_of, with_name
 
 TEXTS = {
     "byte order mark": (lambda text: text.encode("utf-8-sig"), ()),
-    "cp932": (lambda text: text.encode("cp932"), ()),
     "ends of Windows": (lambda text: text.replace("\n", "\r\n"), ()),
     "no last end": (lambda text: text.rstrip("\n"), ()),
     "semicolons": (lambda text: text.replace(",", ";"), ()),
@@ -50,14 +49,14 @@ def given(reader, *names):
 def test_a_text_is_read_in_every_spelling(reader, form):
     change, more = TEXTS[form]
     read = spelt(reader, change, *more)
-    assert read.counted == reader.read().counted, read.said
+    assert read.counted == reader.whole, read.said
 
 
 @pytest.mark.parametrize("form", MARKED)
 def test_a_text_is_read_as_its_marks_and_options_say(reader, form):
     change, more = MARKED[form]
     read = spelt(reader, change, *more)
-    assert read.counted == reader.read().counted, read.said
+    assert read.counted == reader.whole, read.said
 
 
 @pytest.mark.parametrize("form", BROKEN)
@@ -94,7 +93,7 @@ def test_several_files_add_up_as_one(reader, name):
         reader.kind.files
     )
     read = reader.read(parts, words=given(reader, name))
-    assert read.counted == reader.read().counted, read.said
+    assert read.counted == reader.whole, read.said
 
 
 def in_form(text, form):
@@ -121,4 +120,15 @@ def test_other_forms_count_the_same(reader, form):
     }
     words = [str(word).replace(".csv", f".{form}") for word in reader.words()]
     read = reader.read(files, words=words)
-    assert read.counted == reader.read().counted, read.said
+    assert read.counted == reader.whole, read.said
+
+
+def test_a_text_in_cp932_is_read(reader):
+    """Its encoding is detected by a name in Japanese."""
+    kind = reader.kind
+    column = (*kind.amounts, *kind.places)[0]
+    files = with_name(kind, column, "人数")
+    words = ["人数" if word == column else word for word in reader.words()]
+    encoded = {name: text.encode("cp932") for name, text in files.items()}
+    read = reader.read(encoded, words=words)
+    assert read.counted == reader.whole, read.said

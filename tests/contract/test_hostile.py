@@ -3,11 +3,13 @@
 import csv
 import json
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
 from tests.contract.desk import Desk, contents, require
-from tests.contract.reading import changed, with_name
+from tests.contract.kinds import CODES
+from tests.contract.reading import changed, text_of, with_name
 
 SCRIPT = "<script>alert(1)</script>"
 FORMULA = "=1+1"
@@ -28,14 +30,14 @@ def test_a_column_may_have_any_name(reader, name):
     for column in (*kind.places, *kind.amounts):
         words = [name if word == column else word for word in reader.words()]
         read = reader.read(with_name(kind, column, name), words=words)
-        assert read.counted == reader.read().counted, read.said
+        assert read.counted == reader.whole, read.said
 
 
 def test_a_file_may_have_any_name(reader):
     words = [str(word).replace("a.csv", FILE) for word in reader.words()]
     files = {name.replace("a.csv", FILE): text for name, text in reader.kind.files.items()}
     read = reader.read(files, words=words)
-    assert read.counted == reader.read().counted, read.said
+    assert read.counted == reader.whole, read.said
 
 
 def test_a_page_shows_hostile_names_as_text(desk):
@@ -78,3 +80,19 @@ def test_hostile_labels_stay_texts(tmp_path, kind):
     done = desk.run(*kind.command, *kind.inputs, *given, *kind.terms, "--output", "formula")
     assert done.returncode == 2
     assert "formula" in done.stderr.rpartition("Error: ")[2]
+
+
+def test_names_of_regions_stay_texts(desk):
+    """They are quoted in the tables and escaped on the page."""
+    names = (SCRIPT, 'o\'neil, "x"')
+    table = [["code", "area"], *([code, names[n % 2]] for n, code in enumerate(CODES))]
+    (desk.folder / "regions.csv").write_text(text_of(table), encoding="utf-8")
+    words = [*desk.words("--regions", "regions.csv", "--regions-source", "S")]
+    # The regions are the domain, in place of bounds.
+    assert "--bounds" in words
+    at = words.index("--bounds")
+    require(desk.run(*words[:at], *words[at + 5 :]))
+    tables = [*(desk.folder / "out" / "public").glob("**/*.csv")]
+    rows = [row for table in tables for row in csv.reader(StringIO(table.read_text("utf-8")))]
+    assert {SCRIPT, names[1]} <= {cell for row in rows for cell in row}
+    assert SCRIPT not in page_of(desk)

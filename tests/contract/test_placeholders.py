@@ -37,7 +37,7 @@ def test_a_placeholder_is_no_coordinate(persons):
 def test_a_placeholder_is_named_as_missing_in_one_way(reader):
     """What a number says then is nothing: no people, or no record."""
     kind = reader.kind
-    whole = reader.read().counted
+    whole = reader.whole
     for column in kind.amounts:
         before = reader.read(with_cell(kind, column, "0", row=3)).counted
         for word in WITHHELD:

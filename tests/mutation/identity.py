@@ -45,7 +45,7 @@ LEFT_OUT = (
 READERS = ("opening.py", "page.py", "verify.py")
 """Files of a kind that read releases and make none."""
 
-FOLDERS = "tests/golden/test_folders.py::test_a_release_is_the_pinned_one"
+FOLDERS = "tests/golden/test_folders.py::test_files_and_frames_make_the_pinned_release"
 METHODS = "tests/golden/test_methods.py"
 KINDS = ("flows", "households", "amounts", "series", "select", "local")
 """Folders of ``geodp/features`` with a kind of release, whose pinned folders have its name."""

@@ -1,8 +1,20 @@
 """Holes of what reads confidential files: see :mod:`tests.contract.holes`."""
 
 NO_COLUMN = "the error of local randomize names file and row, and no column"
-NOT_LIKE_OTHERS = "local randomize refuses what publish reads, and tells to convert it"
+NOT_LIKE_OTHERS = "local randomize refuses such codes, which publish reads"
 ONE_TEXT = "local randomize reads one text in UTF-8, whose first line is the header"
+NO_WEIGHTS = dict.fromkeys(
+    (
+        *("counts", "counts by label", "series", "households of persons", "households by size"),
+        "selection",
+    ),
+    "it takes no --weight of records, as flows and amounts do",
+)
+NO_QUERY = {"counts by label": "geodp sql has no --by, as geodp flows sql has"}
+NO_PRIOR = dict.fromkeys(
+    ("series", "households of persons", "households by size"),
+    "it takes no --prior, as counts, flows and amounts do",
+)
 NO_FRONT_DOOR = "geodp.select and geodp.local take no frame of a file that publishes"
 
 HOLES: dict[str, dict[str, str]] = {
@@ -37,11 +49,40 @@ HOLES: dict[str, dict[str, str]] = {
         "WRONG: densities and shares (n per km2, 人口密度, 構成比) are counted as people",
     ),
     "a_text_is_read_as_its_marks_and_options_say": {"local round": ONE_TEXT},
+    "a_text_in_cp932_is_read": {"local round": ONE_TEXT},
     "several_files_add_up_as_one": {"local round": ONE_TEXT},
     "other_forms_count_the_same": {"local round": ONE_TEXT},
     "a_frame_gives_the_bytes_of_its_file": dict.fromkeys(
         ("selection", "local round"), NO_FRONT_DOOR
     ),
+    "names_of_regions_stay_texts": {
+        "series": "report refuses a series, and names its snapshots",
+        "flows": "flows publish refuses --regions, and names grids of one map of cells and units",
+    },
+    "a_query_counts_what_the_reader_counts": NO_QUERY,
+    "a_query_quotes_every_name": NO_QUERY,
+    "records_may_have_weights": NO_WEIGHTS,
+    "what_is_no_weight_is_refused": NO_WEIGHTS,
+    "a_weight_is_named_as_missing_in_one_way": NO_WEIGHTS,
+    "a_multiple_in_the_title_of_weights_is_asked_about": NO_WEIGHTS
+    | dict.fromkeys(
+        ("flows", "amounts", "series of amounts"),
+        "WRONG: weights under weight (1,000) are taken as they stand",
+    ),
+    "inspect_proposes_the_command_of_the_kind": {
+        **dict.fromkeys(
+            ("households of persons", "households by size"),
+            "of columns persons and households, or of sizes, it proposes publish",
+        ),
+        "flows": "of columns origin, destination and person_id it proposes publish --pairs",
+    },
+    "an_error_quotes_no_value_in_python": dict.fromkeys(
+        ("selection", "local round"), NO_FRONT_DOOR
+    ),
+    "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
+    "records_are_no_prior": NO_PRIOR,
+    "a_prior_of_another_grid_is_refused": NO_PRIOR,
+    "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_PRIOR,
     "a_page_shows_hostile_names_as_text": {
         "series": "report refuses a series, and names its snapshots",
         "series of amounts": "amounts report refuses a series without one of its periods (--time)",
@@ -51,6 +92,10 @@ HOLES: dict[str, dict[str, str]] = {
 }
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 
+NO_ESTIMATES = {
+    "selection": "it releases no counts that a prior could improve",
+    "local round": "its counts follow from the reports of devices alone",
+}
 NO_PERSONS = {"local round": "a device sends no id"}
 RECORDS = {
     **dict.fromkeys(("flows", "amounts", "series of amounts"), "its rows are records"),
@@ -65,6 +110,8 @@ NO_LABELS = dict.fromkeys(
     ),
     "its files have no labels",
 )
+
+NO_RECORDS = {"local round": "a device sends a report, and no record is in a database"}
 
 NOT_ASKED: dict[str, dict[str, str]] = {
     "a_kept_key_replays": {"local round": "its noise is drawn by devices"},
@@ -93,6 +140,33 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_multiple_in_a_title_is_asked_about": NO_NUMBERS,
     "a_percentage_in_a_title_is_asked_about": NO_NUMBERS,
     "a_density_in_a_title_is_asked_about": NO_NUMBERS | AMOUNTS_ARE_ALL,
+    "names_of_regions_stay_texts": {
+        **dict.fromkeys(
+            (
+                *("households of persons", "households by size"),
+                *("amounts", "series of amounts"),
+            ),
+            "publishing on regions takes it 5 to 50 s, also of this small map",
+        ),
+        "selection": "it has no table, and its areas are codes",
+        "local round": "its domain is that of the plan",
+    },
+    "a_query_counts_what_the_reader_counts": NO_RECORDS,
+    "a_query_quotes_every_name": NO_RECORDS,
+    "records_may_have_weights": NO_RECORDS,
+    "what_is_no_weight_is_refused": NO_RECORDS,
+    "a_weight_is_named_as_missing_in_one_way": NO_RECORDS,
+    "a_multiple_in_the_title_of_weights_is_asked_about": NO_RECORDS,
+    "inspect_proposes_the_command_of_the_kind": {
+        **dict.fromkeys(("series", "series of amounts"), "one file is one time, and no series"),
+        "selection": "its files are those of counts",
+        "local round": "its files are those of counts",
+    },
+    "a_person_is_not_quoted": NO_PERSONS,
+    "a_prior_is_used_where_the_operator_vouches_for_it": NO_ESTIMATES,
+    "records_are_no_prior": NO_ESTIMATES,
+    "a_prior_of_another_grid_is_refused": NO_ESTIMATES,
+    "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_ESTIMATES,
     "hostile_labels_stay_texts": NO_LABELS | {"households by size": "its labels are numbers"},
 }
 """What a kind is not asked for, and why it would make no sense there: not run."""

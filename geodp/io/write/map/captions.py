@@ -205,11 +205,12 @@ def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list
     error, floor = card.expected_error, card.expected_error.floor
     signed = not card.mechanism.nonnegative
     cells = panels[0].cells
-    what = captions.cell if cells == 1 else captions.pixel.format(cells=cells)
     if panels[0].frame.units is not None:
         what = captions.unit
     elif cells is None:
         what = captions.block
+    else:
+        what = captions.cell if cells == 1 else captions.pixel.format(cells=cells)
     margins_of_panels = [panel.margin for panel in panels]
     # Without closed forms, a number would only hold for the data at hand.
     if error.blocks is None:

@@ -1,6 +1,7 @@
 """Small multiples: a map of every snapshot with its time, and of long series some of them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import geodp
 from geodp.features.series.formats import sheet
 from geodp.features.series.periods import Periods
 from geodp.io.write.drawing.sheet import CellRaster, TextLine
+from geodp.io.write.map.captions import ENGLISH, describe_margin
 from geodp.io.write.map.look import SMALL_COUNT, UNTOLD_LAND
+from geodp.io.write.map.panel import Panel
 from tests.features.series.test_publish import publish, tables
 
 LONG = tuple(str(np.datetime64("2024-01-01T00", "h") + n) for n in range(130))
@@ -62,6 +65,15 @@ def test_a_large_map_is_drawn_in_blocks_with_their_margin():
     assert {item.number.shape for item in maps} == {(150, 150)}
     assert (maps[0].number < UNTOLD_LAND).any()
     assert page.width <= sheet.MAX_WIDTH + 200
+
+
+def test_a_pixel_without_one_number_of_cells_has_a_margin_all_the_same():
+    """On regions, whose areas are no squares of pixels: the foot is written after the charge."""
+    one = publish()[0].view()
+    panel = replace(Panel.of(one, 0, None, 200, sheet.BLOCKS), cells=None, margin=None)
+    assert describe_margin(one.card, [panel], ENGLISH)[0] == ENGLISH.no_form.format(
+        what=ENGLISH.block
+    )
 
 
 def test_the_file_is_a_picture(tmp_path):
