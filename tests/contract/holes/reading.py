@@ -15,7 +15,7 @@ NO_PRIOR = dict.fromkeys(
     ("series", "households of persons", "households by size"),
     "it takes no --prior, as counts, flows and amounts do",
 )
-NO_FRONT_DOOR = "geodp.select and geodp.local take no frame of a file that publishes"
+NO_FRONT_DOOR = "geodp.local takes no frame of a file that publishes"
 
 HOLES: dict[str, dict[str, str]] = {
     "a_placeholder_is_no_place": {"local round": NO_COLUMN},
@@ -52,9 +52,7 @@ HOLES: dict[str, dict[str, str]] = {
     "a_text_in_cp932_is_read": {"local round": ONE_TEXT},
     "several_files_add_up_as_one": {"local round": ONE_TEXT},
     "other_forms_count_the_same": {"local round": ONE_TEXT},
-    "a_frame_gives_the_bytes_of_its_file": dict.fromkeys(
-        ("selection", "local round"), NO_FRONT_DOOR
-    ),
+    "a_frame_gives_the_bytes_of_its_file": {"local round": NO_FRONT_DOOR},
     "names_of_regions_stay_texts": {
         "series": "report refuses a series, and names its snapshots",
         "flows": "flows publish refuses --regions, and names grids of one map of cells and units",
@@ -76,9 +74,7 @@ HOLES: dict[str, dict[str, str]] = {
         ),
         "flows": "of columns origin, destination and person_id it proposes publish --pairs",
     },
-    "an_error_quotes_no_value_in_python": dict.fromkeys(
-        ("selection", "local round"), NO_FRONT_DOOR
-    ),
+    "an_error_quotes_no_value_in_python": {"local round": NO_FRONT_DOOR},
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_PRIOR,
     "records_are_no_prior": NO_PRIOR,
     "a_prior_of_another_grid_is_refused": NO_PRIOR,
