@@ -1,23 +1,20 @@
 """Releases that many tests look at or change: written once, and copied for each."""
 
-import shutil
-
 import pytest
 
 from tests.io.write.test_writers import KANTO, released
 
 
 @pytest.fixture(scope="session")
-def write_copy(tmp_path_factory):
+def write_copy(shared):
     """Write the release of a grid, as if it were written anew."""
     kept = {}
 
     def write(grid, folder, **options):
-        named = (id(grid), *options.items())
-        if named not in kept:
-            kept[named] = grid, tmp_path_factory.mktemp("release") / "out"
-            released(grid).write(kept[named][1], **options)
-        shutil.copytree(kept[named][1], folder)
+        if id(grid) not in kept:
+            # The grid is kept too, so that no other object has its identity.
+            kept[id(grid)] = grid, released(grid)
+        shared.copy(kept[id(grid)][1], folder, **options)
 
     return write
 

@@ -42,13 +42,14 @@ def test_an_index_without_snapshots_is_told_in_a_sentence(written, tmp_path, per
         assert failed[question] == "The index lists no snapshots."
 
 
-@pytest.fixture
-def earlier(monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory):
     """The public folder of a smoothed series whose snapshots state their own share alone."""
-    with monkeypatch.context() as patched:
+    folder = tmp_path_factory.mktemp("earlier") / "out"
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Smoothing, "count_seen", lambda *_: 1)
-        publish().write(tmp_path / "earlier")
-    return tmp_path / "earlier" / "public"
+        publish().write(folder)
+    return folder / "public"
 
 
 def details(public):
