@@ -48,6 +48,14 @@ def pytest_make_collect_report():
     return fail_unless_listed((yield))
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory):
+    """Releases and their folders that many tests read, each made once."""
+    from tests.shared_releases import SharedReleases
+
+    return SharedReleases(lambda: tmp_path_factory.mktemp("shared"))
+
+
 @pytest.fixture
 def ledger(tmp_path):
     """A ledger with one data set."""

@@ -21,15 +21,15 @@ def work(seconds):
 
 @pytest.fixture(scope="session")
 def inner():
-    work(0.2)
+    work(0.1)
 
 @pytest.fixture(scope="session")
 def outer(request):
     request.getfixturevalue("inner")
-    work(0.4)
+    work(0.2)
 
 def test_works(outer):
-    work(0.6)
+    work(0.3)
 
 def test_waits(outer):
     time.sleep(0.3)
@@ -47,11 +47,11 @@ def test_tests_and_fixtures_are_charged_for_what_they_use(workers, tmp_path):
     (tmp_path / "test_worked.py").write_text(WORKED, encoding="utf-8")
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-p", "tests.durations", "-p", "no:cacheprovider"),
+            *(sys.executable, "-m", "pytest", "-p", "xdist.plugin", "-p", "tests.durations"),
             *("-n", str(workers), tmp_path),
         ],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -60,10 +60,10 @@ def test_tests_and_fixtures_are_charged_for_what_they_use(workers, tmp_path):
     assert done.returncode == 0, said + done.stderr
     # Whoever asks first is charged for shared fixtures; waiting costs nothing.
     [works], [waits] = costs(said, "::test_works"), costs(said, "::test_waits")
-    assert works == pytest.approx(1.2, abs=0.15)
+    assert works == pytest.approx(0.6, abs=0.15)
     assert waits < 0.15
     [inner], [outer] = costs(said, "test_worked.inner"), costs(said, "test_worked.outer")
-    assert inner == pytest.approx(0.2, abs=0.1)
-    assert outer == pytest.approx(0.4, abs=0.1)
+    assert inner == pytest.approx(0.1, abs=0.05)
+    assert outer == pytest.approx(0.2, abs=0.05)
     whole, tests = map(int, re.search(r"took (\d+) CPU seconds: (\d+) for 2 tests", said).groups())
-    assert whole >= tests >= 1
+    assert whole >= tests

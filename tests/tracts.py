@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import shapely
 import geodp
 from geodp.grid.grid import Grid
 from geodp.io.read.public.units import read_units
+from tests.shared_releases import SharedReleases
 
 CODES = [f"0{row}{col}" for row in range(3) for col in range(4)]
 """Three rows of four tracts from the south, in two counties; the last column is twice as wide."""
@@ -71,11 +73,15 @@ def table_on(grid: Grid) -> geodp.CountTable:
     return geodp.read_table(rows, grid=grid, code="GEOID", value="n")
 
 
-def released(folder: Path, crs: int = 3035) -> Path:
-    """A release, written."""
-    release = geodp.publish(table_on(grid_in(folder, crs)), epsilon=10, contribution=1)
-    release.write(folder / f"out-{crs}")
-    return folder / f"out-{crs}"
+def publish(crs: int) -> geodp.Release:
+    """A release whose file of tracts is gone."""
+    with tempfile.TemporaryDirectory() as folder:
+        return geodp.publish(table_on(grid_in(Path(folder), crs)), epsilon=10, contribution=1)
+
+
+def released(shared: SharedReleases, crs: int = 3035) -> Path:
+    """The folder of a release, to be read only."""
+    return shared.write(shared.make(f"tracts in EPSG:{crs}", publish, crs))
 
 
 def areas_of(shapes: np.ndarray) -> float:

@@ -13,13 +13,6 @@ SHAPES = {
 
 
 @pytest.fixture(scope="module", params=SHAPES)
-def release(request):
-    """A release of every shape, that tests of one module share."""
-    return publish(**SHAPES[request.param])
-
-
-@pytest.fixture
-def public(release, tmp_path):
-    """Its public folder."""
-    release.write(tmp_path / "out", restricted={"told": 7})
-    return tmp_path / "out" / "public"
+def release(request, shared):
+    """A release of every shape, that tests share."""
+    return shared.make(f"amounts, {request.param}", publish, **SHAPES[request.param])

@@ -30,8 +30,8 @@ def both():
 
 
 @pytest.fixture
-def folder(both, tmp_path):
-    both.write(tmp_path / "out")
+def folder(both, shared, tmp_path):
+    shared.copy(both, tmp_path / "out")
     return tmp_path / "out" / "public"
 
 

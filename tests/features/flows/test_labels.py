@@ -69,12 +69,6 @@ def release():
     return publish()
 
 
-@pytest.fixture
-def public(release, tmp_path):
-    release.write(tmp_path / "out")
-    return tmp_path / "out" / "public"
-
-
 def flows_of(table):
     """Zones, labels and counts of a table by label."""
     index = table.grid.decode(table.key)
@@ -281,7 +275,8 @@ def test_other_labels_in_a_file_are_found(public):
 
 def test_estimates_of_labels_add_up_to_all(release):
     regions = (0, 0, 8, 16), (0, 0, 16, 16)
-    hours = [release.estimate(*regions, hour=hour, simulations=20) for hour in range(24)]
+    sets = [{"hour": hour} for hour in range(24)]
+    hours = [one for (one,) in release.estimate_sets([regions], sets, simulations=20)]
     whole = release.estimate(*regions, simulations=20)
     assert sum(one.count for one in hours) == whole.count
     assert all(one.low <= one.count <= one.high for one in hours)

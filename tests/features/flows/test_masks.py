@@ -48,12 +48,6 @@ def release():
     return geodp.flows.publish(TABLE, **AMOUNTS, key=KEY)
 
 
-@pytest.fixture
-def public(release, tmp_path):
-    release.write(tmp_path / "out")
-    return tmp_path / "out" / "public"
-
-
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
 @pytest.mark.parametrize("side", [1, 2, 4, 8, 32])
 def test_zones_are_the_cells_of_the_mask_in_blocks_of_squares(grid, side):

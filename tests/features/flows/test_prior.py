@@ -277,8 +277,8 @@ def told():
 
 
 @pytest.fixture
-def folder(told, tmp_path):
-    told.write(tmp_path / "out")
+def folder(told, shared, tmp_path):
+    shared.copy(told, tmp_path / "out")
     return tmp_path / "out" / "public"
 
 

@@ -57,12 +57,6 @@ def release():
     return geodp.flows.publish(TABLE, contribution=3, epsilon=1, key=KEY)
 
 
-@pytest.fixture
-def public(release, tmp_path):
-    release.write(tmp_path / "out")
-    return tmp_path / "out" / "public"
-
-
 @pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": "1/8"}, {"epsilon": "1/100"}])
 @pytest.mark.parametrize("levels", [None, {2: "2/5", 4: "1/10"}], ids=["default", "blocks"])
 def test_all_margins_are_met_exactly(levels, amounts):
@@ -196,7 +190,8 @@ def test_estimates_of_labels_add_up_and_hold_the_truth(release):
     west, east = names[x < np.median(x)].tolist(), names[x >= np.median(x)].tolist()
     rows, held = labelled_rows(), []
     whole = release.estimate(west, east, simulations=20)
-    hours = [release.estimate(west, east, hour=hour, simulations=20) for hour in HOURS]
+    sets = [{"hour": hour} for hour in HOURS]
+    hours = [one for (one,) in release.estimate_sets([(west, east)], sets, simulations=20)]
     assert sum(one.count for one in hours) == whole.count
     for hour, one in zip(HOURS, hours, strict=True):
         inside = np.isin(rows["o"], west) & np.isin(rows["d"], east) & (rows["hour"] == hour)

@@ -198,13 +198,14 @@ def test_an_opened_release_is_the_written_one(release, public):
     assert both[0] == both[1]
 
 
-@pytest.fixture
-def earlier(monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory):
     """The public folder of a release whose maps of ends state their own share alone."""
-    with monkeypatch.context() as patched:
+    folder = tmp_path_factory.mktemp("earlier") / "out"
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(publishing, "depend_ends", lambda plan: depend_ends(plan).own)
-        publish().write(tmp_path / "earlier")
-    return tmp_path / "earlier" / "public"
+        publish().write(folder)
+    return folder / "public"
 
 
 def test_a_release_that_was_made_before_holds_and_what_to_count_is_told(earlier, public):

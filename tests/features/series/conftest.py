@@ -3,9 +3,13 @@ import pytest
 from tests.features.series.test_publish import publish
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A series that tests of one module read."""
-    found = tmp_path_factory.mktemp("series") / "out"
-    publish().write(found)
-    return found
+@pytest.fixture(scope="session")
+def series():
+    """A series that tests share."""
+    return publish()
+
+
+@pytest.fixture(scope="session")
+def written(series, shared):
+    """Its folder, for tests that only read it."""
+    return shared.write(series, restricted={"told": 7})

@@ -23,17 +23,6 @@ from tests.refusals import refuses
 TIMES = ("2024-01", "2024-02", "2024-03")
 
 
-@pytest.fixture(scope="module")
-def series():
-    return publish()
-
-
-@pytest.fixture
-def public(series, tmp_path):
-    series.write(tmp_path / "out", restricted={"told": 7})
-    return tmp_path / "out" / "public"
-
-
 def failed(public):
     return {check.name: check.detail for check in verify_series(public, errors_of) if not check.ok}
 

@@ -7,18 +7,18 @@ from tests.command import geodp as run
 from tests.refusals import refuses
 
 
-def test_it_opens_as_its_snapshots(folder):
-    found = geodp.open(folder)
+def test_it_opens_as_its_snapshots(written):
+    found = geodp.open(written)
     assert [*found] == ["2024-01", "2024-02", "2024-03"]
-    again = geodp.open(folder / "public" / "2024-02")
+    again = geodp.open(written / "public" / "2024-02")
     assert found["2024-02"].table.total == again.table.total
 
 
-def test_what_needs_a_table_names_a_snapshot(folder):
+def test_what_needs_a_table_names_a_snapshot(written):
     (kind,) = KINDS
     with refuses(VerificationError, "series-is-no-release"):
         kind.refuse_table()
-    for words in (["report", folder], ["map", folder, "--output", folder.parent / "map.png"]):
+    for words in (["report", written], ["map", written, "--output", written.parent / "map.png"]):
         done = run(*words)
         assert done.returncode == 3
         assert (
@@ -26,7 +26,7 @@ def test_what_needs_a_table_names_a_snapshot(folder):
         )
 
 
-def test_it_has_the_id_of_its_index(folder):
+def test_it_has_the_id_of_its_index(written):
     (kind,) = KINDS
-    assert len(kind.identify(folder / "public")) == 16
-    assert kind.verify(folder / "public", None)[0].name == "index"
+    assert len(kind.identify(written / "public")) == 16
+    assert kind.verify(written / "public", None)[0].name == "index"

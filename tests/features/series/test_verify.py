@@ -12,15 +12,15 @@ from tests.command import geodp
 from tests.features.series.test_publish import publish
 
 
-def test_the_command_asks_index_and_snapshots(folder):
-    done = geodp("verify", folder)
+def test_the_command_asks_index_and_snapshots(written):
+    done = geodp("verify", written)
     assert done.returncode == 0, done.stdout
     assert "ok      budget: 3 x epsilon 1 = 3" in done.stdout
     assert done.stdout.count("questions") == 3
 
 
-def test_a_link_is_no_part_of_a_series(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "out")
+def test_a_link_is_no_part_of_a_series(written, tmp_path):
+    shutil.copytree(written, tmp_path / "out")
     public = tmp_path / "out" / "public"
     (public / "2024-02" / "away.txt").symlink_to("/etc/hostname")
     (check,) = verify_series(public)
@@ -30,8 +30,8 @@ def test_a_link_is_no_part_of_a_series(folder, tmp_path):
 
 
 @pytest.mark.parametrize("person", ["all", "one"])
-def test_an_index_without_snapshots_is_told_in_a_sentence(folder, tmp_path, person):
-    public = shutil.copytree(folder / "public", tmp_path / "public")
+def test_an_index_without_snapshots_is_told_in_a_sentence(written, tmp_path, person):
+    public = shutil.copytree(written / "public", tmp_path / "public")
     path = public / "series.json"
     index = json.loads(path.read_text("utf-8"))
     index["snapshots"] = []
@@ -42,23 +42,24 @@ def test_an_index_without_snapshots_is_told_in_a_sentence(folder, tmp_path, pers
         assert failed[question] == "The index lists no snapshots."
 
 
-@pytest.fixture
-def earlier(monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory):
     """The public folder of a smoothed series whose snapshots state their own share alone."""
-    with monkeypatch.context() as patched:
+    folder = tmp_path_factory.mktemp("earlier") / "out"
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Smoothing, "count_seen", lambda *_: 1)
-        publish().write(tmp_path / "earlier")
-    return tmp_path / "earlier" / "public"
+        publish().write(folder)
+    return folder / "public"
 
 
 def details(public):
     return {one.name: one.detail for one in verify_series(public)}
 
 
-def test_a_series_that_was_made_before_holds_and_what_to_count_is_told(earlier, folder):
+def test_a_series_that_was_made_before_holds_and_what_to_count_is_told(earlier, written):
     assert all(one.ok for one in verify_series(earlier))
     assert "count epsilon = 3 for 2024-01, epsilon = 3 for 2024-02" in details(earlier)["snapshots"]
-    assert details(folder / "public")["snapshots"].endswith("one grid")
+    assert details(written / "public")["snapshots"].endswith("one grid")
 
 
 def test_a_later_version_states_all_that_its_snapshots_depend_on(earlier, monkeypatch):

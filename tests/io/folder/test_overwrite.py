@@ -21,9 +21,14 @@ GRID = geodp.Grid.regular((4, 4))
 TABLE = geodp.CountTable.from_dense(np.full((4, 4), 30), GRID)
 
 
+@pytest.fixture(scope="module")
+def release():
+    return geodp.publish(TABLE, epsilon=1, contribution=1)
+
+
 @pytest.fixture
-def out(tmp_path):
-    geodp.publish(TABLE, epsilon=1, contribution=1).write(tmp_path / "out")
+def out(release, shared, tmp_path):
+    shared.copy(release, tmp_path / "out")
     return tmp_path / "out"
 
 

@@ -29,10 +29,14 @@ def publish(counts):
     )
 
 
+@pytest.fixture(scope="module")
+def release():
+    return publish(np.random.default_rng(1).integers(0, 30, GRID.shape))
+
+
 @pytest.fixture
-def folder(tmp_path):
-    counts = np.random.default_rng(1).integers(0, 30, GRID.shape)
-    publish(counts).write(tmp_path / "out")
+def folder(release, shared, tmp_path):
+    shared.copy(release, tmp_path / "out")
     return tmp_path / "out" / "public"
 
 

@@ -73,8 +73,8 @@ def test_raster_is_the_table(tmp_path, name):
     assert (count[inside] < high[inside]).all()
 
 
-def test_raster_has_a_band_for_every_combination(tmp_path):
-    release, folder = written(tmp_path / "out", GRIDS["attributes"])
+def test_raster_has_a_band_for_every_combination(written_once):
+    release, folder = written_once(GRIDS["attributes"])
     dense = release.table.to_dense()[::-1]
     with rasterio.open(folder / "population.tif") as raster:
         assert raster.descriptions[:2] == (
@@ -104,7 +104,7 @@ def test_large_rasters_keep_everybody(tmp_path):
         assert smaller.read(1).sum(dtype=np.float64) * 4 == table.total
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def wide():
     """More than one window, of odd sides, cut by a mask; some windows have nobody."""
     inside = np.ones((1301, 777), bool)

@@ -16,9 +16,8 @@ from tests.views import view_of
 
 
 @pytest.fixture(scope="module", params=[3035, 4326, 2180])
-def release(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tracts")
-    return request.param, tracts.released(folder, request.param)
+def release(request, shared):
+    return request.param, tracts.released(shared, request.param)
 
 
 def test_geopackage_and_geoparquet_have_multipolygons_in_the_crs_of_the_file(release):

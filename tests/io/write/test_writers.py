@@ -209,9 +209,9 @@ def test_a_file_size_limit_leaves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mesh", "attributes", "masked", "south", "nowhere", "unnamed"])
-def test_csv_lists_every_cell_above_0(tmp_path, name):
+def test_csv_lists_every_cell_above_0(written_once, name):
     grid = GRIDS[name]
-    release, folder = written(tmp_path / "out", grid)
+    release, folder = written_once(grid)
     rows = rows_of(folder)
     centre = ["x", "y"] if name in ("south", "unnamed") else []
     labels = [a.name for a in grid.attributes]
@@ -232,9 +232,9 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["south", "unnamed"])
-def test_cells_without_codes_have_centres(tmp_path, name):
+def test_cells_without_codes_have_centres(written_once, name):
     grid = GRIDS[name]
-    release, folder = written(tmp_path / "out", grid)
+    release, folder = written_once(grid)
     a, _, c, _, e, f = grid.places[0].transform
     row, col = grid.decode(release.table.key)
     rows = rows_of(folder)
@@ -260,8 +260,8 @@ def test_pairs_without_codes_have_both_centres():
     assert (x[0], y[0], to_x[0], to_y[0]) == (4001500, 2999500, 4003500, 2997500)
 
 
-def test_standard_errors_are_said_to_hold_where_nothing_is_clamped(tmp_path):
-    _, folder = written(tmp_path / "out", KANTO)
+def test_standard_errors_are_said_to_hold_where_nothing_is_clamped(written_once):
+    _, folder = written_once(KANTO)
     card = json.loads((folder / "release.json").read_text())
     said = {entry["name"]: entry.get("standard_error", "") for entry in card["files"]}
     for ending in ("csv", "parquet", "tif"):
@@ -281,15 +281,15 @@ def test_one_cell_of_a_huge_grid_is_written(tmp_path):
     assert float(row["x"]) == 4_000_000 + 1000 * ((1 << 34) - 0.5)
 
 
-def test_csv_of_pairs_and_plain_axes(tmp_path):
-    release, folder = written(tmp_path / "pairs", GRIDS["pairs"])
+def test_csv_of_pairs_and_plain_axes(written_once):
+    release, folder = written_once(GRIDS["pairs"])
     first = rows_of(folder)[0]
     assert list(first) == ["origin", "destination", "population", *UNCERTAINTY_COLUMNS]
     index = release.grid.decode(release.table.key[:1])
     place = release.grid.places[0]
     assert first["origin"] == place.format(index[0], index[1])[0]
     assert first["destination"] == place.format(index[2], index[3])[0]
-    release, folder = written(tmp_path / "axes", GRIDS["axes"])
+    release, folder = written_once(GRIDS["axes"])
     rows = rows_of(folder)
     found = np.array([[int(row[f"axis{i}"]) for row in rows] for i in range(3)])
     assert (found == release.grid.decode(release.table.key)).all()
@@ -297,9 +297,9 @@ def test_csv_of_pairs_and_plain_axes(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mesh", "attributes", "masked", "south", "unnamed"])
-def test_geoparquet_holds_the_cells(tmp_path, name):
+def test_geoparquet_holds_the_cells(written_once, name):
     grid = GRIDS[name]
-    release, folder = written(tmp_path / "out", grid)
+    release, folder = written_once(grid)
     frame = geopandas.read_parquet(folder / "population.parquet")
     place = grid.places[0]
     assert frame.crs == place.crs
@@ -331,8 +331,8 @@ def test_geoparquet_is_read_by_window(tmp_path, monkeypatch):
     assert 0 < len(found) < len(frame)
 
 
-def test_pairs_are_lines_between_centres(tmp_path):
-    release, folder = written(tmp_path / "out", GRIDS["pairs"])
+def test_pairs_are_lines_between_centres(written_once):
+    release, folder = written_once(GRIDS["pairs"])
     frame = geopandas.read_parquet(folder / "population.parquet")
     assert frame.crs == "EPSG:6668"
     ends = shapely.get_coordinates(frame.geometry).reshape(-1, 2, 2)

@@ -140,16 +140,16 @@ def test_sums_on_decimal_steps_are_the_nearest_numbers(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
+def both(tmp_path_factory):
     """A release of means and medians, and its folder."""
     release = publish(classes=EDGES)
-    folder = tmp_path_factory.mktemp("written") / "out"
+    folder = tmp_path_factory.mktemp("both") / "out"
     release.write(folder)
     return release, folder
 
 
-def test_a_release_is_exported(written, tmp_path):
-    release, folder = written
+def test_a_release_is_exported(both, tmp_path):
+    release, folder = both
     forms = "gpkg,fgb,parquet,xlsx,csv:excel"
     done = command("export", folder, "--to", forms, "--output", tmp_path / "other")
     assert done.returncode == 0, done.stderr
@@ -162,8 +162,8 @@ def test_a_release_is_exported(written, tmp_path):
     assert text.splitlines()[0] == ",".join(names)
 
 
-def test_maps_of_counts_alone_are_refused_for_a_table_of_amounts(written, tmp_path):
-    done = command("export", written[1], "--to", "pmtiles", "--output", tmp_path / "other")
+def test_maps_of_counts_alone_are_refused_for_a_table_of_amounts(both, tmp_path):
+    done = command("export", both[1], "--to", "pmtiles", "--output", tmp_path / "other")
     assert done.returncode != 0
     assert "the folder count of the release" in done.stderr
     assert not (tmp_path / "other").exists()

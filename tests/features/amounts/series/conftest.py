@@ -4,14 +4,13 @@ from tests.features.amounts.made import EDGES
 from tests.features.amounts.series.made import publish, tables
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def series():
-    """A series of means and classes that tests of one module share."""
+    """A series of means and classes that tests share."""
     return publish(tables(classes=EDGES))
 
 
-@pytest.fixture
-def public(series, tmp_path):
-    """Its public folder."""
-    series.write(tmp_path / "out", restricted={"told": 7})
-    return tmp_path / "out" / "public"
+@pytest.fixture(scope="session")
+def written(series, shared):
+    """Its folder, for tests that only read it."""
+    return shared.write(series, restricted={"told": 7})

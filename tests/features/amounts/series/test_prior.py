@@ -128,7 +128,7 @@ def test_a_prior_changes_nothing_of_what_is_measured(tables, census, earlier, tm
     assert len(ledger.charges("incomes")) == 1
 
 
-def test_index_and_cards_state_the_prior(informed, tmp_path):
+def test_index_and_cards_state_the_prior(informed, shared):
     index = informed.index
     assert index.prior.source == SOURCE
     # What was learned is that of a period.
@@ -137,21 +137,21 @@ def test_index_and_cards_state_the_prior(informed, tmp_path):
     assert informed[0].index.prior != informed[1].index.prior
     assert index.guarantee.assumptions[-1].source == SOURCE
     assert any(SOURCE in fact for fact in index.guarantee.not_protected)
-    informed.write(tmp_path / "out")
-    public = tmp_path / "out" / "public"
+    out = shared.write(informed)
+    public = out / "public"
     assert [check for check in verify_series(public) if not check.ok] == []
     opened = geodp.open(public)
     assert opened.index.prior == index.prior
     assert [one.index.prior for one in opened] == [one.index.prior for one in informed]
-    for folder in (tmp_path / "out", public / "2020"):
+    for folder in (out, public / "2020"):
         for language in ("en", "ja"):
             done = command("explain", folder, "--language", language)
             assert "five years before" in " ".join(done.stdout.split()), done.stderr
 
 
 @pytest.mark.parametrize("change", ["index", "gone", "source", "learned"])
-def test_a_changed_prior_is_found(informed, tmp_path, change):
-    informed.write(tmp_path / "out")
+def test_a_changed_prior_is_found(informed, shared, tmp_path, change):
+    shared.copy(informed, tmp_path / "out")
     public = tmp_path / "out" / "public"
     if change == "index":
         change_index(public, lambda card: card["prior"].update(source="another"))

@@ -154,9 +154,10 @@ def test_the_kind_is_found_by_its_index(series, public):
         ("ja", "one", "一つの期間だけ"),
     ],
 )
-def test_a_series_is_explained(tmp_path, language, person, said):
-    publish(tables(n=300, classes=EDGES), person=person).write(tmp_path / "out")
-    done = run("explain", tmp_path / "out", "--language", language)
+def test_a_series_is_explained(shared, language, person, said):
+    given = tables(n=300, classes=EDGES)
+    made = shared.make(f"amounts by period, {person}", publish, given, person=person)
+    done = run("explain", shared.write(made), "--language", language)
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
     assert "2015" in done.stdout

@@ -16,6 +16,7 @@ from geodp.grid.region import Region
 from geodp.io.read.public.polygons import read_polygons
 from tests import tracts
 from tests.refusals import refuses
+from tests.shared_releases import SharedReleases
 
 GRID = Grid.mesh("jis:basic", bounds=(139, 35, 140, 36))
 
@@ -85,8 +86,10 @@ def test_a_table_without_polygons_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("crs", [3035, 4326, 2180])
-def test_the_command_sums_whole_units_of_regions_in_any_crs(crs: int, tmp_path: Path) -> None:
-    release = tracts.released(tmp_path, crs=25832)
+def test_the_command_sums_whole_units_of_regions_in_any_crs(
+    crs: int, shared: SharedReleases, tmp_path: Path
+) -> None:
+    release = tracts.released(shared, crs=25832)
     counties = tracts.frame().dissolve("county").reset_index()[["county", "geometry"]]
     path = tracts.write(counties.to_crs(crs), tmp_path / "counties.gpkg")
     asked = ("--regions", str(path), "--polygon-name", "county", "--json")

@@ -18,8 +18,8 @@ from tests.refusals import refuses
 
 
 @pytest.fixture(scope="module", params=[3035, 4326])
-def release(request, tmp_path_factory):
-    return geodp.open(tracts.released(tmp_path_factory.mktemp("tracts"), request.param))
+def release(request, shared):
+    return geodp.open(tracts.released(shared, request.param))
 
 
 def test_a_unit_has_the_colour_of_its_density_where_it_lies(release):

@@ -10,8 +10,8 @@ from tests.release.report.html.pages import NODE, data_of, page_of, read, run
 
 
 @pytest.fixture(scope="module", params=[3035, 4326])
-def shown(request, tmp_path_factory):
-    release, card = read(tracts.released(tmp_path_factory.mktemp("tracts"), request.param))
+def shown(request, shared):
+    release, card = read(tracts.released(shared, request.param))
     return release, card, page_of(release, card)
 
 
