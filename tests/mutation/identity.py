@@ -71,8 +71,9 @@ def mutants(module: str, tree: ast.Module, *, ordered: bool) -> list[Mutant]:
     """List the mutants of identity of a module; ``ordered``: also of the order of its fields."""
     found, seen = [], Counter()
     number = {id(node): place for place, node in enumerate(ast.walk(tree))}
+    labels = _labels(tree)
     for node, above in _walk(tree):
-        for kind, edit in _changes(node, above, ordered):
+        for kind, edit in _changes(node, above, labels, ordered):
             function = ".".join(
                 one.name
                 for one in (*above, node)
@@ -98,18 +99,38 @@ def _walk(node: ast.AST, above: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.
                 yield from _walk(child, (*above, node))
 
 
+def _labels(tree: ast.Module) -> set[str]:
+    """Return the names of labels of streams in a module: digests, its own or imported ones."""
+    own = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and _called(node.value) in HASHES
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return own | {
+        one.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(".streams")
+        for one in node.names
+        if one.name.isupper()
+    }
+
+
 def _changes(
-    node: ast.AST, above: tuple[ast.AST, ...], ordered: bool
+    node: ast.AST, above: tuple[ast.AST, ...], labels: set[str], ordered: bool
 ) -> Iterator[tuple[str, Edit]]:
     match node:
-        case ast.ClassDef() if ordered:
+        case ast.ClassDef() if ordered and "dataclass" in "".join(
+            map(ast.unparse, node.decorator_list)
+        ):
             yield from (("order of fields", _swap("body", *two)) for two in _fields(node))
         case ast.Constant(value=bytes() | str() | int()) if not isinstance(node.value, bool):
             if _made_by(above) or (not isinstance(node.value, int) and _identifies(node, above)):
                 yield "identity", _other
-        case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()) if (
-            _in_hash(above) or _are_streams(node)
-        ) and (_are_streams(node) or not _unpacked(above)):
+        case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()) if _are_streams(node, labels) or (
+            _in_hash(above) and not _unpacked(above)
+        ):
             yield from (("order", _swap("elts", n, n + 1)) for n in range(len(node.elts) - 1))
         case ast.Dict() if _in_hash(above):
             yield from (("order", _swap_entries(n)) for n in range(len(node.keys) - 1))
@@ -148,10 +169,10 @@ def _identifies(node: ast.Constant, above: tuple[ast.AST, ...]) -> bool:
     return any(_called(one) in HASHES for one in above) or _in_hash(above)
 
 
-def _are_streams(node: ast.Tuple | ast.List) -> bool:
+def _are_streams(node: ast.Tuple | ast.List, labels: set[str]) -> bool:
     """Tell whether a list is one of labels of streams, or of keys that are derived from them."""
     return all(
-        (isinstance(one, ast.Name) and one.id.isupper())
+        (isinstance(one, ast.Name) and one.id in labels)
         or (isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "derive")
         for one in node.elts
     )

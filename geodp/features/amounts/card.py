@@ -141,10 +141,8 @@ class StatedAmountsPrior:
     streams : tuple of StatedStreamPrior
         The sums above the lower and below the upper end, where there are sums, and all classes.
     identity : str or None
-        Digest that names the earlier release of amounts that is the prior; None of a map.
-    cells_sha256 : str or None
-        Digest of what the prior has of every stream, in releases of earlier versions, by which it
-        is known again. None: a digest would confirm guesses about a prior that was not public.
+        Digest that names the earlier release of amounts that is the prior. None of a map, as a
+        digest would confirm guesses about a prior that was not public.
     """
 
     source: str
@@ -152,7 +150,6 @@ class StatedAmountsPrior:
     meaning: str
     streams: tuple[StatedStreamPrior, ...]
     identity: Digest | None = None
-    cells_sha256: Digest | None = None
 
     @property
     def unlearned(self) -> Self:

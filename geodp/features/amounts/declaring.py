@@ -108,10 +108,8 @@ def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
             "this one cannot simulate it: leave out prior= (--prior), or take that version.",
             code="amounts-prior-version",
         )
-    # Nothing was learned of either; a Prior may have other words for its source. Releases of
-    # earlier versions have a digest.
-    digest = None if stated.cells_sha256 is None else known.sha256
-    if replace(known.state(), source=stated.source, cells_sha256=digest) != stated.unlearned:
+    # Nothing was learned of either; a Prior may have other words for its source.
+    if replace(known.state(), source=stated.source) != stated.unlearned:
         raise UsageError(
             "This is not the prior of the release, but another map or another release. Give the "
             f"one that it was made with (prior=, --prior): {stated.source}.",
