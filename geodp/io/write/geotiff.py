@@ -336,9 +336,18 @@ def _draw_columns(view: View, columns: Sequence[Band]) -> Iterator[tuple[int, Wi
                 yield at * labels + label + 1, window, values
 
 
+def tile_side(height: int, width: int) -> int:
+    """Return the side of the tiles of a raster in pixels: a multiple of 16, as TIFF has it.
+
+    A tile is compressed as a whole, so that a small map in a large one would take longer.
+    """
+    return min(BLOCK, 16 * -(-max(height, width) // 16))
+
+
 def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
     """Return the profile of a tiled draft, which GDAL then copies with ``COPY``."""
     small = np.dtype(dtype).itemsize * bands * height * width <= UNCOMPRESSED
+    tile = tile_side(height, width)
     return {
         "driver": "GTiff",
         "dtype": dtype,
@@ -347,8 +356,8 @@ def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
         "width": width,
         "nodata": np.nan,
         "tiled": True,
-        "blockxsize": BLOCK,
-        "blockysize": BLOCK,
+        "blockxsize": tile,
+        "blockysize": tile,
         "interleave": "band",
         **({} if small else {"compress": "DEFLATE", "zlevel": 1}),
         "bigtiff": "IF_SAFER",
@@ -360,7 +369,6 @@ COPY = {
     "driver": "COG",
     "COMPRESS": "DEFLATE",
     "LEVEL": "3",
-    "BLOCKSIZE": str(BLOCK),
     "SPARSE_OK": "YES",
     "BIGTIFF": "IF_SAFER",
     "NUM_THREADS": "ALL_CPUS",
@@ -429,12 +437,14 @@ def pack(draft: Path, path: Path, **others: str) -> None:
     """
     with rasterio.open(draft, "r+") as draw:
         side = max(draw.width, draw.height)
+        tile = tile_side(draw.height, draw.width)
         factors = [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
         if factors:
             draw.build_overviews(factors, Resampling.average)
     # GDAL's pool of threads does not survive a fork, and waiting for it would never end.
     threads = {"NUM_THREADS": "1"} if _forked else {}
-    rasterio.shutil.copy(draft, path, **{**COPY, **threads, **others})
+    tiled = {"BLOCKSIZE": str(tile)}
+    rasterio.shutil.copy(draft, path, **{**COPY, **tiled, **threads, **others})
     draft.unlink()
 
 
