@@ -6,6 +6,7 @@ A plugin of pytest, as what is printed comes from all workers of a run.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -65,8 +66,17 @@ def read_results(stats: dict[str, list[object]]) -> dict[str, dict[str, str]]:
     return found
 
 
+def list_reasons(check: str) -> Iterator[str]:
+    """Yield a line for each reason of a check's holes, with the kinds that have it."""
+    kinds: dict[str, list[str]] = {}
+    for kind, reason in HOLES.get(check, {}).items():
+        kinds.setdefault(reason, []).append(kind)
+    for reason, names in kinds.items():
+        yield f"  {check} ({', '.join(names)}): {reason}"
+
+
 def format_table(found: dict[str, dict[str, str]]) -> list[str]:
-    """Return lines of a table of checks by kinds, and of all reasons below it."""
+    """Return lines of a table of checks by kinds, and of the reasons of holes below it."""
     width = max(map(len, found), default=0)
     signs = {KEPT: ".", HOLE: "o", FAILED: "F"}
     kinds = [*KINDS]
@@ -84,13 +94,8 @@ def format_table(found: dict[str, dict[str, str]]) -> list[str]:
         f"{len(found)} checks of {len(kinds)} kinds: {counts[KEPT]} are kept (.), "
         f"{counts[HOLE]} are holes (o), {counts[FAILED]} failed (F); - is not asked."
     )
-    for title, rows in (("Holes:", HOLES), ("Not asked:", NOT_ASKED)):
-        listed = [
-            f"  {check}, {kind}: {reason}"
-            for check in sorted(found)
-            for kind, reason in rows.get(check, {}).items()
-        ]
-        text += [title, *listed] if listed else []
+    text.append("Holes:")
+    text += [line for check in sorted(found) for line in list_reasons(check)]
     return text
 
 

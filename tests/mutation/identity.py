@@ -24,8 +24,8 @@ LISTS = ("components", "grid_components", "loss_fields")
 NUMBERED = "Stream"
 """The enumeration whose numbers separate the uses of one key."""
 
-MADE_BY = re.compile(r"^(?:\w+_)?(?:version|format|schema|identity|label|salt)$", re.IGNORECASE)
-"""Names of what says how something was made, or what a key is for."""
+VERSION = re.compile(r"^(?:\w+_)?(?:version|format|schema)$", re.IGNORECASE)
+"""Names of what says how something was made."""
 
 CARDS = (
     *("features/**/card.py", "features/local/round.py"),
@@ -126,7 +126,7 @@ def _changes(
         ):
             yield from (("order of fields", _swap("body", *two)) for two in _fields(node))
         case ast.Constant(value=bytes() | str() | int()) if not isinstance(node.value, bool):
-            if _made_by(above) or (not isinstance(node.value, int) and _identifies(node, above)):
+            if _says_version(above) or _identifies(node, above):
                 yield "identity", _other
         case ast.Tuple(ctx=ast.Load()) | ast.List(ctx=ast.Load()) if _are_streams(node, labels) or (
             _in_hash(above) and not _unpacked(above)
@@ -144,14 +144,14 @@ def _called(node: ast.AST) -> str:
     return node.func.id if named else ""
 
 
-def _made_by(above: tuple[ast.AST, ...]) -> bool:
-    """Tell whether a constant is a version, a format, a label, or the number of a stream."""
+def _says_version(above: tuple[ast.AST, ...]) -> bool:
+    """Tell whether a constant is a version, a format, or the number of a stream."""
     for outer in above:
         if isinstance(outer, ast.ClassDef) and outer.name == NUMBERED:
             return True
         if isinstance(outer, ast.Assign | ast.AnnAssign):
             target = outer.targets[0] if isinstance(outer, ast.Assign) else outer.target
-            if isinstance(target, ast.Name) and MADE_BY.search(target.id):
+            if isinstance(target, ast.Name) and VERSION.search(target.id):
                 return not any(isinstance(one, ast.FunctionDef) for one in above)
     return False
 
@@ -166,6 +166,10 @@ def _in_hash(above: tuple[ast.AST, ...]) -> bool:
 
 def _identifies(node: ast.Constant, above: tuple[ast.AST, ...]) -> bool:
     """Tell whether a text is hashed to identify something, or names a part of what is."""
+    if isinstance(node.value, int):
+        return False
+    if isinstance(node.value, bytes) and len(above) == 2:  # a label that functions hash
+        return True
     return any(_called(one) in HASHES for one in above) or _in_hash(above)
 
 

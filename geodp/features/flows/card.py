@@ -207,9 +207,6 @@ class StatedFlowsPrior:
         Of origins and of destinations; empty before anything is drawn.
     left_out : bool or None
         Whether no file of the release has its flows. None: they are in one.
-    sha256, trips, law_trips : str, int, int, or None
-        In releases of earlier versions the digest of its flows, the trips of all, and those that
-        the law of distance counts for. None: the file tells, or nothing does.
     """
 
     source: str
@@ -218,9 +215,6 @@ class StatedFlowsPrior:
     version: Size
     ends: tuple[StatedEndsPrior, ...] = ()
     left_out: bool | None = None
-    sha256: str | None = None
-    trips: Size | None = None
-    law_trips: Size | None = None
 
     @property
     def is_used(self) -> bool:

@@ -693,8 +693,8 @@ def describe_identity(
     arrays += [np.ascontiguousarray(one.noisy) for one in noisy]
     if prior is not None:
         stated = [decay.length, write_plain(prior)]
-        # Of a prior that is left out no digest is public; releases of earlier versions state one.
-        if written is not None and not prior.left_out and prior.sha256 is None:
+        # Of a prior that is left out no digest is public.
+        if written is not None and not prior.left_out:
             stated.append(written.sha256)
         whole = digest(*arrays, json.dumps(stated, sort_keys=True).encode()).hex()
         return f"that tables, noisy pairs, decay and prior of its release have the digest {whole}"

@@ -27,7 +27,15 @@ from geodp.grid.lattice import Lattice
 from geodp.io.memory import fit
 from geodp.io.opening import open_raster
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.pixels import BLOCK, Moments, Pixels, background, ends_in, windows
+from geodp.io.write.pixels import (
+    BLOCK,
+    Backgrounds,
+    Moments,
+    Pixels,
+    background,
+    ends_in,
+    windows,
+)
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.io.write.view import View
@@ -298,26 +306,28 @@ def write_columns(view: View, path: Path, columns: Sequence[Band], *, report: st
 
     Notes
     -----
-    Memory: one column of all rows, and a window of its cells.
+    Memory: one column of all rows, a window of its cells, and a bit for each pixel.
     """
-    grid = view.table.grid
+    grid, empty = view.table.grid, Backgrounds(view.table.grid)
     units = [one.unit for one in columns for _ in combinations(grid)]
     bands = [*zip(name_bands(grid, columns), units, strict=True)]
     tags = {**tags_of(view), "GEODP_REPORT": report}
 
     def fill(draft: Draft) -> None:
-        for number, window, values in _draw_columns(view, columns):
+        for number, window, values in _draw_columns(view, columns, empty):
             draft.write(values, number, window)
 
     with open_gdal():
         _write_bands(path, grid.places[0], "float64", bands, tags, fill)
         with open_raster(path) as raster:
-            for number, window, values in _draw_columns(view, columns):
+            for number, window, values in _draw_columns(view, columns, empty):
                 if not np.array_equal(raster.read(number, window=window), values, equal_nan=True):
                     raise OSError(errno.EIO, FAILED)
 
 
-def _draw_columns(view: View, columns: Sequence[Band]) -> Iterator[tuple[int, Window, FloatArray]]:
+def _draw_columns(
+    view: View, columns: Sequence[Band], empty: Backgrounds
+) -> Iterator[tuple[int, Window, FloatArray]]:
     """Yield the values of every band and window, float64[rows, cols], with the band's number."""
     grid = view.table.grid
     labels = band_count(grid)
@@ -328,9 +338,9 @@ def _draw_columns(view: View, columns: Sequence[Band]) -> Iterator[tuple[int, Wi
         ]
         pixels = Pixels(view.table, np.concatenate([np.empty(0), *parts]))
         for window in windows(grid.places[0]):
-            empty = background(grid, window)
+            cells = empty.of(window)
             for label in range(labels):
-                values = empty + column.absent
+                values = cells + column.absent
                 row, col, number = pixels.cells(window, label)
                 values[row, col] = number
                 yield at * labels + label + 1, window, values

@@ -191,6 +191,29 @@ def background(grid: Grid, window: Window) -> FloatArray:
     return values
 
 
+class Backgrounds:
+    """Backgrounds of the windows of a grid, for bands that come one after the other.
+
+    Which cells lie outside the domain is found once for each window, and kept in a bit for each.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        self._outside: dict[Window, NDArray[np.uint8]] = {}
+
+    def of(self, window: Window) -> FloatArray:
+        """Return 0 inside the domain and NaN outside: float64[rows, cols] of a window."""
+        if self._grid.domain.is_box:
+            return background(self._grid, window)
+        if window not in self._outside:
+            outside = np.isnan(background(self._grid, window))
+            self._outside[window] = np.packbits(outside)
+        values = np.zeros((window.height, window.width))
+        bits = np.unpackbits(self._outside[window], count=values.size).view(np.bool_)
+        values[bits.reshape(values.shape)] = np.nan
+        return values
+
+
 def ends_in(
     grid: Grid, counts: FloatArray, window: Window, band: int, intervals: Intervals
 ) -> tuple[FloatArray, FloatArray]:
