@@ -104,6 +104,11 @@ def counts_by_topdown(given):
     return geodp.publish(table, contribution=1, method="topdown", **given.terms)
 
 
+def counts_pruned(given):
+    table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
+    return geodp.publish(table, contribution=1, method="pyramid:prune=1", **given.terms)
+
+
 def counts_by_label_with_prior(given):
     now, before = (
         geodp.read_table(given.table(name), grid=square(SEX), value=FM, **AT)
@@ -235,6 +240,14 @@ COUNTS = [
         f"publish census.csv {SQUARE} --value n --contribution 1 --method topdown",
         {"census.csv": CENSUS},
         counts_by_topdown,
+        charged=False,
+    ),
+    Golden(
+        "counts-pruned",
+        "counts",
+        f"publish census.csv {SQUARE} --value n --contribution 1 --method pyramid:prune=1",
+        {"census.csv": CENSUS},
+        counts_pruned,
         charged=False,
     ),
 ]
