@@ -7,6 +7,8 @@ import pytest
 import geodp
 from geodp.mechanisms.baselines import quadtree
 from geodp.mechanisms.central import pyramid
+from geodp.privacy.terms import Terms
+from geodp.release.noise_identity import components
 from tests.golden import __main__ as command
 from tests.golden.methods import REFUSED, TOLERANCE, faults, kept, made
 
@@ -28,6 +30,18 @@ def test_a_method_releases_what_its_version_is_known_for(name):
 
 def test_the_file_has_no_method_that_is_gone():
     assert sorted(kept()["methods"]) == METHODS
+
+
+def test_a_method_of_a_package_is_known_by_its_name_and_its_class():
+    """In this order, so that a kept key replays its releases."""
+
+    class Other(pyramid.Pyramid):
+        pass
+
+    grid, method = geodp.Grid.regular((4, 4)), Other()
+    event = method.event(grid, Terms.of(epsilon=1, contribution=1), key_origin="fixed")
+    own = (Other.__module__, Other.__qualname__)
+    assert components(grid, method, event)["method"] == ("pyramid", *own)
 
 
 def changed_default(monkeypatch):

@@ -47,6 +47,7 @@ READERS = ("opening.py", "page.py", "verify.py")
 
 FOLDERS = "tests/golden/test_folders.py::test_files_and_frames_make_the_pinned_release"
 METHODS = "tests/golden/test_methods.py"
+OTHERS = ("tests/golden/test_kept.py", "tests/golden/test_oracles.py")
 KINDS = ("flows", "households", "amounts", "series", "select", "local")
 """Folders of ``geodp/features`` with a kind of release, whose pinned folders have its name."""
 
@@ -59,7 +60,9 @@ def plan() -> dict[str, tuple[Target, Mutant]]:
         if not inner.startswith(LEFT_OUT) and path.name not in READERS:
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             kind = next((kind for kind in KINDS if inner.startswith(f"features/{kind}/")), None)
-            tests = (FOLDERS, METHODS) if kind is None else (FOLDERS, "-k", kind)
+            tests = (FOLDERS, METHODS, *OTHERS)
+            if kind is not None:
+                tests = (FOLDERS, *OTHERS, "-k", f"{kind} or kept or oracle")
             ordered = any(path in (ROOT / "geodp").glob(pattern) for pattern in CARDS)
             tree = ast.parse(path.read_text(encoding="utf-8"))
             for mutant in mutants(module, tree, ordered=ordered):
@@ -168,7 +171,7 @@ def _identifies(node: ast.Constant, above: tuple[ast.AST, ...]) -> bool:
     """Tell whether a text is hashed to identify something, or names a part of what is."""
     if isinstance(node.value, int):
         return False
-    if isinstance(node.value, bytes) and len(above) == 2:  # a label that functions hash
+    if isinstance(node.value, bytes) and node.value.startswith(b"geodp "):
         return True
     return any(_called(one) in HASHES for one in above) or _in_hash(above)
 

@@ -103,6 +103,7 @@ def test_all_targets_are_there_and_their_mutants_are_many():
     assert len(named) >= 300
     drawn_from = {name.partition(":")[0] for name in set(equivalent()) - named}
     named |= {m.name for module in drawn_from for m in mutants_of(Target(module, ()))}
+    named |= {*identity.plan()}
     assert set(equivalent()) <= named, "equivalent.txt has mutants that do not exist any more"
     assert all(equivalent().values()), "an equivalent mutant needs a reason"
     for target in TARGETS:
@@ -222,7 +223,7 @@ def test_a_trial_without_an_output_kills_no_mutant(tmp_path):
 
 
 LABELLED = '''
-SALT = b"key"
+SALT = b"geodp key"
 FIRST, SECOND = digest(b"stream", b"a"), digest(b"stream", b"b")
 
 class Stream(IntEnum):
@@ -245,7 +246,7 @@ def name(key, number):
 '''
 
 IDENTITIES = {
-    "m:<module> identity: b'key' -> b'keyx'",
+    "m:<module> identity: b'geodp key' -> b'geodp keyx'",
     "m:<module> identity: b'stream' -> b'streamx'",
     "m:<module> identity: b'stream' -> b'streamx' (occurrence 2)",
     "m:<module> identity: b'a' -> b'ax'",

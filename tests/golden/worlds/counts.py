@@ -36,6 +36,20 @@ FM = {"f": "f", "m": "m"}
 BY_SEX = f"{SQUARE} --labels sex=f,m --value f=f --value m=m --contribution 1"
 
 
+STATED = {
+    "title": "A <map> of people",
+    "description": "Residents, by the census.",
+    "publisher": "Office",
+    "contact": "maps@office.example",
+    "licence": "CC-BY-4.0",
+    "source": "Census",
+    "reference_date": "2020-10-01",
+    "language": "en",
+    "supersedes": "0123456789abcdef",
+}
+"""All that an office may say of a release, but for the limit of display."""
+
+
 def counts_located(given):
     return geodp.publish(
         given.table("census.csv"),
@@ -67,14 +81,13 @@ def counts_with_prior(given):
         geodp.read_table(given.table(name), grid=square(), value="n", **AT)
         for name in ("census.csv", "before.csv")
     )
-    metadata = {"title": "A <map> of people", "publisher": "Office", "display_below": 5}
     return geodp.publish(
         now,
         contribution=2,
         unit="household",
         prior=before,
         prior_source=SOURCE,
-        metadata=metadata,
+        metadata=STATED | {"display_below": 5},
         **given.terms,
     )
 
@@ -190,7 +203,7 @@ COUNTS = [
         {
             "census.csv": CENSUS,
             "before.csv": BEFORE,
-            "office.toml": 'title = "A <map> of people"\npublisher = "Office"\n',
+            "office.toml": "".join(f"{k} = {json.dumps(v)}\n" for k, v in STATED.items()),
         },
         counts_with_prior,
         "rho, delta",

@@ -38,6 +38,15 @@ class LocalRound(Golden):
         opened = (folder / "round.json").read_text(encoding="utf-8")
         return {**super().pin(folder, output), "round.json": opened}
 
+    def pin_run(self, folder: Path, output: str = "out") -> Pinned:
+        """Return what the commands also write: the plan, and how reports and their sums begin."""
+        first = {}
+        for name in ("reports.jsonl", "round.sums"):
+            with (folder / name).open("rb") as file:
+                first[f"{name}.txt"] = file.readline().decode()
+        plan = (folder / "plan.toml").read_text(encoding="utf-8")
+        return {**super().pin_run(folder, output), **first, "plan.toml": plan}
+
 
 def local(grid, **options):
     """Return what holds a round in Python."""
