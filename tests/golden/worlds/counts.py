@@ -93,7 +93,15 @@ def counts_with_prior(given):
 
 
 def counts_of_persons(given):
-    table = geodp.read_points(given.table("points.csv"), grid=inspire(), x="x", y="y", person="id")
+    table = geodp.read_points(
+        given.table("points.csv"),
+        grid=inspire(),
+        x="x",
+        y="y",
+        person="id",
+        truncation="sample",
+        secret=given.key,
+    )
     return geodp.publish(table, neighbours="replace-one", **given.terms)
 
 
@@ -213,7 +221,8 @@ COUNTS = [
     Golden(
         "counts-persons",
         "counts",
-        f"publish points.csv {INSPIRE} --points --x x --y y --person id --neighbours replace-one",
+        f"publish points.csv {INSPIRE} --points --x x --y y --person id "
+        "--truncation sample --neighbours replace-one",
         {"points.csv": POINTS},
         counts_of_persons,
         dataset={"neighbours": "replace-one"},
