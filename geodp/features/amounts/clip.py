@@ -40,12 +40,6 @@ class QuantileOfAmounts(Quantile):
 
     disjoint: ClassVar[bool] = True
 
-    @property
-    def description(self) -> tuple[str, str]:
-        """The question, and the utility."""
-        question = f"Below which {self.axis} does a part of {self.q} of all records lie?"
-        return question, "minus how many records are missing for the quantile to lie there"
-
 
 @dataclass(frozen=True)
 class ClipChoice:

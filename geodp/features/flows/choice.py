@@ -57,12 +57,6 @@ class QuantileOfTrips(Quantile):
 
     disjoint: ClassVar[bool] = True
 
-    @property
-    def description(self) -> tuple[str, str]:
-        """The question, and the utility."""
-        question = f"Which number of trips does a part of {self.q} of all with trips not exceed?"
-        return question, "minus how many with trips are missing for the quantile to lie there"
-
 
 @dataclass(frozen=True)
 class TripsChoice:

@@ -25,7 +25,16 @@ from geodp.typing import IntArray
 ROUND = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
 """First digits of the candidates of every power of ten: a logarithmic scale of round numbers."""
 
-MISSING = "minus how many people are missing for the quantile to lie there"
+MISSING = "minus how many {} are missing for the quantile to lie there"
+
+ASKED = {
+    "amount": ("Below which amount does a part of {} of all records lie?", "records"),
+    "trips": (
+        "Which number of trips does a part of {} of all with trips not exceed?",
+        "with trips",
+    ),
+}
+"""The question of axes that are no place or label, by the name of the axis, and who is counted."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,9 @@ class Quantile(Question):
     @property
     def description(self) -> tuple[str, str]:
         """The question, and the utility."""
-        return f"Where along {self.axis} does a part of {self.q} of all people end?", MISSING
+        along = f"Where along {self.axis} does a part of {{}} of all people end?"
+        sentence, counted = ASKED.get(self.axis, (along, "people"))
+        return sentence.format(self.q), MISSING.format(counted)
 
     def candidates(self, grid: Grid) -> int:
         """Count the positions along the axis."""
