@@ -125,6 +125,29 @@ def counts_by_topdown(given):
     return geodp.publish(table, contribution=1, method="topdown", **given.terms)
 
 
+OWN_GRID = """name = "own"
+title = "Squares of an office"
+source = "https://office.example/grid"
+crs = "EPSG:27700"
+origin = [-1000000, -500000]
+sizes = { 1km = 1000 }
+extent = [0, 0, 700000, 1300000]
+codes = "{big}{small}{east/1000:2}{north/1000:2}"
+examples = { SU4217 = [442000, 117000] }
+letters.big = { side = 500000, rows = ["ABCDE", "FGHJK", "LMNOP", "QRSTU", "VWXYZ"] }
+letters.small = { side = 100000, rows = ["ABCDE", "FGHJK", "LMNOP", "QRSTU", "VWXYZ"] }
+"""
+"""A grid whose codes an office describes, with letters of squares."""
+
+
+def counts_with_own_codes(given):
+    grid = geodp.Grid.mesh(
+        f"file:{given.path('own.toml')}", bounds=(400000, 100000, 404000, 104000)
+    )
+    table = geodp.read_table(given.table("census.csv", code=str), grid=grid, code="code", value="n")
+    return geodp.publish(table, contribution=1, **given.terms)
+
+
 def counts_pruned(given):
     table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
     return geodp.publish(table, contribution=1, method="pyramid:prune=1", **given.terms)
@@ -262,6 +285,20 @@ COUNTS = [
         f"publish census.csv {SQUARE} --value n --contribution 1 --method topdown",
         {"census.csv": CENSUS},
         counts_by_topdown,
+        charged=False,
+    ),
+    Golden(
+        "counts-own-codes",
+        "counts",
+        "publish census.csv --grid file:own.toml --bounds 400000 100000 404000 104000 "
+        "--code code --value n --contribution 1",
+        {
+            "own.toml": OWN_GRID,
+            "census.csv": csv(
+                "code,n", [(f"SU{n % 4:02}{n // 4:02}", number(n)) for n in range(16)]
+            ),
+        },
+        counts_with_own_codes,
         charged=False,
     ),
     Golden(
