@@ -148,6 +148,11 @@ def counts_with_own_codes(given):
     return geodp.publish(table, contribution=1, **given.terms)
 
 
+def counts_simulated(given):
+    table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
+    return geodp.publish(table, contribution=1, simulate=20, **given.terms)
+
+
 def counts_pruned(given):
     table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
     return geodp.publish(table, contribution=1, method="pyramid:prune=1", **given.terms)
@@ -285,6 +290,14 @@ COUNTS = [
         f"publish census.csv {SQUARE} --value n --contribution 1 --method topdown",
         {"census.csv": CENSUS},
         counts_by_topdown,
+        charged=False,
+    ),
+    Golden(
+        "counts-simulated",
+        "counts",
+        f"publish census.csv {SQUARE} --value n --contribution 1 --simulate 20",
+        {"census.csv": CENSUS},
+        counts_simulated,
         charged=False,
     ),
     Golden(
