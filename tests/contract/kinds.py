@@ -254,6 +254,8 @@ ROUND = (
     ("local", "aggregate", "round.json", "reports.jsonl", "-o", "round.sums"),
 )
 
+DEVICES = [(code,) for i, code in enumerate(CODES) for _ in range(140 + 20 * i)]
+
 KINDS = {
     kind.name: kind
     for kind in (
@@ -442,7 +444,7 @@ KINDS = {
         ),
         Kind(
             "local round",
-            {"a.csv": "cell\n" + "".join(f"{code}\n" for code in CODES for _ in range(250))},
+            {"a.csv": "cell\n" + lines(*DEVICES)},
             ("local", "publish"),
             ("round.sums",),
             (),
