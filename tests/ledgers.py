@@ -2,8 +2,14 @@
 
 import hashlib
 import json
+from contextlib import contextmanager
+from datetime import datetime
 from fractions import Fraction as F
+from types import SimpleNamespace
 
+import pytest
+
+from geodp.privacy import hash_chain
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -31,6 +37,24 @@ def charge(ledger, loss=FIFTH, dataset="census", number=0, **changed):
 
 def rehearse(ledger, loss=FIFTH, dataset="census", number=0, **changed):
     return ledger.rehearse(dataset, loss, **_terms(number, **changed))
+
+
+def repeat_five(size):
+    """Return an id of a ledger that is always the same."""
+    return "5" * 2 * size
+
+
+@contextmanager
+def steady_ledgers(token_hex=repeat_five):
+    """Give entries of ledgers of the block one time, and ledgers ids by a function of their size.
+
+    Equal charges to ledgers of one id have one head.
+    """
+    clock = SimpleNamespace(now=lambda zone: datetime(2026, 1, 1, tzinfo=zone))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(hash_chain, "datetime", clock)
+        patched.setattr(hash_chain, "secrets", SimpleNamespace(token_hex=token_hex))
+        yield
 
 
 def small_ledger(folder):

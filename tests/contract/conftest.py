@@ -10,11 +10,12 @@ import pytest
 
 import geodp
 from geodp import progress
-from tests.contract.desk import CHARGED, DATASET, KEPT, Desk, count_draws, require, steady_ledgers
+from tests.contract.desk import CHARGED, DATASET, KEPT, Desk, count_draws, require
 from tests.contract.kinds import KINDS, widen
 from tests.contract.reading import Reader
 from tests.contract.records import RECORDS
 from tests.contract.using import LANGUAGES, LIMIT, REASON, write_page
+from tests.ledgers import steady_ledgers
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from datetime import datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from geodp.privacy import hash_chain
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release import charging
@@ -112,21 +109,6 @@ class Desk:
         """Copy a release to this folder."""
         shutil.copytree(release, self.folder / to)
         return self.folder / to
-
-
-@contextmanager
-def steady_ledgers() -> Iterator[None]:
-    """Give ledgers of the block one id, and their entries one time: equal charges have one head."""
-
-    class Then(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> datetime:
-            return cls(2026, 1, 1, tzinfo=tz)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(hash_chain, "datetime", Then)
-        patched.setattr(hash_chain, "secrets", SimpleNamespace(token_hex=lambda n: "5" * 2 * n))
-        yield
 
 
 @contextmanager

@@ -4,7 +4,8 @@ import pytest
 
 from geodp.io.folder import pending, staging
 from geodp.privacy.ledger import Ledger
-from tests.contract.desk import CHARGED, contents, require, steady_ledgers
+from tests.contract.desk import CHARGED, contents, require
+from tests.ledgers import steady_ledgers
 
 STORED, CHARGE = (pending, "keep"), (Ledger, "charge")
 NOTED, PLACED = (pending, "mark_charged"), (staging, "_exchange")

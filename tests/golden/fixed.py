@@ -8,14 +8,13 @@ import os
 import random
 import sys
 from contextlib import contextmanager
-from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
 
 import geodp
 from geodp.features.local import coins, opening
-from geodp.privacy import hash_chain
+from tests.ledgers import steady_ledgers
 
 VERSION = "0"
 """Of geodp, on the cards: a new version of geodp is no change of a release."""
@@ -37,12 +36,12 @@ def fixed():
     """
     version, drawn = geodp.__version__, random.Random("golden folders")
     numbers = itertools.count(1)
-    system = SimpleNamespace(token_hex=lambda size: f"{next(numbers):0{2 * size}x}")
-    clock = SimpleNamespace(now=lambda zone: datetime(2026, 1, 1, tzinfo=zone))
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(hash_chain, "secrets", system)
-        patched.setattr(hash_chain, "datetime", clock)
-        patched.setattr(opening, "secrets", system)
+
+    def count(size):
+        return f"{next(numbers):0{2 * size}x}"
+
+    with pytest.MonkeyPatch.context() as patched, steady_ledgers(count):
+        patched.setattr(opening, "secrets", SimpleNamespace(token_hex=count))
         patched.setattr(coins, "os", SimpleNamespace(urandom=drawn.randbytes, getpid=os.getpid))
         _set_version(version, VERSION)
         try:

@@ -27,9 +27,15 @@ from geodp.io.verify.remade import Remaking
 from geodp.io.verify.rewritten import describe_raster, is_rewritten, same_structure
 from geodp.io.verify.statements import has_words_of
 from geodp.io.write.format import Format
-from geodp.io.write.geotiff import GeoTiff, describe_map, quiet, tags_of_map, tile_side
+from geodp.io.write.geotiff import (
+    GeoTiff,
+    describe_map,
+    overview_factors,
+    quiet,
+    tags_of_map,
+    tile_side,
+)
 from geodp.io.write.picture import Picture
-from geodp.io.write.pixels import BLOCK
 from geodp.io.write.view import View
 from geodp.table.card import File, LeftOut
 from geodp.table.plain import write_plain
@@ -129,9 +135,7 @@ def _expect_raster(view: View) -> dict[str, Any]:
     """List what the raster of a release says of its pixels, as far as its size allows."""
     grid, entry = view.table.grid, describe_map(view)
     place, names = grid.places[0], tuple(entry.details["bands"])
-    bands, side = len(names), max(grid.places[0].rows, grid.places[0].cols)
-    each = [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
-    tile = tile_side(place.rows, place.cols)
+    bands, tile = len(names), tile_side(place.rows, place.cols)
     return {
         "form": (
             "GTiff",
@@ -148,7 +152,7 @@ def _expect_raster(view: View) -> dict[str, Any]:
             *(names, (view.counted,) * bands),
             (ColorInterp.gray, *[ColorInterp.undefined] * (bands - 1)),
         ),
-        "storage": ([(tile, tile)] * bands, [each] * bands),
+        "storage": ([(tile, tile)] * bands, [overview_factors(place.rows, place.cols)] * bands),
         "tags": {**tags_of_map(view), "AREA_OR_POINT": "Area"},
         "spaces": ["IMAGE_STRUCTURE"],
         "other": [[]] * bands,

@@ -354,6 +354,12 @@ def tile_side(height: int, width: int) -> int:
     return min(BLOCK, 16 * -(-max(height, width) // 16))
 
 
+def overview_factors(height: int, width: int) -> list[int]:
+    """Return by what the overviews of a raster are smaller, until all of it is in one block."""
+    side = max(height, width)
+    return [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
+
+
 def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
     """Return the profile of a tiled draft, which GDAL then copies with ``COPY``."""
     small = np.dtype(dtype).itemsize * bands * height * width <= UNCOMPRESSED
@@ -446,14 +452,11 @@ def pack(draft: Path, path: Path, **others: str) -> None:
     ``others``: options that override those of ``COPY``.
     """
     with rasterio.open(draft, "r+") as draw:
-        side = max(draw.width, draw.height)
-        tile = tile_side(draw.height, draw.width)
-        factors = [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
-        if factors:
+        tiled = {"BLOCKSIZE": str(tile_side(draw.height, draw.width))}
+        if factors := overview_factors(draw.height, draw.width):
             draw.build_overviews(factors, Resampling.average)
     # GDAL's pool of threads does not survive a fork, and waiting for it would never end.
     threads = {"NUM_THREADS": "1"} if _forked else {}
-    tiled = {"BLOCKSIZE": str(tile)}
     rasterio.shutil.copy(draft, path, **{**COPY, **tiled, **threads, **others})
     draft.unlink()
 

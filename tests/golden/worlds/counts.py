@@ -113,16 +113,14 @@ def counts_of_units(given):
     return geodp.publish(table, contribution=1, **given.terms)
 
 
-def counts_measured(given):
-    table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
-    return geodp.publish(
-        table, contribution=1, method="pyramid:setting=R", measurements=True, **given.terms
-    )
+def on_square(**options):
+    """Return what publishes counts of the square in Python."""
 
+    def publish(given):
+        table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
+        return geodp.publish(table, contribution=1, **options, **given.terms)
 
-def counts_by_topdown(given):
-    table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
-    return geodp.publish(table, contribution=1, method="topdown", **given.terms)
+    return publish
 
 
 OWN_GRID = """name = "own"
@@ -146,16 +144,6 @@ def counts_with_own_codes(given):
     )
     table = geodp.read_table(given.table("census.csv", code=str), grid=grid, code="code", value="n")
     return geodp.publish(table, contribution=1, **given.terms)
-
-
-def counts_simulated(given):
-    table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
-    return geodp.publish(table, contribution=1, simulate=20, **given.terms)
-
-
-def counts_pruned(given):
-    table = geodp.read_table(given.table("census.csv"), grid=square(), value="n", **AT)
-    return geodp.publish(table, contribution=1, method="pyramid:prune=1", **given.terms)
 
 
 def counts_by_label_with_prior(given):
@@ -282,14 +270,14 @@ COUNTS = [
         f"publish census.csv {SQUARE} --value n --contribution 1 --method pyramid:setting=R "
         "--measurements",
         {"census.csv": CENSUS},
-        counts_measured,
+        on_square(method="pyramid:setting=R", measurements=True),
     ),
     Golden(
         "counts-topdown",
         "counts",
         f"publish census.csv {SQUARE} --value n --contribution 1 --method topdown",
         {"census.csv": CENSUS},
-        counts_by_topdown,
+        on_square(method="topdown"),
         charged=False,
     ),
     Golden(
@@ -297,7 +285,7 @@ COUNTS = [
         "counts",
         f"publish census.csv {SQUARE} --value n --contribution 1 --simulate 20",
         {"census.csv": CENSUS},
-        counts_simulated,
+        on_square(simulate=20),
         charged=False,
     ),
     Golden(
@@ -319,7 +307,7 @@ COUNTS = [
         "counts",
         f"publish census.csv {SQUARE} --value n --contribution 1 --method pyramid:prune=1",
         {"census.csv": CENSUS},
-        counts_pruned,
+        on_square(method="pyramid:prune=1"),
         charged=False,
     ),
 ]

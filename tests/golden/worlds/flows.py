@@ -47,39 +47,19 @@ def japan() -> geodp.Grid:
     return geodp.Grid.mesh("jis:basic", bounds=(139.5, 35.5, 139.525, 35.5166666667))
 
 
-def flows(given):
-    return geodp.flows.publish(
-        given.table("trips.csv"), grid=zones(), **OF_ENDS, person="id", trips=3, **given.terms
-    )
+def of_persons(**options):
+    """Return what publishes trips of persons in Python."""
+
+    def publish(given):
+        trips = given.table("trips.csv")
+        return geodp.flows.publish(
+            trips, grid=zones(), **OF_ENDS, person="id", **options, **given.terms
+        )
+
+    return publish
 
 
-def flows_by_label(given):
-    return geodp.flows.publish(
-        given.table("trips.csv"),
-        grid=zones(),
-        **OF_ENDS,
-        person="id",
-        trips=3,
-        by=["mode"],
-        labels={"mode": ["walk", "car"]},
-        levels={1: "1/2"},
-        label_share="1/5",
-        **given.terms,
-    )
-
-
-def flows_of_days(given):
-    return geodp.flows.publish(
-        given.table("trips.csv"),
-        grid=zones(),
-        **OF_ENDS,
-        person="id",
-        trips=2,
-        unit="person-day",
-        time="day",
-        by=["daytype"],
-        **given.terms,
-    )
+BY_MODE = {"by": ["mode"], "labels": {"mode": ["walk", "car"]}}
 
 
 def flows_counted(given):
@@ -89,35 +69,6 @@ def flows_counted(given):
     )
     return geodp.flows.publish(
         table, contribution=4, prior=prior, prior_source=SOURCE, **given.terms
-    )
-
-
-def flows_weighted(given):
-    return geodp.flows.publish(
-        given.table("trips.csv"),
-        grid=zones(),
-        **OF_ENDS,
-        person="id",
-        trips=2,
-        weight="w",
-        max_weight=3,
-        raked_to="residents",
-        **given.terms,
-    )
-
-
-def flows_weighted_by_label(given):
-    return geodp.flows.publish(
-        given.table("trips.csv"),
-        grid=zones(),
-        **OF_ENDS,
-        person="id",
-        trips=2,
-        weight="w",
-        max_weight=3,
-        by=["mode"],
-        labels={"mode": ["walk", "car"]},
-        **given.terms,
     )
 
 
@@ -192,8 +143,7 @@ def flows_of_pings(given):
         person="id",
         trips=3,
         gap="3h",
-        by={"mode": "way"},
-        labels={"mode": ["walk", "car"]},
+        **BY_MODE | {"by": {"mode": "way"}},
         key=given.key,
     )
     return geodp.flows.publish(table, **given.terms)
@@ -217,13 +167,13 @@ def flows_of_stays(given):
 PERSONS = f"flows publish trips.csv {ZONES} {ENDS} --person id"
 
 FLOWS = [
-    Golden("flows", "flows", f"{PERSONS} --trips 3", {"trips.csv": TRIPS}, flows),
+    Golden("flows", "flows", f"{PERSONS} --trips 3", {"trips.csv": TRIPS}, of_persons(trips=3)),
     Golden(
         "flows-labels",
         "flows",
         f"{PERSONS} --trips 3 --by mode --labels mode=walk,car --level 1=1/2 --label-share 1/5",
         {"trips.csv": TRIPS},
-        flows_by_label,
+        of_persons(trips=3, **BY_MODE, levels={1: "1/2"}, label_share="1/5"),
         "rho",
         ("labels",),
     ),
@@ -232,7 +182,7 @@ FLOWS = [
         "flows",
         f"{PERSONS} --trips 2 --unit person-day --time day --by daytype",
         {"trips.csv": TRIPS},
-        flows_of_days,
+        of_persons(trips=2, unit="person-day", time="day", by=["daytype"]),
         "delta",
         ("labels",),
         dataset={"unit": "person-day"},
@@ -251,7 +201,7 @@ FLOWS = [
         "flows",
         f"{PERSONS} --trips 2 --weight w --max-weight 3 --raked-to residents",
         {"trips.csv": TRIPS},
-        flows_weighted,
+        of_persons(trips=2, weight="w", max_weight=3, raked_to="residents"),
         "rho",
         ("weights",),
     ),
@@ -260,7 +210,7 @@ FLOWS = [
         "flows",
         f"{PERSONS} --trips 2 --weight w --max-weight 3 --by mode --labels mode=walk,car",
         {"trips.csv": TRIPS},
-        flows_weighted_by_label,
+        of_persons(trips=2, weight="w", max_weight=3, **BY_MODE),
         "epsilon",
         ("labels", "weights"),
         charged=False,
