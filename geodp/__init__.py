@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from geodp.features.plan.plan import Plan as Plan
     from geodp.features.plan.plan import plan as plan
     from geodp.features.series.card import SeriesCard as SeriesCard
-    from geodp.features.series.periods import Periods as Periods
     from geodp.features.series.publish import publish_series as publish_series
     from geodp.features.series.series import Series as Series
-    from geodp.features.series.sharing import Sharing as Sharing
     from geodp.features.series.smoothing import Smoothing as Smoothing
     from geodp.grid.areas import AreaLevels as AreaLevels
     from geodp.grid.axes import Attribute as Attribute
@@ -89,8 +87,10 @@ if TYPE_CHECKING:
     from geodp.release.opening import WrittenRelease as WrittenRelease
     from geodp.release.opening import open_written as open_written
     from geodp.release.parts import PartErrors as PartErrors
+    from geodp.release.periods import Periods as Periods
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
+    from geodp.release.sharing import Sharing as Sharing
     from geodp.table.card import Card as Card
     from geodp.table.counts import CountTable as CountTable
     from geodp.table.prior import Prior as Prior
@@ -148,7 +148,7 @@ _HOME = {
     "Order": "geodp.grid.order",
     "OutputError": "geodp.errors",
     "PartErrors": "geodp.release.parts",
-    "Periods": "geodp.features.series.periods",
+    "Periods": "geodp.release.periods",
     "Plan": "geodp.features.plan.plan",
     "PluginWarning": "geodp.errors",
     "Prior": "geodp.table.prior",
@@ -162,7 +162,7 @@ _HOME = {
     "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.features.series.series",
     "SeriesCard": "geodp.features.series.card",
-    "Sharing": "geodp.features.series.sharing",
+    "Sharing": "geodp.release.sharing",
     "Smoothing": "geodp.features.series.smoothing",
     "Source": "geodp.table.source",
     "TableEvent": "geodp.privacy.event",

@@ -10,7 +10,6 @@ from geodp.cli.help import option
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
     from geodp.io.write.format import Export
-    from geodp.release.publish import Prepared
 
 formats_option = option(
     "--formats",
@@ -24,12 +23,6 @@ def choose_formats(options: Mapping[str, Any]) -> list[Export]:
     from geodp.io.folder.exports import choose_exports
 
     return [] if options["formats"] is None else choose_exports(options["formats"])
-
-
-def try_formats(place: StagedRelease, prepared: Prepared, chosen: Sequence[Export]) -> None:
-    """Write an empty release in these formats before the charge, and remove it again."""
-    if chosen:
-        place.try_exports(prepared.preview.view(), int(prepared.table.key.size), chosen)
 
 
 def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, list[str]]:

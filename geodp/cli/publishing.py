@@ -1,142 +1,213 @@
-"""Write a release of several tables: drawn, stored and charged in a staged folder, or resumed.
+"""Publish by a command, whatever the kind: read, checked, drawn, stored, charged, written, resumed.
 
-What commands of all kinds do around the one transaction of :mod:`geodp.release.charging`.
+A kind says in its class of :class:`Publishing` how its inputs are read, designed and tried out; the
+rest is done here, once, around the one transaction of :mod:`geodp.release.transaction`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from geodp.cli.draw_storage import Packed, store_before_charge
+import click
+
+from geodp.cli.check import describe_domain, write_check_file
+from geodp.cli.inputs import sha256
 from geodp.cli.layout import write_recipe
-from geodp.cli.running import describe_call, time_phase
+from geodp.cli.running import describe_call, format_result, time_phase
+from geodp.cli.translation import translate_message
 
 if TYPE_CHECKING:
-    from geodp.io.folder.pending import PendingDraw
-    from geodp.privacy.ledger import Charge
+    from geodp.grid.grid import Grid
+    from geodp.io.folder.packing import Packed
     from geodp.release.charging import Keep
     from geodp.release.request import Request
+    from geodp.release.transaction import Inputs, Prepared, StoredDesign
 
 Written = dict[str, list[str]]
 """Paths of all that was written, by ``public`` and ``restricted``."""
 
 
-class Staged(Protocol):
-    """A staged folder."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder before it takes the place of the output."""
-
-
-Place = TypeVar("Place", bound=Staged)
-PlaceOf = TypeVar("PlaceOf", bound=Staged, contravariant=True)
-Drawn = TypeVar("Drawn")
-DrawnOf = TypeVar("DrawnOf", covariant=True)
-Made = TypeVar("Made", covariant=True)
-
-
-class Writable(Protocol[PlaceOf]):
-    """A release that is written into a staged folder."""
-
-    def write_into(self, place: PlaceOf, restricted: dict[str, Any], /) -> Written:
-        """Write the release and the operator's record; return all paths."""
-
-
-class Drawable(Protocol[DrawnOf, Made]):
-    """A release that is ready to be drawn and charged."""
-
-    @property
-    def request(self) -> Request:
-        """What was asked for."""
-
-    def release(self, keep: Keep[DrawnOf] | None = None) -> Made:
-        """Draw and charge; ``keep`` stores the draw before the charge."""
-
-
-Stage = Callable[..., AbstractContextManager[Place]]
-"""Yields a folder that replaces a path, as ``StagedTables.stage`` does."""
-
-Release = TypeVar("Release", bound=Writable[Any])
-
-
-def write_release(
-    options: Mapping[str, Any],
-    stage: Stage[Place],
-    make: Callable[[Place], tuple[Release, dict[str, Any]]],
-    seconds: dict[str, float],
-    *,
-    inferred: bool = False,
-) -> tuple[Release, Written]:
-    """Stage the folder of a release, make the release there, and write it.
+class Publishing(ABC):
+    """One run of a command that publishes; a class for each kind of release.
 
     Parameters
     ----------
-    options : mapping
-        Options of the command: ``output``, ``overwrite`` and ``resume``.
-    stage : callable
-    make : callable
-        Draws and charges the release in the folder, or restores an interrupted one from it;
-        returns it with the operator's record.
+    options : dict
+        Options of the command.
     seconds : dict
-        Gets those of both phases, ``mechanism`` and ``writing``.
+        Gets those of each phase.
+
+    Attributes
+    ----------
+    request : Request
+    grid : Grid
+        The domain, and in most kinds the grid of what is published.
+    beyond : str
+        Sentence on what the operator's file has besides, with a place for its name; or empty.
+    files : sequence of path
+        Confidential files besides the inputs.
     inferred : bool
         Whether options were inferred from a layout, which a recipe in the folder then states.
-
-    Returns
-    -------
-    release
-    written : dict of str to list of str
     """
-    output, overwrite, resume = (options[name] for name in ("output", "overwrite", "resume"))
-    with stage(output, overwrite=overwrite, resume=resume) as place:
-        if inferred:
-            write_recipe(options, place.folder)
-        with time_phase("Releasing", "mechanism", seconds):
-            release, run = make(place)
-        with time_phase("Writing", "writing", seconds):
-            written = release.write_into(place, run)
-    return release, written
+
+    request: Request
+    grid: Grid
+    beyond: ClassVar[str] = ""
+    files: Sequence[Path] = ()
+    inferred: bool = False
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        self.options, self.seconds = options, seconds
+
+    @abstractmethod
+    def prepare(self) -> Prepared[Any, Any]:
+        """Read the inputs, and do everything that comes before the charge."""
+
+    @abstractmethod
+    def design(self, inputs: Any) -> StoredDesign:
+        """Make the design again from what an interrupted run has stored of its inputs."""
+
+    @property
+    def inputs(self) -> type[Inputs]:
+        """Class of what is stored of the inputs."""
+        from geodp.release.transaction import Inputs
+
+        return Inputs
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Keyword arguments by which a folder is staged."""
+        path, overwrite, resume = (self.options[name] for name in ("output", "overwrite", "resume"))
+        return {"path": path, "overwrite": overwrite, "resume": resume}
+
+    @abstractmethod
+    def stage(self) -> AbstractContextManager[Any]:
+        """Yield the folder that takes the place of the output."""
+
+    @abstractmethod
+    def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
+        """Do in the staged folder what may fail and needs no draw, and reserve its space."""
+
+    @abstractmethod
+    def result(self, release: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Return fields of the JSON document and sentences of the message on a release."""
+
+    def list_notes(self, prepared: Prepared[Any, Any]) -> Sequence[str]:
+        """List further sentences on what is prepared, whatever the data are."""
+        return ()
+
+    def write(self, release: Any, run: dict[str, Any], place: Any) -> Written:
+        """Write a release and the operator's record into the folder; return all paths."""
+        written: Written = release.write_into(place, run)
+        return written
+
+    def run(self) -> str:
+        """Publish, check or resume, as the options say; return the message for the operator."""
+        options = self.options
+        if options["resume"]:
+            return self._write(None)
+        from geodp.io.folder.staging import require_free, require_uninterrupted
+        from geodp.release.preview import list_warnings
+
+        require_free(options["output"], overwrite=options["overwrite"])
+        # An interrupted run may have been charged; a new one would charge again and hide it.
+        require_uninterrupted(options["output"])
+        with time_phase("Reading", "reading", self.seconds):
+            prepared = self.prepare()
+        shown = prepared.design.shown
+        warnings = [f"Warning: {one}" for one in list_warnings(shown)]
+        for note in (*warnings, *self.list_notes(prepared)):
+            click.echo(translate_message(note), err=True)
+        if not options["check"]:
+            return self._write(prepared)
+        counted = {**describe_domain(shown.grid), **prepared.counted}
+        read, card, said = prepared.reading, shown.card(), self._say_beyond("check.json")
+        return write_check_file(options, read, card, counted, self.files, said)
+
+    def _write(self, prepared: Prepared[Any, Any] | None) -> str:
+        """Release what is prepared, or complete an interrupted run, and write it."""
+        with self.stage() as place:
+            if self.inferred:
+                write_recipe(self.options, place.folder)
+            with time_phase("Releasing", "mechanism", self.seconds):
+                made = self._resume(place) if prepared is None else self._draw(place, prepared)
+            with time_phase("Writing", "writing", self.seconds):
+                written = self.write(*made, place)
+        fields, sentences = self.result(made[0])
+        said = [*sentences, *self._say_beyond("run.json")]
+        return format_result(self.options, written, fields, said)
+
+    def _draw(self, place: Any, prepared: Prepared[Any, Any]) -> tuple[Any, dict[str, Any]]:
+        """Draw and charge; return the release and the operator's record."""
+        from geodp.release.transaction import pack_draw
+
+        files = (*self.options["inputs"], *self.files)
+        run = {"inputs": {str(path): sha256(path) for path in files}, **prepared.record}
+        if "prior" in run:
+            run["prior"] = {"file": str(self.options["prior"]), **run["prior"]}
+        # Formats and disk space fail here, before the charge, and not after it.
+        self.try_out(place, prepared)
+        call, pack = describe_call(self.options), partial(pack_draw, prepared.design)
+        with store_before_charge(place.folder, self.request, call, run, pack) as keep:
+            return prepared.release(keep), run
+
+    def _resume(self, place: Any) -> tuple[Any, dict[str, Any]]:
+        """Restore the release of an interrupted run, which was charged; nothing is drawn."""
+        from geodp.io.folder.pending import read_pending_draw
+        from geodp.release.charging import find_charge
+        from geodp.release.transaction import restore
+
+        stored = read_pending_draw(place.folder, describe_call(self.options))
+        charge = find_charge(self.request.ledger, stored.dataset, stored.fingerprint)
+        release = restore(stored, self.design, self.inputs, place.folder, charge)
+        return release, dict(stored.run)
+
+    def _say_beyond(self, file: str) -> list[str]:
+        return [self.beyond.format(f"restricted/{file}")] if self.beyond else []
 
 
-def draw_in(
+@contextmanager
+def store_before_charge(
     folder: Path,
-    prepared: Drawable[Drawn, Made],
-    options: Mapping[str, Any],
+    request: Request,
+    call: Mapping[str, str],
     run: Mapping[str, Any],
-    pack: Callable[[Drawn], Packed],
-) -> Made:
-    """Draw and charge a release; the draw is stored in a staged folder before the charge.
+    pack: Callable[[Any], Packed],
+) -> Iterator[Keep[Any]]:
+    """Yield a function that stores a draw in a staged folder before the charge.
+
+    After an interruption, the ledger shows whether the draw was charged.
 
     Parameters
     ----------
     folder : Path
-    prepared : Drawable
-    options : mapping
-        Options of the command, by which a run that resumes this one is recognised.
-    run, pack
-        See :func:`geodp.cli.draw_storage.store_before_charge`.
+    request : Request
+        Without a ledger nothing is stored.
+    call : mapping
+        Options of the command, by name.
+    run : mapping
+        Facts for the operator.
+    pack : callable
+        Converts the draw to plain values and arrays.
     """
-    call = describe_call(options)
-    with store_before_charge(folder, prepared.request, call, run, pack) as keep:
-        return prepared.release(keep)
+    from geodp.io.folder.pending import PendingDraw, keep, mark_charged
 
+    ledger, dataset = request.ledger, request.dataset
 
-def read_charged_draw(
-    folder: Path, request: Request, options: Mapping[str, Any]
-) -> tuple[PendingDraw, Charge]:
-    """Read what an interrupted run of the same command has drawn, and find its charge.
+    def keep_drawn(drawn: Any, fingerprint: str) -> None:
+        if ledger is not None and dataset is not None:
+            card, arrays = pack(drawn)
+            path = str(ledger.path)
+            # Written before the charge: if the process dies after it, the ledger knows the
+            # fingerprint and the draw is still here, so the budget is not lost.
+            keep(
+                folder, PendingDraw(path, ledger.id, dataset, fingerprint, call, run, card, arrays)
+            )
 
-    Raises
-    ------
-    UsageError
-        The folder holds no such draw, it is of another call, or the ledger has no such charge.
-    """
-    from geodp.io.folder.pending import read_pending_draw
-    from geodp.release.charging import find_charge
-
-    stored = read_pending_draw(folder, describe_call(options))
-    return stored, find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    yield keep_drawn
+    mark_charged(folder)

@@ -7,13 +7,14 @@ A front door (:func:`geodp.publish`, :func:`geodp.plan`, ...) takes the keyword 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
 
 from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, amounts_of, budget
-from geodp.privacy.loss import ApproximateDP, Loss
+from geodp.privacy.loss import ApproximateDP, Loss, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
 from geodp.reprs import one_line
 
@@ -123,6 +124,22 @@ class Terms:
     def gaussian(self) -> bool:
         """Whether the budget asks for Gaussian noise."""
         return amounts_of(self.loss)["rho"] is not None
+
+    def share(self, part: Fraction) -> Self:
+        """Return terms with a part of the loss, exactly; of one with delta, of its rho.
+
+        Examples
+        --------
+        >>> Terms.of(rho="1/2", delta="1e-10").share(Fraction(1, 4)).loss
+        ZeroConcentratedDP(Fraction(1, 8))
+        """
+        if part == 1:
+            return self
+        rho, epsilon = (amounts_of(self.loss)[name] for name in ("rho", "epsilon"))
+        if rho is not None:
+            return replace(self, loss=ZeroConcentratedDP(rho * part), by_rho=False)
+        assert epsilon is not None
+        return replace(self, loss=PureDP(epsilon * part), by_rho=False)
 
     @property
     def arguments(self) -> dict[str, Any]:

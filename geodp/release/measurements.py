@@ -8,14 +8,12 @@ written is decided before the charge, from public things.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -84,27 +82,27 @@ class MeasurementsRequest:
             f"nodes, about {size:,.1f} MB{more}."
         )
 
-    def measure(self, table: CountTable, released: Cells, key: NoiseKey) -> Measurements:
-        """Compute the noisy values from which ``released`` was made under the key."""
+    def measure(
+        self, table: CountTable, released: Cells, key: NoiseKey
+    ) -> tuple[tuple[KeyArray, IntArray], ...]:
+        """Compute the nodes and noisy values of all levels from which ``released`` was made."""
         public = public_nodes(self.grid, self.levels)
-        levels = []
+        measured = []
         for i, level in enumerate(self.levels):
-            is_complete = i < len(self.sizes)
             # Visited nodes follow from the released table, so their list reveals nothing more.
-            node = next(public) if is_complete else visited_nodes(self.grid, level, released)
-            value = self._values(i, node, table, key)
-            bias = None if is_complete else self.biases[i - len(self.sizes)]
-            levels.append(MeasuredLevel(level, is_complete, node, value, bias))
-        return Measurements(tuple(levels))
+            visited = i >= len(self.sizes)
+            node = visited_nodes(self.grid, level, released) if visited else next(public)
+            measured.append((node, self._values(i, node, table, key)))
+        return tuple(measured)
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> Measurements:
-        """Rebuild measurements from arrays that :meth:`Measurements.to_arrays` made."""
+    def complete(self, measured: Iterable[tuple[KeyArray, IntArray]]) -> Measurements:
+        """Return the measurements with the nodes and values of :meth:`measure`."""
         complete = len(self.sizes)
         biases = (*[None] * complete, *self.biases)
         return Measurements(
             tuple(
-                MeasuredLevel(level, i < complete, arrays[f"node{i}"], arrays[f"value{i}"], bias)
-                for i, level, bias in zip(count(), self.levels, biases, strict=False)
+                MeasuredLevel(level, i < complete, *one, bias)
+                for i, one, level, bias in zip(count(), measured, self.levels, biases, strict=False)
             )
         )
 

@@ -7,12 +7,12 @@ charges. Commands and clusters call the two themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
-from numpy.typing import NDArray
-
+from geodp import progress
 from geodp.accuracy.margins import UNKNOWN
 from geodp.advice import by_names
 from geodp.errors import Rule, UsageError
@@ -26,10 +26,10 @@ from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
+from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, release_and_charge
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import key_of_table, release_digest
@@ -37,14 +37,16 @@ from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
+from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior, unpack_prior
+from geodp.table.stated.prior import StatedPrior
 from geodp.table.totals import InMemoryTable
+from geodp.typing import IntArray, KeyArray
 
 NO_TABLE = Rule(
     "table-or-grid-expected",
@@ -254,13 +256,8 @@ def publish(
     )
     prepared = prepare(table, request)
     # Between: the frame of the decorator by_names.
-    warn_before_release(prepared.preview, between=1, request=request)
-    release = prepared.release()
-    if not simulate:
-        return release
-    from geodp.release.simulated_cells import simulate_cells  # slow to import
-
-    return simulate_cells(release, simulate)
+    warn_before_release(prepared.design.shown, between=1, request=request)
+    return prepared.release()
 
 
 def _read(
@@ -281,84 +278,112 @@ def _read(
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A release that is ready to be drawn and charged, with its confidential table.
+class DrawnTable:
+    """What is drawn of a table.
 
     Attributes
     ----------
-    table : CountTable
+    cells : DrawnCells
+    prior : StatedPrior or None
+        The prior, with what was learned of it.
+    measured : tuple of (uint64[n], int64[n])
+        Nodes and noisy values of every level, if measurements are published.
+    """
+
+    cells: DrawnCells
+    prior: StatedPrior | None = None
+    measured: tuple[tuple[KeyArray, IntArray], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class TableDesign:
+    """The release of a table before anything is drawn.
+
+    Attributes
+    ----------
     request : Request
+    inputs : Inputs
     method : Mechanism
     event : Measurement
     preview : Release
         Release of an empty table; its card and closed forms are those of the release, except for
         the charge.
-    measurements_request : MeasurementsRequest or None
+    measurements : MeasurementsRequest or None
         Which measurements are published.
     """
 
-    table: CountTable = field(repr=False)
+    drawn: ClassVar[type] = DrawnTable
+
     request: Request
+    inputs: Inputs
     method: Mechanism
     event: Measurement
     preview: Release
-    measurements_request: MeasurementsRequest | None
+    measurements: MeasurementsRequest | None
+
+    @property
+    def shown(self) -> Release:
+        """The release of the empty table."""
+        return self.preview
+
+    @property
+    def draws(self) -> Draws:
+        """The draws of the method."""
+        return self.method.declare(self.preview.grid, self.event)
 
     @property
     def nodes(self) -> int | None:
         """Number of nodes of the complete levels of measurements; None without measurements."""
-        return None if self.measurements_request is None else sum(self.measurements_request.sizes)
+        return None if self.measurements is None else sum(self.measurements.sizes)
 
-    def release(self, keep: Keep[Release] | None = None) -> Release:
-        """Draw and charge; ``keep`` stores the release, with its fingerprint, before the charge."""
-        release, charge = release_and_charge(
-            self.request,
-            self.event,
-            self.method.declare(self.table.grid, self.event),
-            lambda: release_digest(self.table, self.method, self.event),
-            self._draw,
-            keep,
-        )
-        return release if charge is None else replace(release, charge=charge)
-
-    def _draw(self, key: NoiseKey) -> Release:
-        """Draw the release, without its charge."""
-        drawn, prior_card = self._draw_table(key)
+    def draw(self, table: CountTable, key: NoiseKey) -> DrawnTable:
+        """Draw the release of a table."""
+        drawn, prior = self._draw_table(table, key)
         if self.request.totals is not None:
             drawn = self.request.totals.fit(drawn)
-        measurements = (
-            None
-            if self.measurements_request is None
-            else self.measurements_request.measure(self.table, drawn, key)
-        )
-        return replace(
-            self.preview,
-            table=drawn,
-            measurements=measurements,
-            prior=prior_card,
-            preview=self.preview,
-        )
+        measured = self.measurements and self.measurements.measure(table, drawn, key)
+        return DrawnTable(DrawnCells.of(drawn), prior, measured or ())
 
-    def _draw_table(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
+    def _draw_table(
+        self, table: CountTable, key: NoiseKey
+    ) -> tuple[ReleasedTable, StatedPrior | None]:
         """Draw the table, and describe what was learned about the prior."""
         prior = self.request.prior
         if prior is not None:
-            return self.method.release_informed(self.table, self.event, key, prior)
-        base = self.method.base(self.table.grid, self.event)
+            return self.method.release_informed(table, self.event, key, prior)
+        base = self.method.base(table.grid, self.event)
         if base is None:
-            return self.method.release(self.table, self.event, key), None
+            return self.method.release(table, self.event, key), None
         # The base release has a key of its own, derived from its own digest: it is the same release
         # as if it were published alone, so whoever has both sees nothing new.
-        table = self.method.first(self.table)
-        derived_key, _ = key_of_table(self.request.key, table, base.method, base.event)
+        part = self.method.first(table)
+        derived_key, _ = key_of_table(self.request.key, part, base.method, base.event)
         try:
-            first = base.method.release(table, base.event, derived_key)
+            first = base.method.release(part, base.event, derived_key)
         finally:
             derived_key.forget()
-        return self.method.refine_base(first, self.table, self.event, key), None
+        return self.method.refine_base(first, table, self.event, key), None
+
+    def complete(self, drawn: DrawnTable, charge: Charge | None) -> Release:
+        """Return the release of what was drawn."""
+        asked = self.measurements
+        release = replace(
+            self.preview,
+            table=drawn.cells.on(self.preview.grid, self.event),
+            charge=charge,
+            measurements=None if asked is None else asked.complete(drawn.measured),
+            prior=drawn.prior,
+            preview=self.preview,
+        )
+        if not self.request.simulate:
+            return release
+        from geodp.release.simulated_cells import simulate_cells  # slow to import
+
+        progress.begin("Simulating")
+        return simulate_cells(release, self.request.simulate)
 
 
-def prepare(table: CountTable, request: Request) -> Prepared:
+def prepare(table: CountTable, request: Request) -> Prepared[TableDesign, Release]:
     """Do everything of :func:`publish` that comes before the charge.
 
     Raises
@@ -368,22 +393,44 @@ def prepare(table: CountTable, request: Request) -> Prepared:
     """
     # All errors that a user can cause are raised here. The few that depend on the data (an empty
     # file, sums that do not fit) are public facts of the card in turn.
-    method = choose_method(request.method, table.grid)
-    event = make_table_event(table, method, request)
+    bound = bound_contribution(table, request.terms.contribution)
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *require_no_sums(table.grid, event, InMemoryTable(table)),
+        *require_no_sums(table.grid, bound, InMemoryTable(table)),
         *state_land(table.grid),
     )
-    public = None if table.reading is None else table.reading.public
-    preview = preview_release(
-        table.grid, method, event, request.terms.people, facts, public, request.metadata
+    read = None if table.reading is None else table.reading.public
+    design = design_table(table.grid, request, Inputs(facts, (read,), bound))
+    if request.totals is not None:
+        request.totals.require(table)
+    cells, people = int(table.key.size), int(table.count.sum())
+    record: dict[str, Any] = {"occupied_cells": cells, "people": people}
+    if request.prior is not None:
+        record["prior"] = {"cells_sha256": request.prior.sha256}
+    return Prepared(
+        design,
+        lambda: release_digest(table, design.method, design.event),
+        partial(design.draw, table),
+        table.reading,
+        cells=cells,
+        counted={"occupied_cells": cells, "counted_people": people},
+        record=record,
     )
-    _require_simulated(table.grid, method, event, request)
-    measurements_request = _request_measurements(method, table.grid, event, request.measurements)
+
+
+def design_table(grid: Grid, request: Request, inputs: Inputs) -> TableDesign:
+    """Design the release of a table from public things alone; raises as :func:`publish`."""
+    method = choose_method(request.method, grid)
+    event = make_event(grid, method, request.terms.bound(inputs.bound), request.key_origin)
+    preview = preview_release(
+        *(grid, method, event, request.terms.people, inputs.facts, inputs.readings[0]),
+        request.metadata,
+    )
+    _require_simulated(grid, method, event, request)
+    measurements = _request_measurements(method, grid, event, request.measurements)
     preview = _add_prior(preview, method, request.prior)
-    preview = _add_totals(preview, table, method, event, request.totals)
-    return Prepared(table, request, method, event, preview, measurements_request)
+    preview = _add_totals(preview, method, event, request.totals)
+    return TableDesign(request, inputs, method, event, preview, measurements)
 
 
 def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, request: Request) -> None:
@@ -411,13 +458,9 @@ def _add_prior(preview: Release, method: Mechanism, prior: Prior | None) -> Rele
 
 
 def _add_totals(
-    preview: Release,
-    table: CountTable,
-    method: Mechanism,
-    event: Measurement,
-    totals: PublicTotals | None,
+    preview: Release, method: Mechanism, event: Measurement, totals: PublicTotals | None
 ) -> Release:
-    """Add public totals to the preview; UsageError if the table does not agree with them."""
+    """Add public totals to the preview; UsageError where they do not go with the release."""
     if totals is None:
         return preview
     if not (method.whole and method.nonnegative):
@@ -425,11 +468,10 @@ def _add_totals(
             f"{method.name} does not release whole counts from 0 on, which public totals need.",
             code="totals-need-whole-counts",
         )
-    if totals.grid != table.grid:
+    if totals.grid != preview.grid:
         raise UsageError(
             "The public totals are of areas of another grid.", code="totals-of-other-grid"
         )
-    totals.require(table)
     facts = *preview.public_facts, totals.describe_guarantee(event)
     return replace(preview, public_facts=facts, totals=totals)
 
@@ -442,25 +484,6 @@ def _request_measurements(
         return None
     complete_to = None if measurements is True else measurements
     return choose_measurements(method, grid, event, complete_to)
-
-
-def restore_extras(
-    release: Release,
-    method: Mechanism,
-    event: Measurement,
-    arrays: Mapping[str, NDArray[Any]],
-    measurements: bool | str | int = False,
-) -> Release:
-    """Add a stored prior's description and stored measurements to a restored release."""
-    # With a prior the margins are unknown, as in `_add_prior`.
-    if (prior_card := unpack_prior(arrays, StatedPrior)) is not None:
-        release = replace(release, prior=prior_card, margins=UNKNOWN)
-    measurements_request = _request_measurements(method, release.grid, event, measurements)
-    return (
-        release
-        if measurements_request is None
-        else replace(release, measurements=measurements_request.restore(arrays))
-    )
 
 
 def make_table_event(table: CountTable, method: Mechanism, request: Request) -> Measurement:

@@ -45,7 +45,7 @@ from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedSettlements
-from geodp.table.stated.prior import StatedPrior, pack_prior
+from geodp.table.stated.prior import StatedPrior
 from geodp.table.stated.reading import StatedReading
 
 SMOOTHED = "Smoothing over time"
@@ -115,12 +115,6 @@ class Release(InMemory):
     def grid(self) -> Grid:
         """The public grid."""
         return self.table.grid
-
-    @property
-    def extra_arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays that were drawn in addition to the table, by name, to be stored with the draw."""
-        arrays = {} if self.measurements is None else self.measurements.to_arrays()
-        return arrays | pack_prior(self.prior)
 
     @cached_property
     def event(self) -> TableEvent:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from geodp.errors import UsageError
-from geodp.mechanisms import Mechanism
+from geodp.mechanisms import Mechanism, mechanism
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.terms import Terms
@@ -77,3 +78,28 @@ class Request:
     def key_origin(self) -> str:
         """Origin of the noise: ``entropy``, or that of the key."""
         return "entropy" if self.key is None else self.key.origin
+
+
+def choose_pyramid(chosen: str | Mechanism | None, what: str) -> Pyramid:
+    """Return the method of a release whose streams are all released by the pyramid.
+
+    Parameters
+    ----------
+    chosen : str or Mechanism, optional
+        With settings; None: the defaults.
+    what : str
+        What is released so, to begin a sentence: ``"Amounts"``.
+
+    Raises
+    ------
+    UsageError
+        Another method, or a setting under which its nodes are not those of a plain pyramid.
+    """
+    method = mechanism("pyramid" if chosen is None else chosen)
+    if type(method) is not Pyramid or method.prune or method.passes != 2:
+        raise UsageError(
+            f"{what} are released by pyramid, with two passes and without prune; its other "
+            "settings can be chosen.",
+            code="pyramid-needed",
+        )
+    return method

@@ -14,9 +14,7 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels.radix import sort_pairs
 from geodp.privacy.assumption import ContributionBound, Responsible
-from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
-from geodp.privacy.selected import Selection
 from geodp.table.counts import CountTable
 from geodp.table.totals import Summed, count_overlaps, find_sums, find_totals
 
@@ -195,7 +193,7 @@ SUMS = (
 """Public fact of a release whose counts :func:`require_no_sums` has checked."""
 
 
-def require_no_sums(grid: Grid, event: Measurement | Selection, counts: Summed) -> tuple[str, ...]:
+def require_no_sums(grid: Grid, bound: ContributionBound, counts: Summed) -> tuple[str, ...]:
     """Refuse sums of other labels, and return the public facts that follow.
 
     Such a label is a total that its name does not reveal, so a stated contribution of 1 is wrong
@@ -206,13 +204,11 @@ def require_no_sums(grid: Grid, event: Measurement | Selection, counts: Summed) 
     Raises UsageError, which names the labels.
     """
     # The sums are not even computed here, as a fact about them would have to be published.
-    if event.enforced or event.contribution >= _min_contribution(
-        grid, {a.name for a in grid.attributes}
-    ):
+    if bound.enforced or bound.value >= _min_contribution(grid, {a.name for a in grid.attributes}):
         return ()
     sums = dict(find_sums(grid, counts))
     minimum = _min_contribution(grid, sums | _find_named_totals(grid))
-    if sums and event.contribution < minimum:
+    if sums and bound.value < minimum:
         listed = ", ".join(f"{label} ({name})" for name, label in sums.items())
         why = "in every cell the sum of other labels, exactly or up to rounding, so that"
         raise UsageError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from math import prod
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,13 +97,6 @@ class Measurements:
     """All measurements of a release that are written, from the root's level on."""
 
     levels: tuple[MeasuredLevel, ...]
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the nodes and values of all levels as arrays by name."""
-        arrays: dict[str, NDArray[Any]] = {}
-        for i, one in enumerate(self.levels):
-            arrays |= {f"node{i}": one.node, f"value{i}": one.value}
-        return arrays
 
 
 def sums_of(key: KeyArray, count: IntArray, node: KeyArray, stride: int) -> IntArray:

@@ -2,7 +2,8 @@
 
 The fields of a dataclass are the keys of its JSON object, in their order; a field whose name in
 Python differs has its key in its metadata. Types are enforced on reading, so that untrusted input
-becomes a value of these types or is refused.
+becomes a value of these types or is refused. Arrays of NumPy are values of their own, which no JSON
+has (:mod:`geodp.io.folder.packing`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from geodp.errors import VerificationError, printable
 
@@ -110,6 +113,9 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         _require(len(value) == len(each), where, f"a list of {len(each)}")
         pairs = zip(each, value, strict=True)
         return tuple(_read(part, one, f"{where}[{n}]") for n, (part, one) in enumerate(pairs))
+    if origin is np.ndarray:
+        _require(_fits(kind, value), where, "an array")
+        return value
     if origin is not None:  # a mapping, whose names are texts
         _require(isinstance(value, dict), where, "an object")
         return {name: _read(parts[1], one, _inside(where, name)) for name, one in value.items()}
@@ -166,6 +172,9 @@ def _fits(kind: Any, value: Any) -> bool:
         return isinstance(value, list)
     if get_origin(kind) is Literal:
         return isinstance(value, str)
+    if get_origin(kind) is np.ndarray:
+        dtype = get_args(get_args(kind)[1])[0]
+        return isinstance(value, np.ndarray) and (dtype is Any or value.dtype == dtype)
     if is_dataclass(kind):
         return isinstance(value, dict) and _is_variant(kind, value)
     if get_origin(kind) is Mapping:

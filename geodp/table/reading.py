@@ -8,7 +8,7 @@ would be missing from the entire release, and nothing would show it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -140,6 +140,12 @@ class Reading:
         for source in self.sources:
             terms.update(source.terms)
         return dict(terms)
+
+
+def join_known(each: Iterable[Reading | None]) -> Reading | None:
+    """Join the readings of tables, of which None was made in Python; None: all were."""
+    readings = [one for one in each if one is not None]
+    return join_readings(readings) if readings else None
 
 
 def join_readings(readings: Sequence[Reading]) -> Reading:

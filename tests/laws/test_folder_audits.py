@@ -18,7 +18,7 @@ from geodp.features.amounts.series.publish import prepare_series as prepare_amou
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.flows.publish import prepare_flows
 from geodp.features.households.publish import prepare_households
-from geodp.features.series.periods import Periods
+from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms

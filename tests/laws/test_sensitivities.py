@@ -24,7 +24,7 @@ from geodp.features.select.mechanisms.questions import quantile_candidates
 from geodp.features.select.quantiles import Quantile
 from geodp.features.select.question import Question, find_places
 from geodp.features.select.selected import prepare as prepare_selection
-from geodp.features.series.periods import Periods
+from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.io.read.layout.presets import presets
 from geodp.mechanisms import mechanism

@@ -349,7 +349,7 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.features.series.sharing",
+        "geodp.release.sharing",
         ("tests/features/series/test_sharing.py", "tests/features/series/test_terms.py"),
         ("share_budget", "divide", "count_levels", "_choose", "_compare_means", "_resolve_terms"),
     ),

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
+from geodp.cli.check import begin_check, check_options
 from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
-from geodp.cli.draw_storage import Packed
-from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
+from geodp.cli.formats import choose_formats, formats_option, write_formats
 from geodp.cli.help import option
-from geodp.cli.inputs import grid_of, read_plan_options, sha256
-from geodp.cli.layout import complete, layout_options, write_recipe
+from geodp.cli.inputs import grid_of, read_plan_options
+from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import grid_options, inputs, run_options
-from geodp.cli.publishing import draw_in, read_charged_draw
+from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import carry_out, format_result, time_phase
+from geodp.cli.running import carry_out, time_phase
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.grid.coarsen import Coarsening
-    from geodp.grid.grid import Grid
     from geodp.io.folder.staged_release import StagedRelease
-    from geodp.io.write.format import Export
     from geodp.mechanisms import Mechanism
     from geodp.privacy.assumption import Assumption
-    from geodp.privacy.event import Measurement
     from geodp.release.plan_file import Settings
-    from geodp.release.publish import Prepared
+    from geodp.release.publish import TableDesign
     from geodp.release.release import Release
-    from geodp.release.request import Request
-    from geodp.table.counts import CountTable
+    from geodp.release.transaction import Inputs, Prepared
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
@@ -106,202 +99,120 @@ COMMAND = publish
 ASSUMED = "Assumed: {statement} {answer}{source}."
 
 
-@dataclass(frozen=True)
-class _Start:
-    """Grid, method and request of a run, opened before anything is read."""
+class TablePublishing(Publishing):
+    """A run of ``geodp publish``: grid, method and request are known before anything is read."""
 
-    grid: Grid
-    coarser: Coarsening | None
-    request: Request
-    formats: list[Export]
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        context = click.get_current_context()
+        # All that can be refused by options and headers alone comes before any row is read.
+        self.inferred = complete(context, options)
+        if self.inferred:
+            check_applicable(context)  # explicit options may conflict with those from the layout
+        self.plan: Settings | None = None
+        if options["plan"] is not None:
+            self.plan = read_plan_options(context)
+            options |= self.plan.arguments
+        if not options["unit"].strip() or not options["unit"].isprintable():
+            raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
+        self.on_cluster = wants_cluster(options)
+        complete_with_commit()
+        with time_phase("Starting", "imports", seconds):
+            self._start()
 
-    @property
-    def released(self) -> Grid:
-        """The grid that is published."""
-        return self.grid if self.coarser is None else self.coarser.grid
+    def _start(self) -> None:
+        """Open and check everything that does not depend on the data, so that errors come early."""
+        from geodp.grid.coarsen import Coarsening
+        from geodp.io.folder.staged_release import check_publication
 
-    @property
-    def method(self) -> Mechanism:
-        """The method of the release, which is chosen before anything is read."""
-        return cast("Mechanism", self.request.method)
+        options, self.read_on = self.options, grid_of(self.options)
+        stop = options["stop_at"]
+        self.coarser = None if stop is None else Coarsening.of(self.read_on, stop)
+        self.grid = self.read_on if self.coarser is None else self.coarser.grid
+        self.request = read_request(begin_check(options), self.grid)
+        self.formats = choose_formats(options)
+        if self.plan is not None:
+            self.plan.require_grid(self.grid)
+        if refusal := cast("Mechanism", self.request.method).unsupported(self.grid):
+            raise UsageError(refusal)
+        name, overwrite = options["name"], options["overwrite"]
+        check_publication(self.grid, options["output"], name=name, overwrite=overwrite)
 
-    def require_totals(self, event: Measurement, public_facts: tuple[str, ...]) -> None:
-        """Raise UsageError if an interrupted run was charged for other public totals."""
-        totals = self.request.totals
-        if totals and totals.describe_guarantee(event) not in public_facts:
-            raise UsageError(
-                "The interrupted run had other public totals; give the file as it was.",
-                code="resumed-totals-differ",
-            )
+    def prepare(self) -> Prepared[TableDesign, Release]:
+        """Read the confidential table on the grid that is published."""
+        from geodp.release.publish import prepare
+        from geodp.table.counts import coarsen
+
+        table = read(self.options, self.read_on, self.request.key)
+        if self.coarser is not None:
+            table = coarsen(table, self.coarser)
+        if self.plan is not None:
+            self.plan.require_bound(table)
+        return prepare(table, self.request)
+
+    def design(self, inputs: Inputs) -> TableDesign:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.release.publish import design_table
+
+        return design_table(self.grid, self.request, inputs)
+
+    def list_notes(self, prepared: Prepared[TableDesign, Release]) -> list[str]:
+        """List warnings about delta, who answers for the contribution, and measurements."""
+        from geodp.release.preview import list_delta_notes
+
+        design = prepared.design
+        notes = [f"Warning: {one}" for one in list_delta_notes(design.preview, self.request)]
+        # The operator did not state the contribution, so the operator must at least see it.
+        if design.event.layout:
+            notes.append(_format_assumption(design.event.assumption))
+        return [*notes, *([design.measurements.summary] if design.measurements else [])]
+
+    def stage(self) -> AbstractContextManager[StagedRelease]:
+        """Yield the folder of the release."""
+        from geodp.io.folder.staged_release import stage_release
+
+        return stage_release(self.grid, name=self.options["name"], **self.place)
+
+    def try_out(self, place: StagedRelease, prepared: Prepared[TableDesign, Release]) -> None:
+        """Write an empty release in all formats."""
+        design = prepared.design
+        view = design.preview.view()
+        if self.formats:
+            place.try_exports(view, prepared.cells, self.formats)
+        place.try_out(view, prepared.cells, design.nodes)
+
+    def write(self, release: Release, run: dict[str, Any], place: StagedRelease) -> Written:
+        """Write the release, and further formats from its public files."""
+        from geodp.io.memory import work_within
+
+        run = {**run, "released_people": release.table.total, "seconds": dict(self.seconds)}
+        # The only phase whose memory grows with the output formats, so the limit applies to it.
+        with work_within(self.options["memory"]):
+            return release.write_into(place, run) | write_formats(place, self.formats)
+
+    def result(self, release: Release) -> tuple[dict[str, Any], list[str]]:
+        """Return the guarantee, which is independent of the data, so that it may be printed."""
+        from geodp.release.preview import list_warnings
+
+        event = release.event
+        # Working them out may read a ledger, and a message has shown them already.
+        warnings = [*list_warnings(release, self.request)] if self.options["as_json"] else []
+        budget = {name: getattr(event, name) for name in ("epsilon", "rho", "delta")}
+        fields = {
+            **{name: None if one is None else str(one) for name, one in budget.items()},
+            "method": event.mechanism,
+            "private": event.is_private,
+            "warnings": warnings,
+        }
+        return fields, [event.statement]
 
 
 def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     """Publish; return the message for the operator."""
-    context = click.get_current_context()
-    # Everything that can be refused by options and headers alone comes before any row is read.
-    inferred = complete(context, options)
-    if inferred:
-        check_applicable(context)  # explicit options may conflict with those from the layout
-    plan = None
-    if options["plan"] is not None:
-        plan = read_plan_options(context)
-        options |= plan.arguments
-    if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
-    on_cluster = wants_cluster(options)
-    complete_with_commit()
-    with time_phase("Starting", "imports", seconds):
-        start = _start(options, plan)
-    if on_cluster:
-        return publish_on_cluster(options, start.grid, start.request)
-    if options["resume"]:
-        return _write(options, start, None, seconds, inferred=inferred)
-    from geodp.io.folder.staging import require_uninterrupted
-    from geodp.release.publish import prepare
-
-    # An interrupted run may have been charged; a new one would charge again and hide it.
-    require_uninterrupted(options["output"])
-    with time_phase("Reading", "reading", seconds):
-        table = _table(options, start)
-        if plan is not None:
-            plan.require_bound(table)
-        prepared = prepare(table, start.request)
-    for warning in _warnings(prepared.preview, start.request):
-        click.echo(translate_message(f"Warning: {warning}"), err=True)
-    # The operator did not state the contribution, so the operator must at least see it.
-    if prepared.event.layout:
-        click.echo(_format_assumption(prepared.event.assumption), err=True)
-    if options["check"]:
-        return _write_check(options, prepared)
-    if prepared.measurements_request is not None:
-        click.echo(prepared.measurements_request.summary, err=True)
-    return _write(options, start, prepared, seconds, inferred=inferred)
-
-
-def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
-    """Open and check everything that does not depend on the data, so that errors come early."""
-    from geodp.grid.coarsen import Coarsening
-    from geodp.io.folder.staged_release import check_publication
-
-    grid = grid_of(options)
-    coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
-    released = grid if coarser is None else coarser.grid
-    request = read_request(begin_check(options), released)
-    start = _Start(grid, coarser, request, choose_formats(options))
-    if plan is not None:
-        plan.require_grid(start.released)
-    if refusal := start.method.unsupported(released):
-        raise UsageError(refusal)
-    check_publication(start.released, options["output"], **_place(options))
-    return start
-
-
-def _write_check(options: Mapping[str, Any], prepared: Prepared) -> str:
-    """Write the summary of a check, and return the message for the operator."""
-    table = prepared.table
-    counted = {
-        **describe_domain(table.grid),
-        "occupied_cells": int(table.key.size),
-        "counted_people": int(table.count.sum()),
-    }
-    return write_check_file(options, table.reading, prepared.preview.card(), counted)
-
-
-def _place(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments for the release's folder."""
-    return {"name": options["name"], "overwrite": options["overwrite"]}
-
-
-def _table(options: dict[str, Any], start: _Start) -> CountTable:
-    """Return the confidential table on the grid that is published."""
-    from geodp.table.counts import coarsen
-
-    table = read(options, start.grid, start.request.key)
-    return table if start.coarser is None else coarsen(table, start.coarser)
-
-
-def _write(
-    options: dict[str, Any],
-    start: _Start,
-    prepared: Prepared | None,
-    seconds: dict[str, float],
-    *,
-    inferred: bool,
-) -> str:
-    """Release the prepared table, or complete an interrupted run, and write it."""
-    from geodp.io.folder.staged_release import stage_release
-    from geodp.io.memory import work_within
-
-    output, resume = options["output"], options["resume"]
-    with stage_release(start.released, output, **_place(options), resume=resume) as place:
-        if inferred:
-            write_recipe(options, place.folder)
-        with time_phase("Releasing", "mechanism", seconds):
-            if prepared is None:
-                release, run = _resume(place, start, options)
-            else:
-                try_formats(place, prepared, start.formats)
-                release, run = _release(place, prepared, options)
-        if options["simulate"]:
-            from geodp.release.simulated_cells import simulate_cells
-
-            with time_phase("Simulating", "simulating", seconds):
-                release = simulate_cells(release, options["simulate"])
-        # The only phase whose memory grows with the output formats, so the limit applies to it.
-        with time_phase("Writing", "writing", seconds), work_within(options["memory"]):
-            written = release.write_into(place, {**run, "seconds": dict(seconds)})
-            # After the release itself, as the formats are made from its public files.
-            written |= write_formats(place, start.formats)
-    return _format_message(release, start.request, written, options)
-
-
-def _release(
-    place: StagedRelease, prepared: Prepared, options: dict[str, Any]
-) -> tuple[Release, dict[str, Any]]:
-    """Draw the release and store it before the charge; return it with facts for the operator."""
-    from geodp.io.folder.pending_tables import pack_tables
-
-    table, request = prepared.table, prepared.request
-    run = {
-        "inputs": {str(path): sha256(path) for path in options["inputs"]},
-        "occupied_cells": int(table.key.size),
-        "people": int(table.count.sum()),
-    }
-    if request.prior is not None:
-        run["prior"] = {"file": str(options["prior"]), "cells_sha256": request.prior.sha256}
-
-    def pack(drawn: Release) -> Packed:
-        return pack_tables([drawn.table], drawn.public_facts, drawn.extra_arrays, drawn.reading)
-
-    # Writing is rehearsed with an empty release, so that a full disk is noticed before the charge.
-    place.try_out(prepared.preview.view(), table.key.size, prepared.nodes)
-    release = draw_in(place.folder, prepared, options, run, pack)
-    return release, {**run, "released_people": release.table.total}
-
-
-def _resume(
-    place: StagedRelease, start: _Start, options: dict[str, Any]
-) -> tuple[Release, dict[str, Any]]:
-    """Restore the release of an interrupted run, which was charged; nothing is drawn."""
-    from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
-    from geodp.release.publish import restore_extras
-    from geodp.release.release import Release
-
-    stored, charge = read_charged_draw(place.folder, start.request, options)
-    (table,), facts, extra_arrays = unpack_tables(stored, start.released, place.folder)
-    event, request = cast("Measurement", table.event), start.request
-    start.require_totals(event, facts)
-    release = Release(
-        table,
-        charge,
-        request.terms.people,
-        facts,
-        totals=request.totals,
-        metadata=request.metadata,
-        reading=unpack_reading(stored, place.folder),
-    )
-    release = restore_extras(release, start.method, event, extra_arrays, request.measurements)
-    return release, {**stored.run, "released_people": table.total}
+    run = TablePublishing(options, seconds)
+    if run.on_cluster:
+        return publish_on_cluster(options, run.read_on, run.request)
+    return run.run()
 
 
 def _format_assumption(one: Assumption) -> str:
@@ -313,28 +224,3 @@ def _format_assumption(one: Assumption) -> str:
         answer=translate(ANSWERS[one.stated_by]),
         source="" if one.source is None else f": {one.source}",
     )
-
-
-def _format_message(
-    release: Release, request: Request, written: dict[str, list[str]], options: dict[str, Any]
-) -> str:
-    """Format the final message of a run."""
-    event = release.event
-    fields = {
-        "epsilon": None if event.epsilon is None else str(event.epsilon),
-        "rho": None if event.rho is None else str(event.rho),
-        "delta": None if event.delta is None else str(event.delta),
-        "method": event.mechanism,
-        "private": event.is_private,
-        # Working them out may read a ledger, and a message has shown them already.
-        "warnings": _warnings(release, request) if options["as_json"] else [],
-    }
-    # The guarantee is independent of the data, so it may be printed.
-    return format_result(options, written, fields, [event.statement])
-
-
-def _warnings(release: Release, request: Request) -> list[str]:
-    """List the warnings about a release."""
-    from geodp.release.preview import list_warnings
-
-    return [*list_warnings(release, request)]

@@ -16,7 +16,7 @@ from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
 from geodp.features.select.question import Answer
-from geodp.features.select.selected import PreparedSelection, Selected, prepare
+from geodp.features.select.selected import Selected, SelectionDesign, prepare
 from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -28,6 +28,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.release.request import Request
+from geodp.release.transaction import Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
@@ -191,7 +192,7 @@ def find_upper(chosen: Sequence[Answer]) -> str:
 
 def prepare_choice(
     table: AmountTable, uppers: Sequence[str], q: Fraction, request: Request
-) -> PreparedSelection:
+) -> Prepared[SelectionDesign, Selected]:
     """Do everything of :func:`choose_clip` that comes after reading and before the charge.
 
     Parameters

@@ -8,7 +8,6 @@ from math import ceil, erf, exp, hypot, log, log10, sqrt
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.features.amounts.publish import choose_pyramid, take_share
 from geodp.features.amounts.scale import exact
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -17,6 +16,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.publish import make_event
+from geodp.release.request import choose_pyramid
 
 UPPER_TENTH = 1.2815515655446004
 """Standard normal quantile that one in ten exceeds."""
@@ -164,7 +164,7 @@ def plan(
     (1500.0, 0.5, 0.9)
     """
     check_guess(median, upper_tenth, records)
-    guess, pyramid = Guess(float(median), float(upper_tenth)), choose_pyramid(method)
+    guess, pyramid = Guess(float(median), float(upper_tenth)), choose_pyramid(method, "Amounts")
     bottom = float(exact(lower, "lower"))
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, people=people)
     event = make_event(grid, pyramid, take_part(terms, share))
@@ -206,7 +206,7 @@ def take_part(terms: Terms, share: Any) -> Terms:
         raise UsageError(
             "share is a part of the budget above 0 and at most 1.", code="amounts-plan-share"
         )
-    return take_share(terms, part)
+    return terms.share(part)
 
 
 def _error_of_block(grid: Grid, method: Pyramid, event: Measurement, cells: float) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,10 +17,11 @@ from geodp.features.amounts.declaring import AnyPrior, declare_prior
 from geodp.features.amounts.formats.joint import require_columns
 from geodp.features.amounts.prior import AmountsPrior
 from geodp.features.amounts.records import read_records
-from geodp.features.amounts.scale import Scale, exact
+from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import (
     MOST,
     NOISES,
+    AmountAxes,
     AmountTable,
     Design,
     ReleasedAmounts,
@@ -33,28 +33,25 @@ from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
-from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Plain
-from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
-from geodp.release.request import Request
-from geodp.table.contribution import bound_contribution
+from geodp.release.release import Release
+from geodp.release.request import Request, choose_pyramid
+from geodp.release.transaction import Inputs, Prepared
+from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable
-from geodp.table.prior import Prior
 from geodp.table.reading import require_rows
-from geodp.table.stated.reading import StatedReading
 
 LABEL = b"geodp amounts identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -245,7 +242,7 @@ def publish(
         table, request, means=means, share=share, prior=prior, prior_source=prior_source
     )
     # Between: the frame of the decorator by_names.
-    warn_before_release(prepared.preview.count, between=1)
+    warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
 
 
@@ -278,86 +275,61 @@ def _is_default(name: str, value: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedAmounts:
-    """A release, ready to be drawn; nothing is charged and nothing drawn.
+@dataclass(frozen=True)
+class AmountsInputs(Inputs):
+    """What a release of amounts states of its inputs.
 
     Attributes
     ----------
-    table : AmountTable
-    design : Design
-    request : Request
-    facts : tuple of str
-        Public facts about the input.
-    preview : Amounts
-        The release of no records.
-    prior : AmountsPrior or None
+    prior : StatedAmountsPrior or None
+        The prior, before anything is drawn.
     """
 
-    table: AmountTable = field(repr=False)
-    design: Design
+    prior: StatedAmountsPrior | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AmountsDesign:
+    """A release of amounts before anything is drawn.
+
+    Attributes
+    ----------
+    request : Request
+    inputs : AmountsInputs
+    plan : Design
+        What is measured.
+    preview : Amounts
+        The release of no records.
+    """
+
+    drawn: ClassVar[type] = ReleasedAmounts
+
     request: Request
-    facts: tuple[str, ...]
+    inputs: AmountsInputs
+    plan: Design
     preview: Amounts
-    prior: AmountsPrior | None = None
-
-    def release(self, keep: Keep[ReleasedAmounts] | None = None) -> Amounts:
-        """Draw all streams, and charge once; ``keep`` stores them and a fingerprint before."""
-        drawn, charge = release_and_charge(
-            self.request,
-            name_release(self.design),
-            self.design.declare(self.table.records.grid),
-            self.identify,
-            self.draw,
-            keep,
-        )
-        return self.complete(drawn, charge)
-
-    def draw(self, key: NoiseKey) -> ReleasedAmounts:
-        """Draw all streams, with keys that are derived from one; nothing is charged."""
-        return release_streams(self.streams, self.design, key, self.priors)
 
     @property
-    def cells(self) -> int:
-        """Number of cells with records; confidential."""
-        return int(self.table.records.key.size)
-
-    @cached_property
-    def streams(self) -> list[Stream]:
-        """Everything that is measured; confidential."""
-        return self.design.streams(self.table)
+    def event(self) -> Measurement:
+        """The event of everything together, with the release's name for the ledger."""
+        return name_release(self.plan)
 
     @property
-    def priors(self) -> tuple[Prior, ...]:
-        """The prior of every stream; empty without one."""
-        return () if self.prior is None else self.prior.streams
+    def draws(self) -> Draws:
+        """The draws of all streams."""
+        return self.plan.declare(self.preview.count.grid)
 
-    def identify(self) -> bytes:
-        """Return the SHA-256 of everything that is measured, except the key.
-
-        A prior is not: measurements are the same without it, and charged once.
-        """
-        design, scale = self.design, self.table.scale
-        named: tuple[Plain, ...] = (
-            ("version", VERSION),
-            ("scale", (scale.lower, scale.upper, scale.step, scale.unit, scale.name)),
-            ("notches", design.notches),
-            ("edges", design.edges),
-            ("share", design.share),
-            ("max weight", design.max_weight),
-            ("whole", loss_fields(design.whole)),
-        )
-        digests = [
-            release_digest(counts, design.method, event) for counts, event, _ in self.streams
-        ]
-        return digest(LABEL, encode(named), *digests)
+    @property
+    def shown(self) -> Release:
+        """The map of no records."""
+        return self.preview.count
 
     @property
     def example(self) -> Amounts:
         """A release of one record, which depends on no data: all that is written can be tried."""
-        design, one = self.design, np.ones(1, np.int64)
-        above = None if design.of_sums is None else 0 * one
-        classes = np.zeros((max(len(design.edges) - 1, 0), 1), np.int64)
+        plan, one = self.plan, np.ones(1, np.int64)
+        above = None if plan.of_sums is None else 0 * one
+        classes = np.zeros((max(len(plan.edges) - 1, 0), 1), np.int64)
         classes[:1] = 1
         some = classes if len(classes) else None
         return self.complete(ReleasedAmounts(np.zeros(1, np.uint64), one, above, some), None)
@@ -367,11 +339,11 @@ class PreparedAmounts:
         return with_drawn(self.preview, drawn, charge)
 
 
-def name_release(design: Design) -> Measurement:
+def name_release(plan: Design) -> Measurement:
     """Return the event of everything together, with the release's name for the ledger."""
-    parts = (["sums"] if design.of_sums else []) + (["classes"] if design.of_classes else [])
-    name = f"{design.method.spec} of {' and '.join(parts)} of amounts"
-    return replace(design.whole, mechanism=name)
+    parts = (["sums"] if plan.of_sums else []) + (["classes"] if plan.of_classes else [])
+    name = f"{plan.method.spec} of {' and '.join(parts)} of amounts"
+    return replace(plan.whole, mechanism=name)
 
 
 def prepare_amounts(
@@ -382,7 +354,7 @@ def prepare_amounts(
     share: Any = "1/2",
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
-) -> PreparedAmounts:
+) -> Prepared[AmountsDesign, Amounts]:
     """Do everything of :func:`publish` that comes before the charge.
 
     Raises
@@ -390,23 +362,83 @@ def prepare_amounts(
     UsageError
         See :func:`publish`.
     """
-    method = choose_pyramid(request.method)
-    records = bound_contribution(table.records, request.terms.contribution)
-    # A record of weight w is w records of one person.
-    bound = replace(records, value=records.value * table.max_weight)
-    grid, reading = table.records.grid, table.records.reading
-    kind = (table.scale, table.edges, grid, method)
-    made = make_design(*kind, request, bound, means=means, share=share)
-    design = replace(made, max_weight=table.max_weight)
-    require_exact(table, design)
+    bound = bound_weights([table], request.terms.contribution)
+    plan = make_plan(table.axes, request, bound, means=means, share=share)
+    require_exact(table, plan)
+    reading = table.records.reading
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
-    facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
-    stated = None if reading is None else reading.public
-    known = declare_prior(find_released([table], prior), design, prior, prior_source)
-    expected = None if known is None else known.state()
-    preview = preview_amounts(design, grid, request, facts, stated, expected)
-    require_columns(grid, preview.index.amount)
-    return PreparedAmounts(table, design, request, facts, preview, known)
+    facts = (*dict.fromkeys((*met, *table.facts)), *state_land(table.records.grid))
+    known = declare_prior(find_released([table], prior), plan, prior, prior_source)
+    inputs = AmountsInputs(
+        facts,
+        (None if reading is None else reading.public,),
+        bound,
+        None if known is None else known.state(),
+    )
+    design = design_amounts(table.axes, request, inputs, means=means, share=share)
+    return prepare_table(design, table, known)
+
+
+def prepare_table(
+    design: AmountsDesign, table: AmountTable, prior: AmountsPrior | None
+) -> Prepared[AmountsDesign, Amounts]:
+    """Prepare the release of a table by its design."""
+    streams, known = design.plan.streams(table), () if prior is None else prior.streams
+    cells, beyond = int(table.records.key.size), {"records_beyond_clip": dict(table.beyond)}
+    record = {"occupied_cells": cells, **beyond}
+    if prior is not None:
+        record["prior"] = {"cells_sha256": prior.sha256}
+    return Prepared(
+        design,
+        lambda: identify(streams, design.plan),
+        lambda key: release_streams(streams, design.plan, key, known),
+        table.records.reading,
+        cells=cells,
+        counted={
+            "occupied_cells": cells,
+            "counted_records": int(table.records.count.sum()),
+            **beyond,
+        },
+        record=record,
+    )
+
+
+def identify(streams: Sequence[Stream], plan: Design) -> bytes:
+    """Return the SHA-256 of everything that is measured, except the key.
+
+    A prior is not: measurements are the same without it, and charged once.
+    """
+    scale = plan.scale
+    named: tuple[Plain, ...] = (
+        ("version", VERSION),
+        ("scale", (scale.lower, scale.upper, scale.step, scale.unit, scale.name)),
+        ("notches", plan.notches),
+        ("edges", plan.edges),
+        ("share", plan.share),
+        ("max weight", plan.max_weight),
+        ("whole", loss_fields(plan.whole)),
+    )
+    digests = [release_digest(counts, plan.method, event) for counts, event, _ in streams]
+    return digest(LABEL, encode(named), *digests)
+
+
+def bound_weights(tables: Sequence[AmountTable], contribution: int | None) -> ContributionBound:
+    """Bound the records of a person in each of several tables, with their weights."""
+    bound = combine_bounds([bound_contribution(one.records, contribution) for one in tables])
+    # A record of weight w is w records of one person.
+    return replace(bound, value=bound.value * tables[0].max_weight)
+
+
+def design_amounts(
+    axes: AmountAxes, request: Request, inputs: AmountsInputs, *, means: bool, share: Any
+) -> AmountsDesign:
+    """Design a release from public things alone; raises UsageError as :func:`publish` does."""
+    plan = make_plan(axes, request, inputs.bound, means=means, share=share)
+    preview = preview_amounts(
+        plan, axes.grid, request, inputs.facts, inputs.readings[0], inputs.prior
+    )
+    require_columns(axes.grid, preview.index.amount)
+    return AmountsDesign(request, inputs, plan, preview)
 
 
 def find_released(tables: Sequence[AmountTable], prior: AnyPrior | None) -> CountTable:
@@ -416,56 +448,24 @@ def find_released(tables: Sequence[AmountTable], prior: AnyPrior | None) -> Coun
     return next((one for one in own if one is prior), own[0])
 
 
-def require_exact(table: AmountTable, design: Design) -> None:
+def require_exact(table: AmountTable, plan: Design) -> None:
     """Raise UsageError where sums with their noise may not be exact in tables and estimates."""
-    share = design.method.min_share(table.records.grid, design.whole)
-    events = [design.of_sums, design.of_classes]
+    share = plan.method.min_share(table.records.grid, plan.whole)
+    events = [plan.of_sums, plan.of_classes]
     # Of the streams in records of the span, and of every class.
-    widths = [one.width(share) / (design.notches if one is design.of_sums else 1)
+    widths = [one.width(share) / (plan.notches if one is plan.of_sums else 1)
               for one in events if one is not None]  # fmt: skip
-    parts = 2 + max(len(design.edges) - 1, 0)
+    parts = 2 + max(len(plan.edges) - 1, 0)
     noise = int(NOISES * parts * max(widths)) + 1
     table.scale.require_room(int(table.records.count.sum()) + noise, MOST)
 
 
-def restore_amounts(
-    drawn: ReleasedAmounts,
-    kind: tuple[Scale, tuple[int, ...], Grid],
-    request: Request,
-    bound: ContributionBound,
-    facts: tuple[str, ...],
-    reading: StatedReading | None,
-    charge: Charge,
-    *,
-    means: bool,
-    share: Any,
-    max_weight: int,
-    prior: StatedAmountsPrior | None,
-) -> Amounts:
-    """Restore the release of what was drawn, charged and stored by the same call.
-
-    ``kind``: scale, edges of classes and grid; ``bound``: that of the stored event; ``prior``: with
-    what was learned of it.
-    """
-    method = choose_pyramid(request.method)
-    made = make_design(*kind, method, request, bound, means=means, share=share)
-    design = replace(made, max_weight=max_weight)
-    empty = preview_amounts(design, kind[2], request, facts, reading, prior)
-    return with_drawn(empty, drawn, charge)
-
-
-def make_design(
-    scale: Scale,
-    edges: tuple[int, ...],
-    grid: Grid,
-    method: Pyramid,
-    request: Request,
-    bound: ContributionBound,
-    *,
-    means: bool,
-    share: Any,
+def make_plan(
+    axes: AmountAxes, request: Request, bound: ContributionBound, *, means: bool, share: Any
 ) -> Design:
     """Divide the budget among sums and classes, and choose the notches of sums."""
+    method = choose_pyramid(request.method, "Amounts")
+    scale, edges, grid = axes.scale, axes.edges, axes.grid
     terms = request.terms.bound(bound)
     if not means and not edges:
         raise UsageError(
@@ -477,40 +477,13 @@ def make_design(
     if not 0 < part < 1:
         raise UsageError("share is a part of the budget above 0 and below 1.", code="amounts-share")
     part = part if means and edges else Fraction(int(means))
-    origin = request.key_origin
+    origin, weight = request.key_origin, axes.max_weight
     whole = make_event(grid, method, terms, origin)
-    of_classes = None
-    if edges:
-        of_classes = make_event(grid, method, take_share(terms, 1 - part), origin)
+    of_classes = make_event(grid, method, terms.share(1 - part), origin) if edges else None
     if not means:
-        return Design(scale, method, whole, None, of_classes, 0, edges, part)
-    of_records = make_event(grid, method, take_share(terms, part), origin)
+        return Design(scale, method, whole, None, of_classes, 0, edges, part, weight)
+    of_records = make_event(grid, method, terms.share(part), origin)
     notches = scale.notches(of_records.width(method.min_share(grid, whole)))
     in_notches = ContributionBound(bound.value * notches, bound.stated_by, bound.layout)
-    in_sums = make_event(grid, method, take_share(terms.bound(in_notches), part), origin)
-    return Design(scale, method, whole, in_sums, of_classes, notches, edges, part)
-
-
-def take_share(terms: Terms, share: Fraction) -> Terms:
-    """Return terms with a part of the budget."""
-    if share == 1:
-        return terms
-    loss = terms.loss
-    if isinstance(loss, PureDP):
-        return replace(terms, loss=PureDP(loss.epsilon * share))
-    if isinstance(loss, ApproximateDP):
-        assert isinstance(loss.original, ZeroConcentratedDP)  # as terms with Gaussian noise have
-        loss = loss.original
-    return replace(terms, loss=ZeroConcentratedDP(loss.rho * share), by_rho=False)
-
-
-def choose_pyramid(chosen: object) -> Pyramid:
-    """Return the method of all streams; UsageError for another than the pyramid."""
-    method = mechanism("pyramid" if chosen is None else cast(str, chosen))
-    if type(method) is not Pyramid or method.prune or method.passes != 2:
-        raise UsageError(
-            "Amounts are released by pyramid, with two passes and without prune; its other "
-            "settings can be chosen.",
-            code="amounts-need-pyramid",
-        )
-    return method
+    in_sums = make_event(grid, method, terms.bound(in_notches).share(part), origin)
+    return Design(scale, method, whole, in_sums, of_classes, notches, edges, part, weight)

@@ -61,6 +61,26 @@ DENSE = 8
 """Keys for each listed one up to which a table of all keys is faster than a sort."""
 
 
+@dataclass(frozen=True)
+class AmountAxes:
+    """The public axes that records of amounts are counted on.
+
+    Attributes
+    ----------
+    scale : Scale
+    edges : tuple of int
+        Of classes, in steps above the lower end.
+    grid : Grid
+    max_weight : int
+        Largest weight of a record; 1 without weights.
+    """
+
+    scale: Scale
+    edges: tuple[int, ...]
+    grid: Grid
+    max_weight: int = 1
+
+
 @dataclass(frozen=True, eq=False)
 class AmountTable:
     """Confidential records of amounts by cell.
@@ -100,6 +120,11 @@ class AmountTable:
                 code="amounts-sums-of-cells",
             )
         self.scale.require_room(int(self.records.count.sum()), MOST)
+
+    @property
+    def axes(self) -> AmountAxes:
+        """Grid and scale of the records."""
+        return AmountAxes(self.scale, self.edges, self.records.grid, self.max_weight)
 
     def streams(self, notches: int) -> list[CountTable]:
         """Return u and v, counted on so many notches of the span.

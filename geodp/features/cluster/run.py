@@ -153,7 +153,7 @@ class Run:
             sizes = self._results(self._each(tasks.size, shelves))
             self.public_facts = (
                 *require_rows(totals.key.size, reading, allow_empty=request.allow_empty),
-                *require_no_sums(self.cut.grid, self.cut.event, _Shelves(self, shelves)),
+                *require_no_sums(self.cut.grid, self.cut.event.bound, _Shelves(self, shelves)),
             )
             self.reading = reading.public
             if ready is not None:

@@ -17,7 +17,7 @@ from geodp.features.flows.reading.stays import Stays
 from geodp.features.flows.reading.trips import Trips
 from geodp.features.select.quantiles import ROUND, Quantile, count_at
 from geodp.features.select.question import Answer
-from geodp.features.select.selected import PreparedSelection, Selected, prepare
+from geodp.features.select.selected import Selected, SelectionDesign, prepare
 from geodp.features.select.terms import read_terms
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -28,6 +28,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.release.request import Request
+from geodp.release.transaction import Prepared
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
 
@@ -179,7 +180,9 @@ def find_trips(chosen: Sequence[Answer]) -> int:
     return int(str(chosen[0]["label"]))
 
 
-def prepare_choice(table: CountTable, q: Fraction, request: Request) -> PreparedSelection:
+def prepare_choice(
+    table: CountTable, q: Fraction, request: Request
+) -> Prepared[SelectionDesign, Selected]:
     """Do everything of :func:`choose_trips` that comes after reading and before the charge.
 
     Parameters

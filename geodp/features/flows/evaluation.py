@@ -14,13 +14,14 @@ from geodp.features.evaluate.result import NOTICE
 from geodp.features.evaluate.trials import trial_key
 from geodp.features.flows.declaring import declare_prior
 from geodp.features.flows.flows import Flows
-from geodp.features.flows.publish import PreparedFlows, prepare_flows
+from geodp.features.flows.publish import FlowsDesign, prepare_flows
 from geodp.features.flows.zones import UnitZones, Zones, zones_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
+from geodp.release.transaction import Prepared
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.released import ReleasedTable
@@ -264,17 +265,22 @@ def evaluate(
     if prior is not None:
         declared = declare_prior(Zones.of(zones_of(table.grid)), prior, prior_source)
     prepared = prepare_flows(table, request, levels, label_share, declared)
-    return evaluate_prepared(prepared, trials, public=public)
+    return evaluate_prepared(prepared, table, trials, public=public)
 
 
 def evaluate_prepared(
-    prepared: PreparedFlows, trials: int = TRIALS, *, public: bool = False
+    prepared: Prepared[FlowsDesign, Flows],
+    table: CountTable,
+    trials: int = TRIALS,
+    *,
+    public: bool = False,
 ) -> FlowsEvaluation:
-    """Evaluate a release that is ready to be drawn; see :func:`evaluate`."""
+    """Evaluate a release of a table that is ready to be drawn; see :func:`evaluate`."""
     if not isinstance(trials, int) or trials < 1:
         raise UsageError("trials must be a whole number of at least 1.", code="flows-trials-few")
-    zones = prepared.plan.zones
-    true = PairSums.of(zones, prepared.table)
+    design = prepared.design
+    zones, whole = design.plan.zones, design.plan.whole
+    true = PairSums.of(zones, table)
     if not true.total:
         raise UsageError(
             "There are no trips to compare releases with.", code="flows-evaluate-empty"
@@ -282,13 +288,13 @@ def evaluate_prepared(
     contents, found = prepared.identify(), []
     progress.begin("Evaluating", 1.0)
     for trial in range(trials):
-        request = prepared.request
+        request = design.request
         key = None if request.key is None else trial_key(request.key, contents, trial)
-        drawn = replace(prepared, request=replace(request, key=key, ledger=None)).release()
+        asked = replace(design, request=replace(request, key=key, ledger=None))
+        drawn = replace(prepared, design=asked).release()
         found.append(measure_flows(zones, true, PairSums.of(zones, drawn.flows.table)))
         progress.part((trial + 1) / trials)
     values = {name: np.array([one[name] for one in found]) for name in found[0]}
-    whole = prepared.plan.whole
     return FlowsEvaluation(
         spends=whole.spends,
         contribution=whole.contribution,

@@ -53,7 +53,7 @@ from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.prior import MEANING, FlowsPrior, TrustedPrior
 from geodp.features.flows.reading.rules import find_stays
 from geodp.features.flows.screenlines import Crossing, divide_zones
-from geodp.features.flows.streams import Plan, count_labels, share_terms
+from geodp.features.flows.streams import Plan, count_labels
 from geodp.features.flows.zones import Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
@@ -771,6 +771,6 @@ def make_plan_of(
     if design.labels is not None:
         design.labels.require_possible(grid, count_labels(attributes))
     terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
-    part = share_terms(terms, design.end_share)
+    part = terms.share(design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
     return Plan(zones, design, method.pyramid, whole, event, attributes)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, cast
 
 from geodp.advice import by_names
 from geodp.errors import UsageError
@@ -27,7 +28,6 @@ from geodp.features.flows.flows import (
     state_prior,
     table_of_pairs,
 )
-from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.reading.labels import By, require_free
@@ -41,7 +41,6 @@ from geodp.features.flows.streams import (
     Plan,
     TripStreams,
     count_labels,
-    share_terms,
 )
 from geodp.features.flows.zones import Zones, zones_of
 from geodp.grid.axes import Attribute
@@ -52,27 +51,29 @@ from geodp.io.read.rows.rounding import Rounding
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Duplicates, Outside
 from geodp.io.read.table import Decimal
-from geodp.mechanisms import mechanism
+from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
-from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import Budget, amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.publish import make_event
-from geodp.release.request import Request
+from geodp.release.release import Release
+from geodp.release.request import Request, choose_pyramid
+from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
+from geodp.typing import IntArray
 
 MOST_LABELS = 1000
 """Most combinations of labels of all attributes."""
@@ -81,28 +82,43 @@ LABEL = b"geodp flows identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnFlows:
-    """Everything that was drawn.
+@dataclass(frozen=True)
+class FlowsInputs(Inputs):
+    """What a release of flows states of its inputs.
 
     Attributes
     ----------
-    tables : list of ReleasedTable
-        Flows, origins and destinations.
-    noisy : tuple of NoisyPairs
-    labels : tuple of NoisyLabels
-        Empty: flows have no labels.
+    prior : FlowsPrior or None
+        A declared one.
+    """
+
+    prior: FlowsPrior | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnFlows:
+    """Everything that is drawn.
+
+    Attributes
+    ----------
+    flows, origins, destinations : DrawnCells
+    noisy : tuple of int64[n, n]
+        Pairs of blocks of every side.
+    labels : tuple of int64[cells, labels]
+        Trips by label of every kind of cells; empty: flows have no labels.
     decay : float
         See :class:`EstimatedFlows`.
     prior : StatedFlowsPrior or None
         With how far it was trusted; None: there is none.
     """
 
-    tables: list[ReleasedTable]
-    noisy: tuple[NoisyPairs, ...]
-    labels: tuple[NoisyLabels, ...]
+    flows: DrawnCells
+    origins: DrawnCells
+    destinations: DrawnCells
+    noisy: tuple[IntArray, ...]
+    labels: tuple[IntArray, ...]
     decay: float
-    prior: StatedFlowsPrior | None = None
+    prior: StatedFlowsPrior | None
 
 
 @by_names(eps="epsilon", privacy_budget="epsilon", id="person", seed="key", o="origin")
@@ -269,7 +285,7 @@ def publish(
         declared = declare_prior(zones, prior, prior_source, left_out=leave_out_prior)
     prepared = prepare_flows(table, request, levels, label_share, declared)
     # Between: the frame of the decorator by_names.
-    warn_before_release(prepared.preview.origins, between=1)
+    warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
 
 
@@ -316,35 +332,41 @@ def _grid_of(grid: Grid | str | None) -> Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedFlows:
-    """A release that is ready to be drawn; nothing is charged and nothing drawn.
+class FlowsDesign:
+    """A release of flows before anything is drawn.
 
     Attributes
     ----------
-    trips : TripStreams
-    table : CountTable
-        Trips by pair of zones, on the grid of pairs.
     request : Request
+    inputs : FlowsInputs
     plan : Plan
     preview : Flows
         The release of empty tables, with the prior.
     """
 
-    trips: TripStreams = field(repr=False)
-    table: CountTable = field(repr=False)
+    drawn: ClassVar[type] = DrawnFlows
+
     request: Request
+    inputs: FlowsInputs
     plan: Plan
     preview: Flows
 
-    def release(self, keep: Keep[DrawnFlows] | None = None) -> Flows:
-        """Draw all streams, and charge once; ``keep`` stores the draw and a fingerprint before."""
-        plan = self.plan
-        drawn, charge = release_and_charge(
-            self.request, plan.whole, plan.declare(), self.identify, self._draw, keep
-        )
-        return self.complete(drawn, charge)
+    @property
+    def event(self) -> Measurement:
+        """The event of all streams together."""
+        return self.plan.whole
 
-    def identify(self) -> bytes:
+    @property
+    def draws(self) -> Draws:
+        """The draws of all streams."""
+        return self.plan.declare()
+
+    @property
+    def shown(self) -> Release:
+        """The empty map of origins."""
+        return self.preview.origins
+
+    def identify(self, table: CountTable, trips: TripStreams) -> bytes:
         """Return the SHA-256 of everything that is measured, except the key.
 
         A prior is not: measurements are the same without it, and charged once.
@@ -357,7 +379,7 @@ class PreparedFlows:
             ("streams", (ORIGINS, DESTINATIONS)),
             ("pairs", tuple((draw.stream, draw.law) for draw in plan.draws_of_pairs)),
             ("whole", loss_fields(plan.whole)),
-            ("pairs of zones", self.table.grid.identity),
+            ("pairs of zones", table.grid.identity),
         )
         if design.labels is not None:
             labels = tuple((draw.stream, draw.law) for draw in plan.draws_of_labels)
@@ -365,38 +387,47 @@ class PreparedFlows:
         if plan.zones.describe_order:
             # Which units a block has follows from where they lie, which their grid leaves out.
             named = (*named, ("order of zones", digest(plan.zones.describe_order)))
-        maps = [self.trips.origins, self.trips.destinations]
+        maps = [trips.origins, trips.destinations]
         digests = [release_digest(one, plan.method, plan.ends) for one in maps]
-        count = self.table.count.astype("<i8", copy=False)
-        pairs = digest(self.table.key.astype("<u8", copy=False), count)
+        count = table.count.astype("<i8", copy=False)
+        pairs = digest(table.key.astype("<u8", copy=False), count)
         return digest(LABEL, encode(named), *digests, pairs)
 
-    def complete(self, drawn: DrawnFlows, charge: Charge | None) -> Flows:
-        """Return the release of what was drawn."""
-        learned = drawn.decay, drawn.prior
-        return self.preview.with_drawn(drawn.tables, drawn.noisy, drawn.labels, learned, charge)
-
-    def _draw(self, key: NoiseKey) -> DrawnFlows:
+    def draw(self, trips: TripStreams, key: NoiseKey) -> DrawnFlows:
         """Draw both ends and the pairs of blocks, and estimate the flows."""
         # The estimate is post-processing, and yet done before the charge: whatever can fail is.
-        plan, zones, prior = self.plan, self.plan.zones, self.preview.prior
+        plan, zones, prior = self.plan, self.plan.zones, self.inputs.prior
         priors = () if prior is None else prior.ends(zones)
-        ends, seed = plan.draw_ends(self.trips, key, priors), plan.draw_seed(key)
-        noisy = tuple(plan.draw_pairs(self.trips, key))
-        labels = tuple(plan.draw_labels(self.trips, key))
+        ends, seed = plan.draw_ends(trips, key, priors), plan.draw_seed(key)
+        noisy, labels = plan.draw_pairs(trips, key), plan.draw_labels(trips, key)
         dividing = plan.draw_seed(key, DIVIDING) if labels else 0
         flows = estimate_ends(zones, ends.tables, noisy, seed, prior)
-        event = cast(Measurement, self.preview.flows.event)
-        end_event = cast(Measurement, self.preview.origins.event)
-        tables = [
-            table_of_pairs(plan, flows, labels, dividing, event),
-            *(replace(one, event=end_event) for one in ends.tables),
-        ]
+        pairs = table_of_pairs(plan, flows, labels, dividing, plan.whole)
         stated = None
         if prior is not None and flows.known is not None:
             trusted = (StatedEndsPrior(one.levels, one.attenuation) for one in ends.learned)
             stated = state_prior(prior.source, flows.known.weight, tuple(trusted), prior.left_out)
-        return DrawnFlows(tables, noisy, labels, flows.decay, stated)
+        origins, destinations = map(DrawnCells.of, ends.tables)
+        return DrawnFlows(
+            DrawnCells.of(pairs),
+            origins,
+            destinations,
+            noisy=tuple(one.noisy for one in noisy),
+            labels=tuple(one.noisy for one in labels),
+            decay=flows.decay,
+            prior=stated,
+        )
+
+    def complete(self, drawn: DrawnFlows, charge: Charge | None) -> Flows:
+        """Return the release of what was drawn."""
+        cells = (drawn.flows, drawn.origins, drawn.destinations)
+        previews = self.preview.tables.values()
+        tables = [
+            one.on(empty.grid, empty.event) for one, empty in zip(cells, previews, strict=True)
+        ]
+        noisy, labels = self.plan.take_pairs(drawn.noisy), self.plan.take_labels(drawn.labels)
+        learned = drawn.decay, drawn.prior
+        return self.preview.with_drawn(tables, noisy, labels, learned, charge)
 
 
 def estimate_ends(
@@ -417,7 +448,7 @@ def prepare_flows(
     levels: Mapping[int, Budget] | None = None,
     label_share: Budget | None = None,
     prior: FlowsPrior | None = None,
-) -> PreparedFlows:
+) -> Prepared[FlowsDesign, Flows]:
     """Do everything of :func:`publish` that comes before the charge; ``prior``: a declared one.
 
     Raises
@@ -431,32 +462,56 @@ def prepare_flows(
             code="flows-need-pairs",
         )
     zones = Zones.of(zones_of(table.grid))
-    terms = request.terms.bound(bound_contribution(table, request.terms.contribution))
-    plan = make_plan(
-        zones,
-        terms,
-        request.method,
-        levels,
-        request.key_origin,
-        table.grid.attributes,
-        label_share,
-    )
+    bound = bound_contribution(table, request.terms.contribution)
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
         *state_land(zones.grid),
     )
     public = None if table.reading is None else table.reading.public
-    stated = (*facts, describe_release(plan.whole.unit, plan.whole.spends))
+    inputs = FlowsInputs(facts, (public,), bound, prior)
+    design = design_flows(zones, table.grid.attributes, request, inputs, levels, label_share)
+    trips, pairs = TripStreams.of(table, zones), int(table.key.size)
+    record: dict[str, Any] = {"occupied_pairs": pairs}
+    if prior is not None:
+        record["prior"] = {"cells_sha256": prior.sha256}
+    return Prepared(
+        design,
+        partial(design.identify, table, trips),
+        partial(design.draw, trips),
+        table.reading,
+        counted={
+            "domain_pairs": table.grid.size,
+            "occupied_pairs": pairs,
+            "counted_trips": int(table.count.sum()),
+        },
+        record=record,
+    )
+
+
+def design_flows(
+    zones: Zones,
+    attributes: tuple[Attribute, ...],
+    request: Request,
+    inputs: FlowsInputs,
+    levels: Mapping[int, Budget] | None,
+    label_share: Budget | None,
+) -> FlowsDesign:
+    """Design a release from public things alone; raises UsageError as :func:`publish` does."""
+    terms, prior = request.terms.bound(inputs.bound), inputs.prior
+    plan = make_plan(
+        zones, terms, request.method, levels, request.key_origin, attributes, label_share
+    )
+    stated = (*inputs.facts, describe_release(plan.whole.unit, plan.whole.spends))
     if prior is not None:
         stated = (*stated, describe_prior(prior.source))
-    preview = preview_flows(plan, request, stated, public, prior)
-    return PreparedFlows(TripStreams.of(table, zones), table, request, plan, preview)
+    preview = preview_flows(plan, request, stated, inputs.readings[0], prior)
+    return FlowsDesign(request, inputs, plan, preview)
 
 
 def make_plan(
     zones: Zones,
     terms: Terms,
-    chosen: object,
+    chosen: str | Mechanism | None,
     levels: Mapping[int, Budget] | None,
     key_origin: str = "entropy",
     attributes: tuple[Attribute, ...] = (),
@@ -482,8 +537,8 @@ def make_plan(
     if levels is not None:
         require_within(levels, zones.grid)
     design.require_fit(zones.grid)
-    method = choose_pyramid(chosen)
-    ends = make_event(zones.grid, method, share_terms(terms, design.end_share), key_origin)
+    method = choose_pyramid(chosen, "Both ends of flows")
+    ends = make_event(zones.grid, method, terms.share(design.end_share), key_origin)
     whole = Measurement.of(name_flows(design).spec, terms, 1, key_origin)
     for share in (*design.shares, *([] if labels is None else [labels.each])):
         whole.require_drawable(share)
@@ -513,18 +568,6 @@ def choose_labels(
             code="flows-labels-too-many",
         )
     return LabelDesign.choose(zones.grid, number, trips_a_loss, read_label_share(share))
-
-
-def choose_pyramid(chosen: object) -> Pyramid:
-    """Return the method of both maps of ends; UsageError for another than the pyramid."""
-    method = mechanism("pyramid" if chosen is None else cast(str, chosen))
-    if type(method) is not Pyramid or method.prune or method.passes != 2:
-        raise UsageError(
-            "Both ends of flows are released by pyramid, with two passes and without prune; its "
-            "other settings can be chosen.",
-            code="flows-need-pyramid",
-        )
-    return method
 
 
 def preview_flows(

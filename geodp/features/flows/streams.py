@@ -8,9 +8,8 @@ up to the whole (docs/proofs/flows.md). Noise of every stream comes from a key o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -26,14 +25,11 @@ from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.traversal import Traversal
-from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
-from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
-from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -243,22 +239,35 @@ class Plan:
         """Noise of the pairs of each side."""
         return [self.whole.law(share) for share in self.design.shares]
 
+    def take_pairs(self, noisy: Iterable[IntArray]) -> list[NoisyPairs]:
+        """Take noisy counts as the pairs of each side, the finest first."""
+        return [
+            NoisyPairs(self.zones.blocks(side), one, max(law.variance, MIN_VARIANCE))
+            for side, law, one in zip(self.design.sides, self.laws, noisy, strict=True)
+        ]
+
+    def take_labels(self, noisy: Iterable[IntArray]) -> list[NoisyLabels]:
+        """Take noisy counts as those by label of each kind of cells, the largest first."""
+        labels, law = self.design.labels, self.label_law
+        if labels is None or law is None:
+            return []
+        variance = max(law.variance, MIN_VARIANCE)
+        pairs = zip(labels.kinds, noisy, strict=True)
+        return [NoisyLabels(*kind, one, variance) for kind, one in pairs]
+
     @property
     def empty_pairs(self) -> list[NoisyPairs]:
         """Noisy pairs of every side without any trip or noise, to try out their files."""
-        blocks = [self.zones.blocks(side) for side in self.design.sides]
-        zeros = [np.zeros((one.number, one.number), np.int64) for one in blocks]
-        return [NoisyPairs(one, zero, 1.0) for one, zero in zip(blocks, zeros, strict=True)]
+        numbers = (self.zones.blocks(side).number for side in self.design.sides)
+        return self.take_pairs(np.zeros((one, one), np.int64) for one in numbers)
 
     @property
     def empty_labels(self) -> list[NoisyLabels]:
         """Counts by label of every kind without any trip or noise, to try out their files."""
-        labels, number = self.design.labels, count_labels(self.attributes)
-        kinds = () if labels is None else labels.kinds
-        return [
-            NoisyLabels(*kind, np.zeros((count_cells(self.zones, *kind), number), np.int64), 1.0)
-            for kind in kinds
-        ]
+        kinds = () if self.design.labels is None else self.design.labels.kinds
+        number = count_labels(self.attributes)
+        cells = (count_cells(self.zones, *kind) for kind in kinds)
+        return self.take_labels(np.zeros((one, number), np.int64) for one in cells)
 
     def draw_ends(
         self, trips: TripStreams, key: NoiseKey, priors: Sequence[Prior] = ()
@@ -283,35 +292,17 @@ class Plan:
 
     def draw_pairs(self, trips: TripStreams, key: NoiseKey) -> list[NoisyPairs]:
         """Measure the pairs of blocks of every side, the finest first."""
-        derived, measured = key.derive(PAIRS), []
-        try:
-            for i, (side, law) in enumerate(zip(self.design.sides, self.laws, strict=True)):
-                # Whole until the noise is in.
-                noisy = trips.pairs(side)
-                drawn = NodeNoise(derived, Stream.STAGE + i, law).sequence(noisy.size)
-                noisy += drawn.reshape(noisy.shape)
-                variance = max(law.variance, MIN_VARIANCE)
-                measured.append(NoisyPairs(self.zones.blocks(side), noisy, variance))
-        finally:
-            derived.forget()
-        return measured
+        counts = map(trips.pairs, self.design.sides)
+        return self.take_pairs(_add_noise(counts, self.laws, key, PAIRS))
 
     def draw_labels(self, trips: TripStreams, key: NoiseKey) -> list[NoisyLabels]:
         """Measure the trips by label of every kind of cells, the largest first."""
         labels, law = self.design.labels, self.label_law
         if labels is None or law is None:
             return []
-        derived, measured = key.derive(LABELS), []
-        try:
-            for i, (ends, side) in enumerate(labels.kinds):
-                # Whole until the noise is in.
-                noisy = trips.labelled(ends, side, count_labels(self.attributes))
-                drawn = NodeNoise(derived, Stream.STAGE + i, law).sequence(noisy.size)
-                noisy += drawn.reshape(noisy.shape)
-                measured.append(NoisyLabels(ends, side, noisy, max(law.variance, MIN_VARIANCE)))
-        finally:
-            derived.forget()
-        return measured
+        number = count_labels(self.attributes)
+        counts = (trips.labelled(*kind, number) for kind in labels.kinds)
+        return self.take_labels(_add_noise(counts, [law] * len(labels.kinds), key, LABELS))
 
     def draw_seed(self, key: NoiseKey, of: bytes = ROUNDING) -> int:
         """Draw the seed of a rounding: 63 bits; ``of``: ``ROUNDING`` or ``DIVIDING``."""
@@ -328,6 +319,22 @@ ROOT_ERRORS = 4.0
 
 MIN_VARIANCE = 1e-12
 """Smallest variance of noisy pairs, where the budget leaves no noise."""
+
+
+def _add_noise(
+    counts: Iterable[IntArray], laws: Sequence[Law], key: NoiseKey, stream: bytes
+) -> Iterator[IntArray]:
+    """Yield arrays of counts with noise of a law each, under the key of a stream."""
+    derived = key.derive(stream)
+    try:
+        for i, (noisy, law) in enumerate(zip(counts, laws, strict=True)):
+            # Whole until the noise is in.
+            noisy += (
+                NodeNoise(derived, Stream.STAGE + i, law).sequence(noisy.size).reshape(noisy.shape)
+            )
+            yield noisy
+    finally:
+        derived.forget()
 
 
 def count_cells(zones: Zones, ends: str, side: int) -> int:
@@ -403,14 +410,3 @@ def average_totals(estimates: Sequence[tuple[float, float]], uniform: FloatArray
     weights = [1 / variance for _, variance in estimates]
     mean = sum(w * z for w, (z, _) in zip(weights, estimates, strict=True)) / sum(weights)
     return np.maximum(np.floor(mean + uniform), 0).astype(np.int64)
-
-
-def share_terms(terms: Terms, share: Fraction) -> Terms:
-    """Return terms with a share of their loss, exactly; of one with delta, of its rho."""
-    amounts = amounts_of(terms.loss)
-    if amounts["rho"] is not None:
-        loss: Loss = ZeroConcentratedDP(amounts["rho"] * share)
-    else:
-        assert amounts["epsilon"] is not None
-        loss = PureDP(amounts["epsilon"] * share)
-    return replace(terms, loss=loss, by_rho=False)

@@ -13,7 +13,7 @@ from geodp.features.households.inputs import (
     require_map_only,
     require_size,
 )
-from geodp.features.households.publish import choose_pyramid, preview_streams, require_protect
+from geodp.features.households.publish import preview_streams, require_protect
 from geodp.features.households.sizes import add_sizes
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.parts import Parts
@@ -22,7 +22,7 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.preview import preview_release
 from geodp.release.publish import make_event
-from geodp.release.request import Request
+from geodp.release.request import Request, choose_pyramid
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _preview(grid: Grid, request: Request, max_size: int) -> Households:
     """Make the release of empty tables."""
     terms = request.terms
     if terms.unit == "person":
-        method = choose_pyramid(request.method)
+        method = choose_pyramid(request.method, "Persons and households")
         event = make_event(grid, method, terms)
         return preview_streams(grid, method, event, max_size, request, (), (None, None))
     sized = add_sizes(grid, max_size).grid

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import cast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Self, TypeAlias
 
 from geodp.advice import by_names
 from geodp.errors import Rule, UsageError
@@ -29,7 +30,6 @@ from geodp.features.households.streams import (
 )
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
-from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -41,17 +41,16 @@ from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.publish import Prepared, make_event, prepare
+from geodp.release.publish import DrawnTable, TableDesign, design_table, make_event, prepare
 from geodp.release.release import Release
-from geodp.release.request import Request
+from geodp.release.request import Request, choose_pyramid
+from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
-from geodp.table.reading import require_rows
-from geodp.table.released import ReleasedTable
+from geodp.table.reading import join_known, require_rows
 from geodp.table.stated.reading import StatedReading
 
 CONTRIBUTION = Rule(
@@ -60,6 +59,9 @@ CONTRIBUTION = Rule(
     "household, so say it: --contribution N (contribution=N), which is 1 if each person is in one "
     "household and each household is counted once.",
 )
+
+TABLES = ("persons", "households", "households_by_size", "others")
+"""What the tables that are read count, in their order."""
 
 LABEL = b"geodp households identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -184,7 +186,7 @@ def publish(
         persons, households, by_size, others, max_size, request, size_attribute=size_attribute
     )
     # Between: the frame of the decorator by_names.
-    warn_before_release(prepared.preview.households, between=1)
+    warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
 
 
@@ -203,7 +205,7 @@ def prepare_households(
     request: Request,
     *,
     size_attribute: str | None = None,
-) -> PreparedStreams | PreparedSizes:
+) -> Prepared[AnyHouseholds, Households]:
     """Do everything of :func:`publish` that comes before the charge.
 
     Raises
@@ -225,120 +227,154 @@ def prepare_households(
     if by_size is not None and len(given) == 1:
         sizes = sizes_of(by_size, size, size_attribute)
         if request.terms.unit == "household":
-            return _prepare_sizes(sizes, request)
-        streams = sizes.streams().with_others(others)
-        return _prepare_streams(streams, sizes.max_size, (by_size, *extra), request)
-    if persons is None or households is None or by_size is not None:
+            prepared: Prepared[AnyHouseholds, Households] = _prepare_sizes(sizes, request)
+        else:
+            streams = sizes.streams().with_others(others)
+            # Households by size are read once, for persons and households.
+            read = (by_size, by_size, *extra)
+            prepared = _prepare_streams(streams, sizes.max_size, read, request)
+    elif persons is None or households is None or by_size is not None:
         raise UsageError(TWO_TABLES)
-    if size_attribute is not None:
+    elif size_attribute is not None:
         raise UsageError(NO_SIZES)
-    if request.terms.unit == "household":
+    elif request.terms.unit == "household":
         raise UsageError(
             "To protect households, give households by size (by_size=): from persons and "
             "households alone, one household would change persons by its whole size.",
             code="households-by-size-needed",
         )
-    streams = streams_of(persons, households, size).with_others(others)
-    return _prepare_streams(streams, size, (persons, households, *extra), request)
+    else:
+        streams = streams_of(persons, households, size).with_others(others)
+        prepared = _prepare_streams(streams, size, (persons, households, *extra), request)
+    tables = dict(zip(TABLES, (persons, households, by_size, others), strict=True))
+    named = {name: one for name, one in tables.items() if one is not None}
+    return replace(
+        prepared,
+        reading=join_known(one.reading for one in named.values()),
+        counted={
+            "occupied_cells": {name: int(one.key.size) for name, one in named.items()},
+            "counted": {name: int(one.count.sum()) for name, one in named.items()},
+        },
+        record={"occupied_cells": prepared.cells},
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedStreams:
-    """A release that protects persons, ready to be drawn; nothing is charged and nothing drawn.
+class StreamsDesign:
+    """A release that protects persons, before anything is drawn.
 
     Attributes
     ----------
-    streams : Streams
-    max_size : int
     request : Request
+    inputs : Inputs
     method : Pyramid
-    event : Measurement
+    each : Measurement
         Privacy event of each stream, and of all together.
+    max_size : int
     preview : Households
         The release of empty tables.
     """
 
-    streams: Streams = field(repr=False)
-    max_size: int
+    drawn: ClassVar[Any] = tuple[DrawnCells, ...]
+
     request: Request
+    inputs: Inputs
     method: Pyramid
-    event: Measurement
+    each: Measurement
+    max_size: int
     preview: Households
 
-    def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Households:
-        """Draw all streams, and charge once; ``keep`` stores them and a fingerprint before."""
-        drawn, charge = release_and_charge(
-            self.request, self.total, self.declare(), self.identify, self._draw, keep
-        )
-        return self.complete(drawn, charge)
-
     @property
-    def total(self) -> Measurement:
+    def event(self) -> Measurement:
         """Privacy event of all streams together, as a ledger names it."""
-        return name_streams(self.event, len(self.streams.tables))
+        return name_streams(self.each, len(self.inputs.readings))
 
     @property
-    def cells(self) -> int:
-        """Number of cells with households; confidential."""
-        return int(self.streams.households.key.size)
-
-    def declare(self) -> Draws:
-        """Declare all draws: those of the method, with the key of each stream."""
-        each = self.method.declare(self.streams.households.grid, self.event)
-        keys = (HOUSEHOLDS, MEMBERS, OTHERS)[: len(self.streams.tables)]
+    def draws(self) -> Draws:
+        """The draws of the method, with the key of each stream."""
+        each = self.method.declare(self.preview.households.grid, self.each)
+        keys = (HOUSEHOLDS, MEMBERS, OTHERS)[: len(self.inputs.readings)]
         return Draws.of((), dict.fromkeys(keys, each))
 
-    def identify(self) -> bytes:
+    @property
+    def shown(self) -> Release:
+        """The empty table of households."""
+        return self.preview.households
+
+    def identify(self, streams: Streams) -> bytes:
         """Return the SHA-256 of everything that the release depends on except the key."""
         named: tuple[Plain, ...] = (
             ("protect", "person"),
             ("max_size", self.max_size),
             ("version", PersonsOfStreams.version),
-            ("whole", loss_fields(self.total)),
+            ("whole", loss_fields(self.event)),
         )
         # Two streams and three have digests of other lengths, and so other keys.
-        digests = [release_digest(one, self.method, self.event) for one in self.streams.tables]
+        digests = [release_digest(one, self.method, self.each) for one in streams.tables]
         return digest(LABEL, encode(named), *digests)
 
-    def complete(self, drawn: list[ReleasedTable], charge: Charge | None) -> Households:
-        """Return the release of drawn tables, in their order."""
-        return self.preview.with_tables(drawn, charge)
-
-    def _draw(self, key: NoiseKey) -> list[ReleasedTable]:
+    def draw(self, streams: Streams, key: NoiseKey) -> tuple[DrawnCells, ...]:
         """Draw persons and households, and perhaps persons outside households."""
-        streams, method = self.streams, self.method
-        persons, households = release_streams(
-            streams.households, streams.members, method, self.event, key, self.max_size
-        )
-        # Persons have errors of their own, which the name of their method tells.
-        event = cast(Measurement, self.preview.persons.event)
-        drawn = [replace(persons, event=event), households]
+        method, each = self.method, self.each
+        drawn = [
+            *release_streams(
+                *(streams.households, streams.members, method, each, key, self.max_size)
+            )
+        ]
         if streams.others is not None:
-            drawn.append(release_others(streams.others, method, self.event, key))
-        return drawn
+            drawn.append(release_others(streams.others, method, each, key))
+        return tuple(map(DrawnCells.of, drawn))
+
+    def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Households:
+        """Return the release of drawn tables, in their order."""
+        # Persons have errors of their own, which the name of their method tells.
+        previews = self.preview.drawn
+        tables = [
+            one.on(empty.grid, empty.event) for one, empty in zip(drawn, previews, strict=True)
+        ]
+        return self.preview.with_tables(tables, charge)
+
+
+AnyHouseholds: TypeAlias = "StreamsDesign | SizesDesign"
+"""Design of a release that protects persons, or households."""
 
 
 def _prepare_streams(
     streams: Streams, max_size: int, tables: tuple[CountTable, ...], request: Request
-) -> PreparedStreams:
-    """Prepare a release that protects persons; ``tables``: those that were read, persons first."""
-    method = choose_pyramid(request.method)
+) -> Prepared[StreamsDesign, Households]:
+    """Prepare a release that protects persons; ``tables``: what was read for each stream."""
     require_one_date(tables)
     bound = vouch_contribution(tables, request.terms.contribution)
-    grid, terms = streams.households.grid, request.terms.bound(bound)
-    event = make_event(grid, method, terms, request.key_origin)
+    grid = streams.households.grid
     met = [
         fact
         for table in tables
         for fact in require_rows(table.rows, table.reading, allow_empty=request.allow_empty)
     ]
-    stated = (*streams.facts, *state_land(grid), describe_release("person", event))
-    # Households by size are read once, for persons and households.
-    read = tables if len(tables) == len(streams.tables) else (tables[0], *tables)
-    readings = [None if one.reading is None else one.reading.public for one in read]
-    facts = (*dict.fromkeys(met), *stated)
-    preview = preview_streams(grid, method, event, max_size, request, facts, readings)
-    return PreparedStreams(streams, max_size, request, method, event, preview)
+    facts = (*dict.fromkeys(met), *streams.facts, *state_land(grid))
+    readings = [None if one.reading is None else one.reading.public for one in tables]
+    design = design_households(grid, max_size, request, Inputs(facts, tuple(readings), bound))
+    assert isinstance(design, StreamsDesign)
+    return Prepared(
+        design,
+        partial(design.identify, streams),
+        partial(design.draw, streams),
+        cells=int(streams.households.key.size),
+    )
+
+
+def design_households(grid: Grid, max_size: int, request: Request, inputs: Inputs) -> AnyHouseholds:
+    """Design a release from public things alone; raises UsageError as :func:`publish` does.
+
+    ``grid``: with the sizes, if households are protected.
+    """
+    if request.terms.unit == "household":
+        return SizesDesign.of(grid, request, inputs)
+    method = choose_pyramid(request.method, "Persons and households")
+    each = make_event(grid, method, request.terms.bound(inputs.bound), request.key_origin)
+    facts = (*inputs.facts, describe_release("person", each))
+    preview = preview_streams(grid, method, each, max_size, request, facts, inputs.readings)
+    return StreamsDesign(request, inputs, method, each, max_size, preview)
 
 
 def vouch_contribution(tables: Sequence[CountTable], contribution: int | None) -> ContributionBound:
@@ -360,18 +396,6 @@ def vouch_contribution(tables: Sequence[CountTable], contribution: int | None) -
 def bounds_households(table: CountTable) -> bool:
     """Test whether the records of a table were bounded by household, which bounds no person."""
     return table.bound is not None and table.bound.unit == "household"
-
-
-def choose_pyramid(chosen: object) -> Pyramid:
-    """Return the method of both streams; UsageError for another than the pyramid."""
-    method = mechanism("pyramid" if chosen is None else cast(str, chosen))
-    if type(method) is not Pyramid or method.prune or method.passes != 2:
-        raise UsageError(
-            "Persons and households are released by pyramid, with two passes and without prune; "
-            "its other settings can be chosen.",
-            code="households-need-pyramid",
-        )
-    return method
 
 
 def preview_streams(
@@ -408,38 +432,62 @@ def name_streams(event: Measurement, number: int = 2) -> Measurement:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedSizes:
-    """A release that protects households, ready to be drawn: that of a table by size.
+class SizesDesign:
+    """A release that protects households, before anything is drawn: that of a table by size.
 
     Attributes
     ----------
-    sizes : Sizes
-    prepared : Prepared
+    by_size : TableDesign
         The release of the households by size, which is the whole of it.
     preview : Households
         The release of empty tables.
     """
 
-    sizes: Sizes = field(repr=False)
-    prepared: Prepared
+    drawn: ClassVar[type] = DrawnTable
+
+    by_size: TableDesign
     preview: Households
+
+    @classmethod
+    def of(cls, grid: Grid, request: Request, inputs: Inputs) -> Self:
+        """Design the release on a grid with sizes."""
+        design = design_table(grid, replace(request, method=Parts()), inputs)
+        facts = (*design.preview.public_facts, describe_release("household", design.event))
+        by_size = replace(design.preview, public_facts=facts, preview=None)
+        by_size.card()
+        return cls(replace(design, preview=by_size), Households.of_sizes(by_size))
 
     @property
     def request(self) -> Request:
-        """Request of the release."""
-        return self.prepared.request
+        """What was asked for."""
+        return self.by_size.request
 
     @property
-    def cells(self) -> int:
-        """Number of sizes of cells with households; confidential."""
-        return int(self.sizes.table.key.size)
+    def inputs(self) -> Inputs:
+        """What is stated of the inputs."""
+        return self.by_size.inputs
 
-    def release(self, keep: Keep[Release] | None = None) -> Households:
-        """Draw the households by size, and charge; ``keep`` stores them before."""
-        return Households.of_sizes(self.prepared.release(keep))
+    @property
+    def event(self) -> Measurement:
+        """The event of the households by size."""
+        return self.by_size.event
+
+    @property
+    def draws(self) -> Draws:
+        """The draws of the households by size."""
+        return self.by_size.draws
+
+    @property
+    def shown(self) -> Release:
+        """The empty table of households."""
+        return self.preview.households
+
+    def complete(self, drawn: DrawnTable, charge: Charge | None) -> Households:
+        """Return the release of drawn households by size."""
+        return Households.of_sizes(self.by_size.complete(drawn, charge))
 
 
-def _prepare_sizes(sizes: Sizes, request: Request) -> PreparedSizes:
+def _prepare_sizes(sizes: Sizes, request: Request) -> Prepared[SizesDesign, Households]:
     """Prepare a release that protects households."""
     if request.method is not None:
         raise UsageError(
@@ -452,34 +500,7 @@ def _prepare_sizes(sizes: Sizes, request: Request) -> PreparedSizes:
         bound = vouch_contribution((table,), request.terms.contribution)
         table = replace(table, bound=bound)
     prepared = prepare(table, replace(request, method=Parts()))
-    event = prepared.event
-    facts = (*prepared.preview.public_facts, *sizes.facts, describe_release("household", event))
-    by_size = replace(prepared.preview, public_facts=facts, preview=None)
-    by_size.card()
-    prepared = replace(prepared, preview=by_size)
-    return PreparedSizes(sizes, prepared, Households.of_sizes(by_size))
-
-
-def restore_households(
-    drawn: list[ReleasedTable],
-    request: Request,
-    max_size: int,
-    facts: tuple[str, ...],
-    readings: Sequence[StatedReading | None],
-    charge: Charge,
-) -> Households:
-    """Restore the release of tables that were drawn, charged and stored by the same call.
-
-    ``drawn``: households by size alone, or persons and households, and perhaps others.
-    """
-    event = cast(Measurement, drawn[0].event)
-    if request.terms.unit == "household":
-        metadata = request.metadata
-        by_size = Release(drawn[0], charge, None, facts, metadata=metadata, reading=readings[0])
-        return Households.of_sizes(by_size)
-    method = choose_pyramid(request.method)
-    event = replace(event, mechanism=method.spec)
-    preview = preview_streams(drawn[0].grid, method, event, max_size, request, facts, readings)
-    # All tables were stored with the event of the first one.
-    others = [replace(one, event=event) for one in drawn[1:]]
-    return preview.with_tables([drawn[0], *others], charge)
+    inputs = prepared.design.inputs
+    inputs = replace(inputs, facts=(*inputs.facts, *sizes.facts))
+    design = SizesDesign.of(table.grid, request, inputs)
+    return Prepared(design, prepared.identify, prepared.draw, cells=prepared.cells)

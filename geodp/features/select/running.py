@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.inputs import sha256
+from geodp.cli.publishing import store_before_charge
 from geodp.cli.request_options import open_ledger
 from geodp.cli.running import carry_out, describe_call, format_result
 from geodp.errors import UsageError, VerificationError
@@ -17,7 +17,9 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.features.select.card import SelectionCard
-    from geodp.features.select.selected import PreparedSelection, Selected
+    from geodp.features.select.selected import Selected, SelectionDesign
+    from geodp.io.folder.packing import Packed
+    from geodp.release.transaction import Prepared
 
 FIELDS = (
     *("epsilon", "neighbours", "contribution", "unit"),
@@ -28,7 +30,7 @@ FIELDS = (
 Card: TypeAlias = "SelectionCard"
 """The public card of an answer."""
 
-Ready: TypeAlias = "tuple[PreparedSelection, Mapping[str, Any]]"
+Ready: TypeAlias = "tuple[Prepared[SelectionDesign, Selected], Mapping[str, Any]]"
 """What is ready to be charged, and facts for the operator alone."""
 
 
@@ -126,14 +128,15 @@ def _choose(
     require_uninterrupted(output)
     prepared, facts = prepare()
     run = {"inputs": {str(path): sha256(path) for path in options["inputs"]}, **facts}
-    preview = prepared.preview.card()
+    design = prepared.design
+    preview = design.preview.card()
 
     def pack(drawn: Selected) -> Packed:
         return drawn.card().to_json(), {}
 
     # Staged before the charge, so that a full disk or a bad path costs no budget.
     with stage_selection(preview, output, overwrite=overwrite) as place:
-        with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
+        with store_before_charge(place.folder, design.request, call, run, pack) as keep:
             card = prepared.release(keep).card()
         return card, place.write(card, run)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
-from geodp.release.charging import Keep, release_and_charge
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request
+from geodp.release.transaction import Prepared
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
 from geodp.table.contribution import bound_contribution, require_no_sums
@@ -185,43 +186,38 @@ class Selected:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedSelection:
-    """A selection that is validated and measured; nothing is charged and nothing drawn.
+class SelectionDesign:
+    """A selection before anything is drawn.
 
     Attributes
     ----------
-    table : CountTable
     request : Request
     preview : Selected
         The selection with an answer that depends on no data, and without a charge.
-    measured
-        The utilities that decide the draws: confidential.
     """
 
-    table: CountTable = field(repr=False)
     request: Request
     preview: Selected
-    measured: Any = field(repr=False)
 
-    def release(self, keep: Keep[Selected] | None = None) -> Selected:
-        """Draw, and charge; ``keep`` first gets the selection and the charge's fingerprint."""
-        preview = self.preview
-        selected, charge = release_and_charge(
-            self.request,
-            preview.event,
-            Draws.of(preview.draws),
-            lambda: selection_digest(self.table, preview),
-            self._draw,
-            keep,
-        )
-        return replace(selected, charge=charge)
+    @property
+    def event(self) -> Selection:
+        """The event of the selection."""
+        return self.preview.event
 
-    def _draw(self, key: NoiseKey) -> Selected:
-        """Draw the answer, without its charge."""
+    @property
+    def draws(self) -> Draws:
+        """The draws of the mechanism."""
+        return Draws.of(self.preview.draws)
+
+    def draw(self, measured: Any, key: NoiseKey) -> Selected:
+        """Draw the answer from the utilities that decide it, which are confidential."""
         one = self.preview
-        rate = one.event.rate
-        chosen = one.question.draw(one.selector, one.grid, self.measured, rate, key)
+        chosen = one.question.draw(one.selector, one.grid, measured, one.event.rate, key)
         return replace(one, chosen=chosen)
+
+    def complete(self, drawn: Selected, charge: Charge | None) -> Selected:
+        """Return the selection with its charge."""
+        return replace(drawn, charge=charge)
 
 
 def choose(
@@ -253,7 +249,7 @@ def prepare(
     request: Request,
     mechanism: str | Selector = DEFAULT,
     facts: tuple[str, ...] = (),
-) -> PreparedSelection:
+) -> Prepared[SelectionDesign, Selected]:
     """Do every step of a selection that comes before the charge.
 
     ``facts``: public facts about how the table was read, which the card states.
@@ -273,18 +269,19 @@ def prepare(
     # Refuses a question that does not suit the grid before anything is measured.
     question.candidates(table.grid)
     # Labels that geodp made itself are no totals, whatever they are called.
-    bound = table.bound if question.disjoint and terms.contribution is None else None
+    own = table.bound if question.disjoint and terms.contribution is None else None
+    bound = own or bound_contribution(table, terms.contribution)
     # Built before measuring, so that the terms are checked without reading counts.
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
-        terms.bound(bound or bound_contribution(table, terms.contribution)),
+        terms.bound(bound),
         question.change,
         question.rounds,
         request.key_origin,
     )
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *(() if question.disjoint else require_no_sums(table.grid, event, InMemoryTable(table))),
+        *(() if question.disjoint else require_no_sums(table.grid, bound, InMemoryTable(table))),
         *facts,
     )
     preview = Selected(
@@ -292,7 +289,13 @@ def prepare(
     )
     # Building the card now shows errors in it before anything is charged.
     preview.card()
-    return PreparedSelection(table, request, preview, question.measure(table, event))
+    design = SelectionDesign(request, preview)
+    return Prepared(
+        design,
+        lambda: selection_digest(table, preview),
+        partial(design.draw, question.measure(table, event)),
+        table.reading,
+    )
 
 
 def selection_digest(table: CountTable, selected: Selected) -> bytes:

@@ -9,11 +9,11 @@ from typing import Any
 
 from geodp.features.series.card import INDEX, SeriesCard, SnapshotInfo
 from geodp.features.series.formats import netcdf, sheet
-from geodp.features.series.periods import Periods
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.staged_release import list_cells, try_formats, try_longest_name
 from geodp.io.folder.staged_tables import StagedTables
 from geodp.io.write.view import View
+from geodp.release.periods import Periods
 from geodp.table.card import File, LeftOut
 
 LONGEST_TIME = "2000-01-01T00"

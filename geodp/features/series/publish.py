@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import cast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, cast
 
-from geodp import progress
 from geodp.errors import UsageError
-from geodp.features.series.periods import Periods
 from geodp.features.series.series import Series
-from geodp.features.series.sharing import Noise, Person, Sharing, share_budget, spread_loss
 from geodp.features.series.smoothing import Mode, Smoother, Smoothing
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, choose_method
-from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import require_series_metadata, state_metadata
-from geodp.release.noise_identity import encode, loss_fields, release_digest
+from geodp.release.noise_identity import release_digest
+from geodp.release.periods import (
+    Periods,
+    declare_periods,
+    draw_periods,
+    identify_periods,
+    name_part,
+)
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import Request
+from geodp.release.sharing import Noise, Person, Sharing, share_budget, spread_loss
+from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution, combine_bounds, require_no_sums
 from geodp.table.counts import CountTable
-from geodp.table.reading import require_rows_of_series
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading, join_descriptions
+from geodp.table.reading import join_known, require_rows_of_series
+from geodp.table.stated.reading import join_descriptions
 from geodp.table.totals import InMemoryTable
 
 LABEL = b"geodp series identity 1"
@@ -160,19 +164,20 @@ def publish_series(
     )
     options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
     prepared = prepare_series(tables, Periods.of(times), request, options)
-    warn_before_release(prepared.preview)
+    warn_before_release(prepared.design.shown)
     return prepared.release()
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedSeries:
-    """A series with all public properties resolved; nothing is charged and nothing drawn.
+class SeriesDesign:
+    """A series before anything is drawn.
 
     Attributes
     ----------
-    tables : tuple of CountTable
-    periods : Periods
     request : Request
+    inputs : Inputs
+        Of all snapshots together.
+    periods : Periods
     sharing : Sharing
     smoothing : Smoothing
     total, each : Measurement
@@ -181,9 +186,11 @@ class PreparedSeries:
         An empty snapshot, without the properties that distinguish snapshots.
     """
 
-    tables: tuple[CountTable, ...] = field(repr=False)
-    periods: Periods
+    drawn: ClassVar[Any] = tuple[DrawnCells, ...]
+
     request: Request
+    inputs: Inputs
+    periods: Periods
     sharing: Sharing
     smoothing: Smoothing
     total: Measurement
@@ -195,65 +202,63 @@ class PreparedSeries:
         """The method of a snapshot."""
         return self.sharing.method
 
-    def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Series:
-        """Draw every snapshot, and charge once; ``keep`` stores them and a fingerprint before."""
-        named = name_series(self.total, self.periods, self.sharing)
-        drawn, charge = release_and_charge(
-            self.request, named, self.declare(), self.identify, self._draw, keep
-        )
-        return self.complete(drawn, charge)
+    @property
+    def event(self) -> Measurement:
+        """The event of all snapshots, with the series' name for the ledger."""
+        return name_series(self.total, self.periods, self.sharing)
 
-    def declare(self) -> Draws:
-        """Declare all draws: with the key of every snapshot, the measurements of its method."""
-        each = self.method.declare(self.tables[0].grid, self.each)
-        return Draws.of((), {name_snapshot(t): each for t in range(len(self.tables))})
+    @property
+    def draws(self) -> Draws:
+        """With the key of every snapshot, the draws of its method."""
+        each = self.method.declare(self.preview.grid, self.each)
+        return declare_periods(SNAPSHOT, len(self.periods.names), each)
 
-    def identify(self) -> bytes:
-        """Return the SHA-256 of everything that the series depends on except the key."""
-        named: tuple[Plain, ...] = (
-            ("times", self.periods.names),
-            ("person", self.sharing.person),
-            # A label in the input of the hash: renaming it would change the derived keys, and with
-            # them every release under a stored key.
-            ("whole", loss_fields(self.total)),
-        )
-        # Keys depend on all tables: adding a snapshot to a series gives fresh noise everywhere, so
-        # that no difference of two series reveals one table.
-        digests = [release_digest(table, self.method, self.each) for table in self.tables]
-        return digest(LABEL, encode(named), *digests)
+    @property
+    def shown(self) -> Release:
+        """An empty snapshot."""
+        return self.preview
 
-    def complete(self, drawn: Sequence[ReleasedTable], charge: Charge | None) -> Series:
-        """Return the series of drawn tables."""
-        return complete_series(
-            self.preview, self.periods, self.sharing, self.smoothing, self.total, drawn, charge
-        )
-
-    def _draw(self, series_key: NoiseKey) -> list[ReleasedTable]:
+    def draw(self, tables: Sequence[CountTable], key: NoiseKey) -> tuple[DrawnCells, ...]:
         """Draw the snapshots, each with a separate key."""
-        keys = tuple(series_key.derive(name_snapshot(t)) for t in range(len(self.tables)))
+        if self.smoothing.mode == "none":
+            draws = [partial(self._draw_one, one) for one in tables]
+            return draw_periods(SNAPSHOT, self.periods.names, key, draws)
+        # Smoothing draws the same noise under the same keys; only the post-processing differs.
+        keys = tuple(key.derive(name_part(SNAPSHOT, t)) for t in range(len(tables)))
         try:
-            # Smoothing draws the same noise under the same keys; only the post-processing differs.
-            if self.smoothing.mode != "none":
-                method = cast(Pyramid, self.method)
-                return Smoother(self.tables, keys, method, self.each, self.smoothing).run()
-            released = []
-            for time, table, key in zip(self.periods.names, self.tables, keys, strict=True):
-                progress.begin(f"Releasing {time}")
-                released.append(self.method.release(table, self.each, key))
-            return released
+            method = cast(Pyramid, self.method)
+            smoothed = Smoother(tuple(tables), keys, method, self.each, self.smoothing).run()
         finally:
-            for key in keys:
-                key.forget()
+            for own in keys:
+                own.forget()
+        return tuple(map(DrawnCells.of, smoothed))
 
+    def _draw_one(self, table: CountTable, key: NoiseKey) -> DrawnCells:
+        return DrawnCells.of(self.method.release(table, self.each, key))
 
-def name_snapshot(number: int) -> bytes:
-    """Return the digest from which the key of a snapshot is derived, counted from 0."""
-    return digest(SNAPSHOT, encode(number))
+    def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Series:
+        """Return the series of what was drawn, each a release that describes its series."""
+        periods, sharing, total = self.periods, self.sharing, self.total
+        where = "every snapshot" if sharing.person == "all" else "one snapshot only"
+        releases = []
+        for number, (cells, time) in enumerate(zip(drawn, periods.names, strict=True)):
+            seen = self.smoothing.count_seen(number, len(drawn))
+            event = spread_loss(self.each, total, sharing.changed, seen)
+            fact = (
+                f"that it is the snapshot of {time} in a series of {len(periods.names)}, from "
+                f"{periods.names[0]} to {periods.names[-1]}, of which a {total.unit} is in "
+                f"{where}; together they spend {total.spends}, charged once"
+            )
+            # A snapshot may be passed on alone: its card must show that the budget covers others.
+            facts = (*self.preview.public_facts, fact)
+            made = cells.on(self.preview.grid, event)
+            releases.append(replace(self.preview, table=made, charge=charge, public_facts=facts))
+        return Series(releases, periods, sharing, self.smoothing, total)
 
 
 def prepare_series(
     tables: Sequence[CountTable], periods: Periods, request: Request, options: SeriesOptions
-) -> PreparedSeries:
+) -> Prepared[SeriesDesign, Series]:
     """Do everything of :func:`publish_series` that precedes the charge.
 
     Raises
@@ -261,26 +266,53 @@ def prepare_series(
     UsageError
         See :func:`publish_series`.
     """
-    grid, terms = require_one_grid(tables, periods), request.terms
+    grid, times = require_one_grid(tables, periods), periods.names
     # The charge must cover the largest contribution in any of the tables, and all are checked
     # before the first draw.
-    bounds = [bound_contribution(table, terms.contribution) for table in tables]
-    bound = terms.bound(combine_bounds(bounds))
-    sharing, smoothing = _share(grid, request, options, bound, len(tables))
-    method = sharing.method
-    total = make_event(grid, method, sharing.total, request.key_origin)
-    each = make_event(grid, method, sharing.each, request.key_origin)
-    read = {
-        time: (table.rows, table.reading) for time, table in zip(periods.names, tables, strict=True)
-    }
+    bound = combine_bounds([bound_contribution(one, request.terms.contribution) for one in tables])
+    read = {time: (table.rows, table.reading) for time, table in zip(times, tables, strict=True)}
     met = require_rows_of_series(read, allow_empty=request.allow_empty)
-    sums = [fact for table in tables for fact in require_no_sums(grid, each, InMemoryTable(table))]
-    public_facts = (*dict.fromkeys((*met, *sums)), *state_land(grid))
+    sums = [fact for table in tables for fact in require_no_sums(grid, bound, InMemoryTable(table))]
+    facts = (*dict.fromkeys((*met, *sums)), *state_land(grid))
     public = join_descriptions(
         None if one.reading is None else one.reading.public for one in tables
     )
-    preview = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, public)
-    return PreparedSeries(tuple(tables), periods, request, sharing, smoothing, total, each, preview)
+    design = design_series(grid, periods, request, options, Inputs(facts, (public,), bound))
+    cells = [int(one.key.size) for one in tables]
+    people = [int(one.count.sum()) for one in tables]
+
+    def identify() -> bytes:
+        parts = [release_digest(one, design.method, design.each) for one in tables]
+        return identify_periods(LABEL, times, options.person, design.total, parts)
+
+    return Prepared(
+        design,
+        identify,
+        partial(design.draw, tables),
+        join_known(one.reading for one in tables),
+        cells=cells,
+        counted={
+            "occupied_cells": dict(zip(times, cells, strict=True)),
+            "people": dict(zip(times, people, strict=True)),
+        },
+        record={"occupied_cells": cells, "people": people},
+    )
+
+
+def design_series(
+    grid: Grid, periods: Periods, request: Request, options: SeriesOptions, inputs: Inputs
+) -> SeriesDesign:
+    """Design a series from public things alone; raises as :func:`publish_series`."""
+    terms, origin = request.terms.bound(inputs.bound), request.key_origin
+    sharing, smoothing = _share(grid, request, options, terms, len(periods.names))
+    total = make_event(grid, sharing.method, sharing.total, origin)
+    each = make_event(grid, sharing.method, sharing.each, origin)
+    preview = preview_release(
+        *(grid, sharing.method, each, request.terms.people, inputs.facts, inputs.readings[0]),
+        request.metadata,
+    )
+    preview = smoothing.annotate(preview)
+    return SeriesDesign(request, inputs, periods, sharing, smoothing, total, each, preview)
 
 
 def _share(
@@ -299,23 +331,6 @@ def _share(
         noise=options.noise,
     )
     return sharing, Smoothing.of(options.smooth, options.cycles, sharing.method, snapshots)
-
-
-def _make_dry_release(
-    grid: Grid,
-    each: Measurement,
-    sharing: Sharing,
-    smoothing: Smoothing,
-    request: Request,
-    public_facts: tuple[str, ...],
-    reading: StatedReading | None,
-) -> Release:
-    """Return the dry release, an empty snapshot."""
-    people = request.terms.people
-    preview = preview_release(
-        grid, sharing.method, each, people, public_facts, reading, request.metadata
-    )
-    return smoothing.annotate(preview)
 
 
 def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
@@ -345,24 +360,6 @@ def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
     return grid
 
 
-def restore_series(
-    drawn: Sequence[ReleasedTable],
-    periods: Periods,
-    request: Request,
-    options: SeriesOptions,
-    public_facts: tuple[str, ...],
-    reading: StatedReading | None,
-    charge: Charge,
-) -> Series:
-    """Restore the series of tables that were drawn, charged and stored by the same call."""
-    each = cast(Measurement, drawn[0].event)
-    grid, bound = drawn[0].grid, request.terms.bound(each.bound)
-    sharing, smoothing = _share(grid, request, options, bound, len(drawn))
-    total = sharing.method.event(grid, sharing.total, each.key_origin)
-    preview = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, reading)
-    return complete_series(preview, periods, sharing, smoothing, total, drawn, charge)
-
-
 def name_series(total: Measurement, periods: Periods, sharing: Sharing) -> Measurement:
     """Return the event to charge for all snapshots, with the series' name for the ledger."""
     first, last, number = periods.names[0], periods.names[-1], len(periods.names)
@@ -371,30 +368,3 @@ def name_series(total: Measurement, periods: Periods, sharing: Sharing) -> Measu
         f"{total.mechanism}, {number} snapshots {first} to {last}, {total.unit} in {where}"
     )
     return replace(total, mechanism=description)
-
-
-def complete_series(
-    preview: Release,
-    periods: Periods,
-    sharing: Sharing,
-    smoothing: Smoothing,
-    total: Measurement,
-    drawn: Sequence[ReleasedTable],
-    charge: Charge | None,
-) -> Series:
-    """Return the series of drawn tables, each a release that describes its series."""
-    where = "every snapshot" if sharing.person == "all" else "one snapshot only"
-    releases = []
-    for number, (table, time) in enumerate(zip(drawn, periods.names, strict=True)):
-        seen = smoothing.count_seen(number, len(drawn))
-        event = spread_loss(cast(Measurement, table.event), total, sharing.changed, seen)
-        fact = (
-            f"that it is the snapshot of {time} in a series of {len(periods.names)}, from "
-            f"{periods.names[0]} to {periods.names[-1]}, of which a {total.unit} is in {where}; "
-            f"together they spend {total.spends}, charged once"
-        )
-        # A snapshot may be passed on alone: its card must show that the budget covers others, too.
-        facts = (*preview.public_facts, fact)
-        made = replace(table, event=event)
-        releases.append(replace(preview, table=made, charge=charge, public_facts=facts))
-    return Series(releases, periods, sharing, smoothing, total)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from geodp import __version__
-from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, SeriesGuarantee
+from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, SeriesGuarantee, SharingInfo
 from geodp.features.series.files import StagedSeries
-from geodp.features.series.periods import Periods
-from geodp.features.series.sharing import Sharing
 from geodp.features.series.smoothing import Smoothing
 from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.event import Measurement
+from geodp.release.periods import Periods
 from geodp.release.release import Release
+from geodp.release.sharing import Sharing
 from geodp.table.charged import StatedCharge
 from geodp.table.stated.release import Software
 
@@ -52,7 +52,7 @@ class Series(list[Release]):
 
     def card(self, name: str = "population") -> SeriesCard:
         """Return the index, without snapshots and files."""
-        total, charge = self.total, self[0].charge
+        total, charge, sharing = self.total, self[0].charge, self.sharing
         described = total.describe()
         # Amounts are copied as text, exact ratios with their decimals.
         amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
@@ -65,7 +65,9 @@ class Series(list[Release]):
             neighbours=described["neighbours"],
             unit=total.unit,
             contribution=total.contribution,
-            sharing=self.sharing.info,
+            sharing=SharingInfo(
+                *(sharing.person, sharing.changed, sharing.levels, sharing.gaussian, sharing.rule)
+            ),
         )
         return SeriesCard(
             schema=SERIES_SCHEMA,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,11 +13,9 @@ from typing import Any, cast
 import numpy as np
 
 from geodp.errors import Rule
-from geodp.features.series.card import INDEX, SeriesCard, SeriesGuarantee
+from geodp.features.series.card import INDEX, SeriesCard, SeriesGuarantee, SharingInfo
 from geodp.features.series.files import list_shared
 from geodp.features.series.formats import netcdf
-from geodp.features.series.periods import Periods
-from geodp.features.series.sharing import count_levels, is_rule, spread_loss
 from geodp.features.series.smoothing import Smoothing
 from geodp.io.crs import same_crs
 from geodp.io.folder.kinds import Check
@@ -42,7 +41,9 @@ from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
+from geodp.release.periods import Periods
 from geodp.release.release import SMOOTHED
+from geodp.release.sharing import CROSSING, SHOWN, count_levels, describe_sharing, spread_loss
 from geodp.table.card import Card, File, LeftOut
 
 PROMISES = Rule(
@@ -170,6 +171,31 @@ def _check_sharing(folder: Path, card: SeriesCard) -> str:
     return f"{changed} x {name} {each} = {total}"
 
 
+def _is_rule(rule: str, info: SharingInfo, method: Mechanism, snapshots: int) -> bool:
+    """Test whether a sentence is a reason for the noise that such a series can have.
+
+    Which of the reasons it was, and the ratio of errors in it, depend on what was asked for: a
+    delta that the noise does not need is in no release.
+    """
+    sharing = describe_sharing(snapshots, info.person, info.changed, info.levels)
+    name, number = "Gaussian" if info.gaussian else "Laplace", r"[1-9][0-9]{0,9}"
+    reasons = [
+        re.escape("chosen by who publishes"),
+        re.escape("as the other would be too wide to be drawn"),
+    ]
+    sizes = f"of {', '.join(f'{size:,}' for size in SHOWN[:-1])} and {SHOWN[-1]:,} cells"
+    reasons.append(
+        re.escape(f"as its errors at blocks {sizes} are ") + r"(0\.[0-9]{2}|1\.00) of the other's"
+    )
+    few = f"{CROSSING} or more" if info.gaussian else f"below {CROSSING}"
+    reasons.append(f"as {number} measurements of a person with Laplace noise are {few}")
+    reasons.append(
+        "as rho was given" if info.gaussian else re.escape(f"as {method.name} has no other")
+    )
+    pattern = re.escape(f"{sharing}{name} noise, ") + f"({'|'.join(reasons)})" + r"\."
+    return re.fullmatch(pattern, rule) is not None
+
+
 def _check_guarantee(folder: Path, card: SeriesCard) -> str:
     """Check that what the index says follows from its budget, its grid and its snapshots."""
     require(bool(card.snapshots), EMPTY)
@@ -215,7 +241,7 @@ def _check_guarantee(folder: Path, card: SeriesCard) -> str:
             not is_worded_here
             or (
                 all(getattr(promise, name) == value for name, value in facts.items())
-                and is_rule(sharing.rule, sharing, method, len(snapshots))
+                and _is_rule(sharing.rule, sharing, method, len(snapshots))
             )
         ),
         Rule("series-guarantee-differs", "The index contradicts the guarantee of its snapshots."),

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from geodp.table.charged import Amount, Count
-from geodp.table.plain import read_plain, write_plain
 from geodp.table.stated.release import Size
-
-Stated = TypeVar("Stated")
-
-ARRAY = "prior"
-"""Name of the array with the description of a prior."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +63,3 @@ class StatedPrior:
     meaning: str
     levels: tuple[StatedPriorLevel, ...] = ()
     attenuation: tuple[StatedSlope, ...] = ()
-
-
-def pack_prior(prior: Any) -> dict[str, NDArray[Any]]:
-    """Pack the description of a prior, a dataclass or None, into an array by name."""
-    if prior is None:
-        return {}
-    return {ARRAY: np.frombuffer(json.dumps(write_plain(prior)).encode(), np.uint8)}
-
-
-def unpack_prior(arrays: Mapping[str, NDArray[Any]], kind: type[Stated]) -> Stated | None:
-    """Unpack the description that :func:`pack_prior` packed; ``kind``: its class."""
-    if ARRAY not in arrays:
-        return None
-    return read_plain(kind, json.loads(arrays[ARRAY].tobytes()), ARRAY)

@@ -66,7 +66,7 @@ def test_the_noise_is_that_of_releases():
         ({"clips": [0]}, "amounts-plan-clips"),
         ({"clips": [10], "lower": 10}, "amounts-plan-clips"),
         ({"share": 0}, "amounts-plan-share"),
-        ({"method": "laplace"}, "amounts-need-pyramid"),
+        ({"method": "laplace"}, "pyramid-needed"),
     ],
 )
 def test_guesses_that_make_no_sense_are_refused(more, code):

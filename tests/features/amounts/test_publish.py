@@ -124,7 +124,7 @@ BAD = {
     "amounts-nothing-released": {"means": False},
     "amounts-share": {"classes": EDGES, "share": 1},
     "amounts-number-form": {"classes": EDGES, "share": "half"},
-    "amounts-need-pyramid": {"method": "laplace"},
+    "pyramid-needed": {"method": "laplace"},
     "contribution-unstated": {"contribution": None},
     "amounts-records-of-person": {"contribution": None, "person": "id"},
     "amount-negative": {"amount": "debt"},

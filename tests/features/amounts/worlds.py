@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import geodp
-from geodp.features.amounts.publish import make_design
+from geodp.features.amounts.publish import make_plan
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -63,8 +63,7 @@ def design_of(table, *, contribution=1, notches=None, means=True, share="1/2", *
     """What is measured of a table; ``notches``: another number than that of the noise."""
     request = Request(terms=Terms.of(**terms))
     bound = ContributionBound(contribution)
-    kind = (table.scale, table.edges, GRID, METHOD)
-    made = make_design(*kind, request, bound, means=means, share=share)
+    made = make_plan(table.axes, request, bound, means=means, share=share)
     if notches is None:
         return made
     rough = Terms.of(**terms).bound(ContributionBound(contribution * notches))

@@ -159,7 +159,7 @@ def test_what_was_read_already_is_not_described_again():
         geodp.flows.publish(rows_of((((0, 1),),)), **WHERE, epsilon=1)
     with refuses(UsageError, "flows-need-pairs"):
         publish(geodp.CountTable.from_dense(np.ones((16, 16), int), GRID))
-    with refuses(UsageError, "flows-need-pyramid"):
+    with refuses(UsageError, "pyramid-needed"):
         publish(method="topdown")
 
 

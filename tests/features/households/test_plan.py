@@ -66,7 +66,7 @@ def test_of_households_the_errors_of_persons_depend_on_their_sizes():
         ({"mean_size": float("nan")}, "households-mean-size"),
         ({"mean_size": float("inf")}, "households-mean-size"),
         ({"max_size": 1}, "households-max-size"),
-        ({"method": "hay"}, "households-need-pyramid"),
+        ({"method": "hay"}, "pyramid-needed"),
         ({"epsilon": 0}, "budget-number-not-positive"),
     ],
 )

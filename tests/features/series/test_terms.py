@@ -8,7 +8,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.features.series.periods import Periods
+from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey

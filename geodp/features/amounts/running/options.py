@@ -17,7 +17,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.features.amounts.records import AmountRecords
-    from geodp.features.amounts.scale import Scale
+    from geodp.features.amounts.streams import AmountAxes
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
 
@@ -206,7 +206,7 @@ def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -
     from geodp.features.amounts.records import AmountRecords, require_records
     from geodp.io.read.points import Points
 
-    scale, edges = read_scale(options)
+    axes = read_axes(options, grid)
     # Read as points, whose options are those of amounts but for the column of codes.
     points = make_reader({**options, "points": True, "code": None}, grid, request.key)
     assert isinstance(points, Points)
@@ -214,25 +214,27 @@ def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -
     records = require_records(options["person"], options["contribution"])
     return AmountRecords(
         **values,
-        scale=scale,
+        scale=axes.scale,
         code=options["code"],
         value=options["value"][0] if options["value"] else None,
         value_unit=options["raster_unit"],
         weight=options["weight"],
-        max_weight=options["max_weight"] or 1,
+        max_weight=axes.max_weight,
         raked_to=options["raked_to"],
         missing=options["missing"],
         records=records,
-        edges=edges,
+        edges=axes.edges,
     )
 
 
-def read_scale(options: dict[str, Any]) -> tuple[Scale, tuple[int, ...]]:
-    """Return the scale of the amounts, and the edges of classes."""
+def read_axes(options: dict[str, Any], grid: Grid) -> AmountAxes:
+    """Return the scale of the amounts, the edges of classes, and the grid."""
     from geodp.features.amounts.scale import Scale
+    from geodp.features.amounts.streams import AmountAxes
 
     scale = Scale.of(options["clip"], options["step"], options["unit_of_amount"], options["amount"])
-    return scale, scale.read_edges(split_amounts(options["classes"]))
+    edges = scale.read_edges(split_amounts(options["classes"]))
+    return AmountAxes(scale, edges, grid, options["max_weight"] or 1)
 
 
 def split_amounts(text: str | None) -> list[str]:

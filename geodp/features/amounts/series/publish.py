@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
 
-from geodp import progress
 from geodp.advice import by_names
 from geodp.errors import UsageError
-from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
-from geodp.features.amounts.card import StatedAmountsPrior
+from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.declaring import AnyPrior, declare_prior
-from geodp.features.amounts.formats.joint import require_columns
 from geodp.features.amounts.publish import (
-    PreparedAmounts,
-    choose_pyramid,
+    AmountsDesign,
+    AmountsInputs,
+    bound_weights,
+    design_amounts,
     find_released,
-    make_design,
+    make_plan,
     name_release,
+    prepare_table,
     require_exact,
 )
-from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.amounts.series.series import (
     AmountsSeries,
@@ -30,30 +29,28 @@ from geodp.features.amounts.series.series import (
     state_series,
     state_series_guarantee,
 )
-from geodp.features.amounts.streams import AmountTable, Design, ReleasedAmounts
-from geodp.features.series.periods import Periods
-from geodp.features.series.sharing import Person, Sharing, share_budget
-from geodp.grid.grid import Grid
+from geodp.features.amounts.streams import AmountAxes, AmountTable, ReleasedAmounts
 from geodp.io.read.public.land import state_land
-from geodp.mechanisms.base import Plain
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
-from geodp.release.charging import Keep, release_and_charge
 from geodp.release.metadata import require_series_metadata, state_metadata
-from geodp.release.noise_identity import encode, loss_fields
+from geodp.release.periods import Periods, declare_periods, draw_periods, identify_periods
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
-from geodp.release.request import Request
-from geodp.table.contribution import bound_contribution, combine_bounds
-from geodp.table.reading import require_rows_of_series
-from geodp.table.stated.reading import StatedReading, join_descriptions
+from geodp.release.release import Release
+from geodp.release.request import Request, choose_pyramid
+from geodp.release.sharing import Person, Sharing, share_budget
+from geodp.release.transaction import Prepared
+from geodp.table.reading import join_known, require_rows_of_series
+from geodp.table.stated.reading import join_descriptions
 
 LABEL = b"geodp amounts series identity 1"
 """Domain separation of the hash of a series, with a version of the list of components."""
@@ -180,7 +177,7 @@ def publish_series(
         tables, Periods.of(times), request, options, prior=prior, prior_source=prior_source
     )
     # Between: the frame of the decorator by_names.
-    warn_before_release(prepared.parts[0].preview.count, between=1)
+    warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
 
 
@@ -200,153 +197,64 @@ class AmountsSeriesOptions:
     share: Any = "1/2"
 
 
-@dataclass(frozen=True)
-class SharedScale:
-    """The scale, classes and grid that all periods of a series share.
+@dataclass(frozen=True, eq=False)
+class AmountsSeriesDesign:
+    """A series of amounts before anything is drawn.
 
     Attributes
     ----------
-    scale : Scale
-    edges : tuple of int
-        Of classes, in steps above the lower end.
-    grid : Grid
-    max_weight : int
-        Largest weight of a record; 1 without weights.
-    """
-
-    scale: Scale
-    edges: tuple[int, ...]
-    grid: Grid
-    max_weight: int = 1
-
-
-@dataclass(frozen=True)
-class SeriesPlan:
-    """How the budget of a series is divided, and what is measured in every period.
-
-    Attributes
-    ----------
+    request : Request
+        Of all periods together.
+    inputs : AmountsInputs
+        Of all periods together.
     periods : Periods
-    shared : SharedScale
     sharing : Sharing
-    design : Design
-        Of every period, with its part of the budget.
     total : Measurement
         Event of all periods together.
+    parts : tuple of AmountsDesign
+        The periods, each with its part of the budget.
+    index : AmountsSeriesCard
+        Without a charge.
     """
 
+    drawn: ClassVar[Any] = tuple[ReleasedAmounts, ...]
+
+    request: Request
+    inputs: AmountsInputs
     periods: Periods
-    shared: SharedScale
     sharing: Sharing
-    design: Design
     total: Measurement
+    parts: tuple[AmountsDesign, ...]
+    index: AmountsSeriesCard
 
     @property
-    def named(self) -> Measurement:
+    def event(self) -> Measurement:
         """The event to charge for all periods, with the series' name for the ledger."""
         names, unit = self.periods.names, self.total.unit
-        one = name_release(replace(self.design, whole=self.total))
+        one = name_release(replace(self.parts[0].plan, whole=self.total))
         text = (
             f"{one.mechanism}, {len(names)} periods {names[0]} to {names[-1]}, {unit} in "
             f"{self.sharing.person}"
         )
         return replace(one, mechanism=text)
 
-    def preview(
-        self,
-        request: Request,
-        facts: tuple[str, ...],
-        reading: StatedReading | None,
-        prior: StatedAmountsPrior | None,
-    ) -> tuple[tuple[Amounts, ...], AmountsSeriesCard]:
-        """Make all periods without records, and the index of their series.
+    @property
+    def draws(self) -> Draws:
+        """With the key of every period, the draws of a release of its amounts."""
+        return declare_periods(PERIOD, len(self.parts), self.parts[0].draws)
 
-        ``facts``: public facts about the input of all periods; ``reading``: how they were read;
-        ``prior``: that of every period, of which nothing is learned yet.
-        """
-        each = replace(request, terms=self.sharing.each)
-        empty = preview_amounts(self.design, self.shared.grid, each, facts, reading, prior)
-        require_columns(self.shared.grid, empty.index.amount)
-        told = empty.index.guarantee.not_protected[len(self.design.whole.not_protected) :]
-        promise = state_series_guarantee(
-            self.total,
-            empty.index.amount,
-            told,
-            prior,
-            person=self.sharing.person,
-            periods=len(self.periods.names),
-            changed=self.sharing.changed,
-            each_spends=self.design.whole.spends,
+    @property
+    def shown(self) -> Release:
+        """The map of no records of the first period."""
+        return self.parts[0].shown
+
+    def complete(self, drawn: Sequence[ReleasedAmounts], charge: Charge | None) -> AmountsSeries:
+        """Return the series of what was drawn in place of nothing."""
+        parts = zip(self.parts, drawn, strict=True)
+        releases = tuple(part.complete(one, charge) for part, one in parts)
+        return AmountsSeries(
+            self.periods, releases, replace(self.index, budget=state_budget(charge))
         )
-        times = self.periods.names
-        named = [name_period(empty, describe_period(time, times, promise)) for time in times]
-        private = self.total.is_private
-        card = state_series(self.periods, empty.index.amount, promise, prior, private=private)
-        return tuple(named), card
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedAmountsSeries:
-    """A series of amounts, ready to be drawn; nothing is charged and nothing drawn.
-
-    Attributes
-    ----------
-    plan : SeriesPlan
-    request : Request
-        Of all periods together.
-    parts : tuple of PreparedAmounts
-        The periods, each with its part of the budget.
-    index : AmountsSeriesCard
-        Without a charge.
-    """
-
-    plan: SeriesPlan
-    request: Request
-    parts: tuple[PreparedAmounts, ...] = field(repr=False)
-    index: AmountsSeriesCard
-
-    def release(self, keep: Keep[list[ReleasedAmounts]] | None = None) -> AmountsSeries:
-        """Draw every period, and charge once; ``keep`` stores them and a fingerprint before."""
-        drawn, charge = release_and_charge(
-            self.request, self.plan.named, self.declare(), self.identify, self._draw, keep
-        )
-        previews = [part.preview for part in self.parts]
-        return complete_series(self.plan, previews, self.index, drawn, charge)
-
-    def declare(self) -> Draws:
-        """Declare all draws: with the key of every period, those of a release of its amounts."""
-        each = self.plan.design.declare(self.plan.shared.grid)
-        return Draws.of((), {label_period(t): each for t in range(len(self.parts))})
-
-    def identify(self) -> bytes:
-        """Return the SHA-256 of everything that is measured in all periods, except the key."""
-        named: tuple[Plain, ...] = (
-            ("times", self.plan.periods.names),
-            ("person", self.plan.sharing.person),
-            ("whole", loss_fields(self.plan.total)),
-        )
-        # Keys depend on all periods: adding one to a series gives fresh noise everywhere, so that
-        # no difference of two series reveals the records of one period.
-        return digest(LABEL, encode(named), *(part.identify() for part in self.parts))
-
-    def _draw(self, series_key: NoiseKey) -> list[ReleasedAmounts]:
-        """Draw the periods, each with a key of its own."""
-        drawn = []
-        for number, (time, part) in enumerate(
-            zip(self.plan.periods.names, self.parts, strict=True)
-        ):
-            progress.begin(f"Releasing {time}")
-            own = series_key.derive(label_period(number))
-            try:
-                drawn.append(part.draw(own))
-            finally:
-                own.forget()
-        return drawn
-
-
-def label_period(number: int) -> bytes:
-    """Return the digest from which the key of a period is derived, counted from 0."""
-    return digest(PERIOD, encode(number))
 
 
 def prepare_series(
@@ -357,7 +265,7 @@ def prepare_series(
     *,
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
-) -> PreparedAmountsSeries:
+) -> Prepared[AmountsSeriesDesign, AmountsSeries]:
     """Do everything of :func:`publish_series` that comes before the charge.
 
     Raises
@@ -365,36 +273,60 @@ def prepare_series(
     UsageError
         See :func:`publish_series`.
     """
-    shared = require_one_scale(tables, periods)
+    axes, times = require_one_scale(tables, periods), periods.names
     # The charge must cover the largest contribution in any of the periods.
-    stated = request.terms.contribution
-    records = combine_bounds([bound_contribution(one.records, stated) for one in tables])
-    bound = replace(records, value=records.value * shared.max_weight)
-    plan = plan_series(shared, periods, request, bound, options)
+    bound = bound_weights(tables, request.terms.contribution)
+    each = replace(request, terms=share(axes, periods, request, bound, options).each)
+    plan = make_plan(axes, each, bound, means=options.means, share=options.share)
     for one in tables:
-        require_exact(one, plan.design)
+        require_exact(one, plan)
     read = {
         time: (one.records.rows, one.records.reading)
-        for time, one in zip(periods.names, tables, strict=True)
+        for time, one in zip(times, tables, strict=True)
     }
     met = require_rows_of_series(read, allow_empty=request.allow_empty)
     told = [fact for one in tables for fact in one.facts]
-    facts = (*dict.fromkeys((*met, *told)), *state_land(shared.grid))
+    facts = (*dict.fromkeys((*met, *told)), *state_land(axes.grid))
     public = join_descriptions(
         None if one.records.reading is None else one.records.reading.public for one in tables
     )
-    known = declare_prior(find_released(tables, prior), plan.design, prior, prior_source)
+    known = declare_prior(find_released(tables, prior), plan, prior, prior_source)
     expected = None if known is None else known.state()
-    previews, index = plan.preview(request, facts, public, expected)
-    each = replace(request, terms=plan.sharing.each)
+    inputs = AmountsInputs(facts, (public,), bound, expected)
+    design = design_series(axes, periods, request, options, inputs)
     parts = [
-        PreparedAmounts(one, plan.design, each, facts, preview, known)
-        for one, preview in zip(tables, previews, strict=True)
+        prepare_table(part, one, known) for part, one in zip(design.parts, tables, strict=True)
     ]
-    return PreparedAmountsSeries(plan, request, tuple(parts), index)
+    cells, draws = [one.cells for one in parts], [one.draw for one in parts]
+    named: dict[str, Prepared[AmountsDesign, Amounts]] = dict(zip(times, parts, strict=True))
+
+    def identify() -> bytes:
+        digests = [one.identify() for one in parts]
+        return identify_periods(LABEL, times, options.person, design.total, digests)
+
+    record = {
+        "occupied_cells": cells,
+        "records_beyond_clip": {
+            time: one.record["records_beyond_clip"] for time, one in named.items()
+        },
+    }
+    if known is not None:
+        record["prior"] = parts[0].record["prior"]
+    return Prepared(
+        design,
+        identify,
+        lambda key: draw_periods(PERIOD, times, key, draws),
+        join_known(one.records.reading for one in tables),
+        cells=cells,
+        counted={
+            name: {time: one.counted[name] for time, one in named.items()}
+            for name in parts[0].counted
+        },
+        record=record,
+    )
 
 
-def require_one_scale(tables: Sequence[AmountTable], periods: Periods) -> SharedScale:
+def require_one_scale(tables: Sequence[AmountTable], periods: Periods) -> AmountAxes:
     """Return the scale and grid of all tables; UsageError where they differ or miss a time."""
     if not all(isinstance(table, AmountTable) for table in tables):
         raise UsageError(
@@ -426,76 +358,56 @@ def require_one_scale(tables: Sequence[AmountTable], periods: Periods) -> Shared
                 "records of all periods with the same options.",
                 code="amounts-periods-differ",
             )
-    return SharedScale(first.scale, first.edges, first.records.grid, first.max_weight)
+    return first.axes
 
 
-def plan_series(
-    shared: SharedScale,
+def share(
+    axes: AmountAxes,
     periods: Periods,
     request: Request,
     bound: ContributionBound,
     options: AmountsSeriesOptions,
-) -> SeriesPlan:
-    """Divide the budget among periods, and in every period among sums and classes.
-
-    Raises UsageError as :func:`publish_series` does.
-    """
-    grid, method = shared.grid, choose_pyramid(request.method)
-    terms, origin = request.terms.bound(bound), request.key_origin
-    total = make_event(grid, method, terms, origin)
-    sharing = share_budget(
-        grid,
-        method,
+) -> Sharing:
+    """Divide the budget among periods; UsageError as :func:`publish_series` raises it."""
+    terms = request.terms.bound(bound)
+    return share_budget(
+        axes.grid,
+        choose_pyramid(request.method, "Amounts"),
         terms,
         snapshots=len(periods.names),
         person=options.person,
         # As in a single release of amounts, the budget says which noise it is for.
         noise="gaussian" if terms.gaussian else "laplace",
     )
-    design = make_design(
-        *(shared.scale, shared.edges, grid, method, replace(request, terms=sharing.each), bound),
-        means=options.means,
-        share=options.share,
-    )
-    design = replace(design, max_weight=shared.max_weight)
-    return SeriesPlan(periods, shared, sharing, design, total)
 
 
-def restore_series(
-    drawn: Sequence[ReleasedAmounts],
-    shared: SharedScale,
+def design_series(
+    axes: AmountAxes,
     periods: Periods,
     request: Request,
-    bound: ContributionBound,
     options: AmountsSeriesOptions,
-    facts: tuple[str, ...],
-    reading: StatedReading | None,
-    charge: Charge,
-    priors: Sequence[StatedAmountsPrior],
-) -> AmountsSeries:
-    """Restore the series of what was drawn, charged and stored by the same call.
-
-    ``priors``: of every period, with what was learned of it; empty without a prior.
-    """
-    plan = plan_series(shared, periods, request, bound, options)
-    unlearned = priors[0].unlearned if priors else None
-    previews, index = plan.preview(request, facts, reading, unlearned)
-    if priors:
-        previews = tuple(
-            replace(one, index=replace(one.index, prior=prior))
-            for one, prior in zip(previews, priors, strict=True)
-        )
-    return complete_series(plan, previews, index, drawn, charge)
-
-
-def complete_series(
-    plan: SeriesPlan,
-    previews: Sequence[Amounts],
-    index: AmountsSeriesCard,
-    drawn: Sequence[ReleasedAmounts],
-    charge: Charge | None,
-) -> AmountsSeries:
-    """Return the series of what was drawn in place of nothing."""
-    releases = [with_drawn(empty, one, charge) for empty, one in zip(previews, drawn, strict=True)]
-    charged = replace(index, budget=state_budget(charge))
-    return AmountsSeries(plan.periods, tuple(releases), charged)
+    inputs: AmountsInputs,
+) -> AmountsSeriesDesign:
+    """Design a series from public things alone; raises as :func:`publish_series`."""
+    sharing, times = share(axes, periods, request, inputs.bound, options), periods.names
+    terms = request.terms.bound(inputs.bound)
+    total = make_event(axes.grid, cast(Pyramid, sharing.method), terms, request.key_origin)
+    own = replace(request, terms=sharing.each)
+    one = design_amounts(axes, own, inputs, means=options.means, share=options.share)
+    empty, whole = one.preview, one.plan.whole
+    promise = state_series_guarantee(
+        total,
+        empty.index.amount,
+        empty.index.guarantee.not_protected[len(whole.not_protected) :],
+        inputs.prior,
+        person=sharing.person,
+        periods=len(times),
+        changed=sharing.changed,
+        each_spends=whole.spends,
+    )
+    facts = [describe_period(time, times, promise) for time in times]
+    parts = tuple(replace(one, preview=name_period(empty, fact)) for fact in facts)
+    index = state_series(
+        periods, empty.index.amount, promise, inputs.prior, private=total.is_private
+    )
+    return AmountsSeriesDesign(request, inputs, periods, sharing, total, parts, index)

@@ -23,8 +23,6 @@ from geodp.features.amounts.series.card import (
     AmountsSeriesGuarantee,
 )
 from geodp.features.amounts.series.files import StagedAmountsSeries
-from geodp.features.series.periods import Periods
-from geodp.features.series.sharing import Person
 from geodp.grid.region import Labels
 from geodp.io.folder.staged_release import check_publication
 from geodp.io.verify.index import read_index
@@ -32,6 +30,8 @@ from geodp.io.verify.readback import explain_errors
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.release.opening import require_unwritten
+from geodp.release.periods import Periods
+from geodp.release.sharing import Person
 from geodp.reprs import one_line
 from geodp.table.stated.release import Software
 

@@ -16,7 +16,6 @@ from geodp.features.amounts.series.series import (
     describe_period,
     state_series_guarantee,
 )
-from geodp.features.series.periods import Periods
 from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import sha256
 from geodp.io.verify.card import read_table_card, require
@@ -34,6 +33,7 @@ from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.neighbours import REPLACE
+from geodp.release.periods import Periods
 
 
 def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:

@@ -103,7 +103,8 @@ def evaluate(**options: Any) -> None:
         progress.begin("Reading")
         table = reader.read(list_paths(options))
         prepared = prepare_flows(table, request, levels, options["label_share"], prior)
-        evaluation = evaluate_prepared(prepared, options["trials"], public=options["public_input"])
+        trials, public = options["trials"], options["public_input"]
+        evaluation = evaluate_prepared(prepared, table, trials, public=public)
     document = json.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1)
     if options["output"] is not None:
         # `public` decides the permissions: confidential results are readable by the operator only.

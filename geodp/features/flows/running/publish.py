@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
-from geodp.cli.draw_storage import Packed
+from geodp.cli.check import begin_check, check_options
 from geodp.cli.help import option
-from geodp.cli.inputs import sha256
 from geodp.cli.options import folder_options, grid_options, inputs
-from geodp.cli.publishing import draw_in, read_charged_draw, write_release
+from geodp.cli.publishing import Publishing
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import carry_out, format_result, time_phase
+from geodp.cli.running import carry_out
 from geodp.features.flows.running.inputs import (
     list_paths,
     make_trips_reader,
@@ -35,9 +34,8 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
-    from geodp.features.flows.publish import DrawnFlows, PreparedFlows
-    from geodp.features.flows.reading.trips import Trips
-    from geodp.release.request import Request
+    from geodp.features.flows.publish import FlowsDesign, FlowsInputs
+    from geodp.release.transaction import Prepared
 
 
 PRIOR_WRITTEN = (
@@ -92,120 +90,78 @@ def publish(**options: Any) -> None:
     Writes OUTPUT/public, with a folder for each table, and OUTPUT/restricted. Nothing that depends
     on the data is printed.
     """
-    carry_out(options, _publish)
+    carry_out(options, lambda *run: FlowsPublishing(*run).run())
 
 
-def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
-    """Publish, and return the message for the operator; ``seconds`` gets those of each phase."""
-    from geodp.features.flows.kind import FlowsKind
+class FlowsPublishing(Publishing):
+    """A run of ``geodp flows publish``, checked before anything is read."""
 
-    complete_with_commit()
-    (grid, labels), levels = split_grid(options), read_levels(options["level"])
-    # The prior of a request is one of counts, and is read from another kind of file.
-    asked = begin_check(options)
-    request = read_request(asked, grid, method=options["method"], kind=FlowsKind(), prior=None)
-    reader = make_trips_reader(options, grid, request, labels)
-    if options["resume"]:
-        return _write(options, reader, request, seconds)
-    from geodp.features.flows.publish import prepare_flows
-    from geodp.io.folder.staging import require_free, require_uninterrupted
-    from geodp.release.preview import list_warnings
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.features.flows.kind import FlowsKind
 
-    require_free(options["output"], overwrite=options["overwrite"])
-    require_uninterrupted(options["output"])
-    # A public file: what is wrong with it is told before trips are read.
-    prior = read_prior(options, grid)
-    with time_phase("Reading", "reading", seconds):
-        table = reader.read(list_paths(options))
-        prepared = prepare_flows(table, request, levels, options["label_share"], prior)
-    for sentence in list_warnings(prepared.preview.origins):
-        click.echo(f"Warning: {sentence}", err=True)
-    if options["check"]:
-        return _write_check(options, prepared)
-    return _write(options, reader, request, seconds, prepared)
+        complete_with_commit()
+        (self.grid, labels), self.levels = split_grid(options), read_levels(options["level"])
+        # The prior of a request is one of counts, and is read from another kind of file.
+        fixed = {"method": options["method"], "kind": FlowsKind(), "prior": None}
+        self.request = read_request(begin_check(options), self.grid, **fixed)
+        self.reader = make_trips_reader(options, self.grid, self.request, labels)
 
+    @property
+    def inputs(self) -> type[FlowsInputs]:
+        """Class of what is stored of the inputs."""
+        from geodp.features.flows.publish import FlowsInputs
 
-def _write_check(options: dict[str, Any], prepared: PreparedFlows) -> str:
-    """Write the summary of a check, and return the message for the operator."""
-    table, origins = prepared.table, prepared.preview.origins
-    prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
-    counted = {
-        **describe_domain(origins.grid),
-        "domain_pairs": table.grid.size,
-        "occupied_pairs": int(table.key.size),
-        "counted_trips": int(table.count.sum()),
-    }
-    return write_check_file(options, table.reading, prepared.preview.flows.card(), counted)
+        return FlowsInputs
 
+    def prepare(self) -> Prepared[FlowsDesign, Flows]:
+        """Read the trips, and prepare their release."""
+        from geodp.features.flows.publish import prepare_flows
 
-def _write(
-    options: dict[str, Any],
-    reader: Trips,
-    request: Request,
-    seconds: dict[str, float],
-    prepared: PreparedFlows | None = None,
-) -> str:
-    """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.flows.files import StagedFlows
+        # A public file: what is wrong with it is told before trips are read.
+        options, prior = self.options, read_prior(self.options, self.grid)
+        table = self.reader.read(list_paths(options))
+        share = options["label_share"]
+        prepared = prepare_flows(table, self.request, self.levels, share, prior)
+        preview = prepared.design.preview
+        preview.check_place(options["output"], overwrite=options["overwrite"])
+        return prepared
 
-    if prepared is not None:
-        prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
+    def design(self, inputs: FlowsInputs) -> FlowsDesign:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.features.flows.publish import design_flows
+        from geodp.features.flows.zones import Zones, require_zones
 
-    def make(place: StagedFlows) -> tuple[Flows, dict[str, Any]]:
-        if prepared is None:
-            return _resume(place, reader, request, options)
-        return _release(place, prepared, options)
+        require_zones(self.reader.grid)
+        zones, attributes = Zones.of(self.reader.grid), self.reader.labelled.attributes
+        share = self.options["label_share"]
+        return design_flows(zones, attributes, self.request, inputs, self.levels, share)
 
-    release, written = write_release(options, StagedFlows.stage, make, seconds)
-    return _format_result(release, written, options)
+    def stage(self) -> AbstractContextManager[StagedFlows]:
+        """Yield the folder of the release."""
+        from geodp.features.flows.files import StagedFlows
 
+        return StagedFlows.stage(**self.place)
 
-def _release(
-    place: StagedFlows, prepared: PreparedFlows, options: dict[str, Any]
-) -> tuple[Flows, dict[str, Any]]:
-    """Draw, store the draw before the charge, and return it with the operator's record."""
-    from geodp.features.flows.pending import pack_drawn
+    def try_out(self, place: StagedFlows, prepared: Prepared[FlowsDesign, Flows]) -> None:
+        """Write empty tables and noisy pairs."""
+        design = prepared.design
+        plan, prior = design.plan, design.inputs.prior
+        written = None if prior is None or prior.left_out else prior
+        place.try_out(design.preview.tables, (plan.empty_pairs, plan.empty_labels, written))
 
-    run: dict[str, Any] = {
-        "inputs": {str(path): sha256(path) for path in options["inputs"]},
-        "occupied_pairs": int(prepared.table.key.size),
-    }
-    if (prior := prepared.preview.prior) is not None:
-        run["prior"] = {"file": str(options["prior"]), "cells_sha256": prior.sha256}
-
-    def pack(drawn: DrawnFlows) -> Packed:
-        return pack_drawn(drawn, prepared.preview)
-
-    # Formats and disk space fail here, before the charge, and not after it.
-    plan, written = prepared.plan, None if prior is None or prior.left_out else prior
-    place.try_out(prepared.preview.tables, (plan.empty_pairs, plan.empty_labels, written))
-    return draw_in(place.folder, prepared, options, run, pack), run
-
-
-def _resume(
-    place: StagedFlows, reader: Trips, request: Request, options: dict[str, Any]
-) -> tuple[Flows, dict[str, Any]]:
-    """Restore the release of an interrupted run, which was charged, with the operator's record."""
-    from geodp.features.flows.pending import restore_flows
-
-    stored, charge = read_charged_draw(place.folder, request, options)
-    attributes = reader.labelled.attributes
-    release = restore_flows(stored, reader.grid, attributes, request, place.folder, charge)
-    return release, dict(stored.run)
-
-
-def _format_result(release: Flows, written: dict[str, list[str]], options: dict[str, Any]) -> str:
-    """Format the final message of a run."""
-    promise = release.index.guarantee
-    fields = {
-        "unit": promise.unit,
-        "trips": promise.contribution,
-        "spends": promise.spends,
-        "method": promise.mechanism,
-        "private": release.index.private,
-    }
-    sentences = [promise.in_words]
-    if release.index.prior is not None and not release.index.prior.left_out:
-        sentences.append(PRIOR_WRITTEN)
-        fields["without_noise"] = ["prior.parquet"]
-    return format_result(options, written, fields, sentences)
+    def result(self, release: Flows) -> tuple[dict[str, Any], list[str]]:
+        """Return the guarantee, and which file has no noise."""
+        promise = release.index.guarantee
+        fields = {
+            "unit": promise.unit,
+            "trips": promise.contribution,
+            "spends": promise.spends,
+            "method": promise.mechanism,
+            "private": release.index.private,
+        }
+        sentences = [promise.in_words]
+        if release.index.prior is not None and not release.index.prior.left_out:
+            sentences.append(PRIOR_WRITTEN)
+            fields["without_noise"] = ["prior.parquet"]
+        return fields, sentences

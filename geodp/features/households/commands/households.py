@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
@@ -12,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
+from geodp.cli.check import begin_check, check_options
 from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
-from geodp.cli.draw_storage import Packed
 from geodp.cli.help import option
-from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import (
     GridCommand,
@@ -36,12 +36,12 @@ from geodp.cli.pages import (
     require_list,
     write_html,
 )
-from geodp.cli.publishing import draw_in, read_charged_draw, write_release
+from geodp.cli.publishing import Publishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import carry_out, format_result, time_phase
-from geodp.errors import UsageError, VerificationError
+from geodp.cli.running import carry_out
+from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -49,15 +49,12 @@ if TYPE_CHECKING:
     from geodp.features.households.estimates import HouseholdEstimate
     from geodp.features.households.files import StagedHouseholds
     from geodp.features.households.households import Households
-    from geodp.features.households.publish import PreparedSizes, PreparedStreams
+    from geodp.features.households.publish import AnyHouseholds
     from geodp.grid.grid import Grid
     from geodp.io.write.map.captions import Language
     from geodp.release.request import Request
+    from geodp.release.transaction import Inputs, Prepared
     from geodp.table.counts import CountTable
-    from geodp.table.stated.reading import StatedReading
-
-    Prepared = PreparedStreams | PreparedSizes
-
 
 ELSEWHERE = (
     "method",
@@ -198,7 +195,7 @@ def publish(**options: Any) -> None:
     --max-size for each household. Leave persons outside households out. Writes OUTPUT/public, with
     a folder for each table, and OUTPUT/restricted. Nothing that depends on the data is printed.
     """
-    carry_out(options, _publish)
+    carry_out(options, lambda *run: HouseholdsPublishing(*run).run())
 
 
 PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
@@ -490,60 +487,75 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
 COMMAND = households
 
 
-def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
-    """Publish, and return the message for the operator; ``seconds`` gets those of each phase."""
-    from geodp.features.households.kind import HouseholdsKind
+class HouseholdsPublishing(Publishing):
+    """A run of ``geodp households publish``, checked before anything is read."""
 
-    context = click.get_current_context()
-    inferred = complete(context, options)
-    check_applicable(context)
-    complete_with_commit()
-    options["unit"] = options["protect"]
-    grid = grid_of(options)
-    _require_columns(options, grid)
-    asked = begin_check(options)
-    request = read_request(asked, grid, method=options["method"], kind=HouseholdsKind())
-    if options["resume"]:
-        return _write(options, grid, request, seconds, inferred=inferred)
-    from geodp.features.households.publish import prepare_households
-    from geodp.io.folder.staging import require_free, require_uninterrupted
-    from geodp.release.preview import list_warnings
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.features.households.kind import HouseholdsKind
 
-    require_free(options["output"], overwrite=options["overwrite"])
-    require_uninterrupted(options["output"])
-    with time_phase("Reading", "reading", seconds):
-        tables = (*_read(options, grid, request), _read_others(options, grid, request))
-        prepared = prepare_households(
-            *tables, options["max_size"], request, size_attribute=options["size_attribute"]
-        )
-    for sentence in list_warnings(prepared.preview.households):
-        click.echo(f"Warning: {sentence}", err=True)
-    if options["check"]:
-        return _write_check(options, tables, prepared)
-    return _write(options, grid, request, seconds, prepared, inferred=inferred)
+        context = click.get_current_context()
+        self.inferred = complete(context, options)
+        check_applicable(context)
+        complete_with_commit()
+        options["unit"] = options["protect"]
+        self.grid = grid_of(options)
+        _require_columns(options, self.grid)
+        fixed = {"method": options["method"], "kind": HouseholdsKind()}
+        self.request = read_request(begin_check(options), self.grid, **fixed)
+        self.files = (*options["households_file"], *options["others_file"])
 
+    def prepare(self) -> Prepared[AnyHouseholds, Households]:
+        """Read all tables, and prepare their release."""
+        from geodp.features.households.publish import prepare_households
 
-TABLES = ("persons", "households", "households_by_size", "others")
-"""What the tables that are read count, in their order."""
+        options, request = self.options, self.request
+        tables = _read(options, self.grid, request)
+        others = _read_others(options, self.grid, request)
+        size, sizes = options["max_size"], options["size_attribute"]
+        prepared = prepare_households(*tables, others, size, request, size_attribute=sizes)
+        preview = prepared.design.preview
+        preview.check_place(options["output"], overwrite=options["overwrite"])
+        return prepared
 
+    def design(self, inputs: Inputs) -> AnyHouseholds:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.features.households.publish import design_households
+        from geodp.features.households.sizes import SizedGrid, add_sizes
 
-def _write_check(
-    options: dict[str, Any], tables: Sequence[CountTable | None], prepared: Prepared
-) -> str:
-    """Write the summary of a check, and return the message for the operator."""
-    from geodp.table.reading import join_readings
+        size, grid = self.options["max_size"], self.grid
+        if self.options["household_id"] is not None:
+            grid = add_sizes(grid, size).grid
+        if grid.attributes:
+            sized = SizedGrid.choose(grid, self.options["size_attribute"]).fold(size)
+            size = sized.max_size
+            grid = sized.grid if self.request.terms.unit == "household" else sized.joint.map
+        return design_households(grid, size, self.request, inputs)
 
-    named = {name: one for name, one in zip(TABLES, tables, strict=True) if one is not None}
-    prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
-    counted = {
-        **describe_domain(prepared.preview.households.grid),
-        "occupied_cells": {name: int(one.key.size) for name, one in named.items()},
-        "counted": {name: int(one.count.sum()) for name, one in named.items()},
-    }
-    readings = [one.reading for one in named.values() if one.reading is not None]
-    card = prepared.preview.households.card()
-    files = (*options["households_file"], *options["others_file"])
-    return write_check_file(options, join_readings(readings), card, counted, files)
+    def stage(self) -> AbstractContextManager[StagedHouseholds]:
+        """Yield the folder of the release."""
+        from geodp.features.households.files import StagedHouseholds
+
+        return StagedHouseholds.stage(**self.place)
+
+    def try_out(
+        self, place: StagedHouseholds, prepared: Prepared[AnyHouseholds, Households]
+    ) -> None:
+        """Write empty tables."""
+        preview = prepared.design.preview
+        place.try_out(preview.tables, preview.joint, prepared.cells)
+
+    def result(self, release: Households) -> tuple[dict[str, Any], list[str]]:
+        """Return the guarantee for persons and households."""
+        promise = release.index.guarantee
+        fields = {
+            "protects": release.index.protects,
+            "max_size": release.max_size,
+            "spends": promise.spends,
+            "method": promise.mechanism,
+            "private": release.index.private,
+        }
+        return fields, [promise.in_words, promise.other_unit]
 
 
 def _require_columns(options: dict[str, Any], grid: Grid) -> None:
@@ -638,110 +650,3 @@ def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> Coun
     values |= {name: options[name] for name in ("max_size", "rows_are_persons")}
     values["person"] = options["household_id"]
     return HouseholdRecords(**values).read(options["inputs"])
-
-
-def _sized(options: dict[str, Any], grid: Grid) -> Grid:
-    """Return the grid of households by size, of records or of columns."""
-    from geodp.features.households.sizes import add_sizes
-
-    return grid if options["household_id"] is None else add_sizes(grid, options["max_size"]).grid
-
-
-def _write(
-    options: dict[str, Any],
-    grid: Grid,
-    request: Request,
-    seconds: dict[str, float],
-    prepared: Prepared | None = None,
-    *,
-    inferred: bool,
-) -> str:
-    """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.households.files import StagedHouseholds
-
-    if prepared is not None:
-        prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
-
-    def make(place: StagedHouseholds) -> tuple[Households, dict[str, Any]]:
-        if prepared is None:
-            return _resume(place, grid, request, options)
-        return _release(place, prepared, options)
-
-    release, written = write_release(
-        options, StagedHouseholds.stage, make, seconds, inferred=inferred
-    )
-    return _format_result(release, written, options)
-
-
-def _release(
-    place: StagedHouseholds, prepared: Prepared, options: dict[str, Any]
-) -> tuple[Households, dict[str, Any]]:
-    """Draw, store the draw before the charge, and return it with the operator's record."""
-    from geodp.io.folder.pending_tables import pack_tables
-    from geodp.table.plain import write_plain
-
-    files = (*options["inputs"], *options["households_file"], *options["others_file"])
-    run: dict[str, Any] = {
-        "inputs": {str(path): sha256(path) for path in files},
-        "occupied_cells": prepared.cells,
-    }
-    previews = prepared.preview.drawn
-
-    def pack(drawn: Any) -> Packed:
-        tables = drawn if isinstance(drawn, list) else [drawn.table]
-        plain, arrays = pack_tables(tables, previews[0].public_facts, {})
-        # Each table has a reading of its own, as its column or its files are others.
-        return {**plain, "readings": [write_plain(one.reading) for one in previews]}, arrays
-
-    # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
-    return draw_in(place.folder, prepared, options, run, pack), run
-
-
-def _resume(
-    place: StagedHouseholds, grid: Grid, request: Request, options: dict[str, Any]
-) -> tuple[Households, dict[str, Any]]:
-    """Restore the release of an interrupted run, which was charged, with the operator's record."""
-    from geodp.features.households.publish import restore_households
-    from geodp.features.households.sizes import SizedGrid
-    from geodp.io.folder.pending_tables import unpack_tables
-
-    size, grid = options["max_size"], _sized(options, grid)
-    if grid.attributes:
-        sized = SizedGrid.choose(grid, options["size_attribute"]).fold(size)
-        size = sized.max_size
-        grid = sized.grid if request.terms.unit == "household" else sized.joint.map
-    stored, charge = read_charged_draw(place.folder, request, options)
-    drawn, facts, _ = unpack_tables(stored, grid, place.folder)
-    readings = _unpack_readings(stored.card, place.folder)
-    return restore_households(drawn, request, size, facts, readings, charge), dict(stored.run)
-
-
-def _unpack_readings(card: Mapping[str, Any], folder: Path) -> list[StatedReading | None]:
-    """Restore how each table was read; UsageError for a damaged file."""
-    from geodp.io.folder.pending import unreadable
-    from geodp.table.plain import read_plain
-    from geodp.table.stated.reading import StatedReading
-
-    try:
-        return [
-            None if one is None else read_plain(StatedReading, one, "reading")
-            for one in card["readings"]
-        ]
-    except (LookupError, TypeError, VerificationError):
-        raise unreadable(folder) from None
-
-
-def _format_result(
-    release: Households, written: dict[str, list[str]], options: dict[str, Any]
-) -> str:
-    """Format the final message of a run."""
-    promise = release.index.guarantee
-    fields = {
-        "protects": release.index.protects,
-        "max_size": release.max_size,
-        "spends": promise.spends,
-        "method": promise.mechanism,
-        "private": release.index.private,
-    }
-    return format_result(options, written, fields, [promise.in_words, promise.other_unit])

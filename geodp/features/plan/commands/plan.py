@@ -23,8 +23,8 @@ from geodp.features.plan.tables import show
 
 if TYPE_CHECKING:
     from geodp.features.plan.api import Comparison
-    from geodp.features.series.sharing import Sharing
     from geodp.grid.grid import Grid
+    from geodp.release.sharing import Sharing
 
 FIELDS = (
     *("epsilon", "rho", "delta", "method"),
@@ -213,8 +213,8 @@ def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
                 "--person-in goes with --snapshots only.", code="person-in-needs-snapshots"
             )
         return None
-    from geodp.features.series.sharing import share_budget
     from geodp.mechanisms import mechanism
+    from geodp.release.sharing import share_budget
 
     if options["marginals"] is not None:
         raise UsageError("A series has no --marginals.", code="series-has-no-marginals")

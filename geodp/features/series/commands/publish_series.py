@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options, describe_domain, write_check_file
-from geodp.cli.draw_storage import Packed
+from geodp.cli.check import begin_check, check_options
 from geodp.cli.help import option
-from geodp.cli.inputs import grid_of, sha256
-from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
+from geodp.cli.inputs import grid_of
+from geodp.cli.layout import INPUTS, complete, layout_options
 from geodp.cli.options import grid_options, run_options
-from geodp.cli.publishing import draw_in, read_charged_draw
+from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.running import carry_out, format_result, time_phase
+from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.features.series.files import StagedSeries
-    from geodp.features.series.periods import Periods
-    from geodp.features.series.publish import PreparedSeries, SeriesOptions
+    from geodp.features.series.publish import SeriesDesign
     from geodp.features.series.series import Series
-    from geodp.grid.grid import Grid
-    from geodp.release.request import Request
-    from geodp.table.released import ReleasedTable
+    from geodp.release.transaction import Inputs, Prepared
 
 
 NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate")
@@ -149,182 +145,92 @@ def publish_series(**options: Any) -> None:
     OUTPUT/public, with a folder for every snapshot, and OUTPUT/restricted. Nothing that depends on
     the data is printed.
     """
-    carry_out(options, _publish)
+    carry_out(options, lambda *run: SeriesPublishing(*run).run())
 
 
 COMMAND = publish_series
 
 
-@dataclass(frozen=True)
-class _SeriesStart:
-    """Grid, times and request of a run, validated before anything is read."""
+class SeriesPublishing(Publishing):
+    """A run of ``geodp publish-series``, validated before anything is read."""
 
-    grid: Grid
-    periods: Periods
-    request: Request
-    options: SeriesOptions
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.features.series.kind import SeriesOfReleases
+        from geodp.features.series.publish import SeriesOptions
+        from geodp.io.folder.staged_release import check_publication
+        from geodp.mechanisms import mechanism
+        from geodp.release.metadata import require_series_metadata
+        from geodp.release.periods import Periods
 
+        context = click.get_current_context()
+        self.inferred = complete(context, options)
+        check_applicable(context)
+        if not options["unit"].strip() or not options["unit"].isprintable():
+            raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
+        complete_with_commit()
+        self.periods = Periods.of(sorted(options["snapshots"]))
+        method, self.grid = mechanism(options["method"]), grid_of(options)
+        metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
+        asked = begin_check(options)
+        self.request = read_request(asked, self.grid, method=method, metadata=metadata)
+        if refusal := method.unsupported(self.grid):
+            raise UsageError(refusal)
+        name, overwrite = options["name"], options["overwrite"]
+        check_publication(self.grid, options["output"], name=name, overwrite=overwrite)
+        self.series = SeriesOptions(
+            person=options["person_in"],
+            noise=options["noise"],
+            smooth=options["smooth"],
+            cycles=options["cycle"],
+        )
 
-def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
-    """Publish the series, and return the message for the operator.
+    def prepare(self) -> Prepared[SeriesDesign, Series]:
+        """Read every snapshot, and resolve everything that precedes the charge."""
+        from geodp.features.series.publish import prepare_series
 
-    ``seconds`` gets those of each phase.
-    """
-    context = click.get_current_context()
-    inferred = complete(context, options)
-    check_applicable(context)
-    if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
-    complete_with_commit()
-    start = _start(options)
-    if options["resume"]:
-        return _write(options, start, None, seconds, inferred=inferred)
-    from geodp.io.folder.staging import require_uninterrupted
-    from geodp.release.preview import list_warnings
+        tables = []
+        for time in self.periods.names:
+            options = {**self.options, "inputs": self.options["snapshots"][time]}
+            with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
+                tables.append(read(options, self.grid, self.request.key))
+        return prepare_series(tables, self.periods, self.request, self.series)
 
-    # A folder with an interrupted run holds tables that were charged: publishing again would spend
-    # the budget twice.
-    require_uninterrupted(options["output"])
-    prepared = _prepare(options, start, seconds)
-    for sentence in list_warnings(prepared.preview):
-        click.echo(f"Warning: {sentence}", err=True)
-    if options["check"]:
-        return _write_check(options, prepared)
-    for sentence in prepared.sharing.sentences:
-        click.echo(sentence, err=True)
-    return _write(options, start, prepared, seconds, inferred=inferred)
+    def design(self, inputs: Inputs) -> SeriesDesign:
+        """Design the series from the inputs of an interrupted run."""
+        from geodp.features.series.publish import design_series
 
+        return design_series(self.grid, self.periods, self.request, self.series, inputs)
 
-def _write_check(options: dict[str, Any], prepared: PreparedSeries) -> str:
-    """Write the summary of a check, and return the message for the operator."""
-    from geodp.table.reading import join_readings
+    def list_notes(self, prepared: Prepared[SeriesDesign, Series]) -> Sequence[str]:
+        """Say how the snapshots share the budget."""
+        return prepared.design.sharing.sentences
 
-    each = dict(zip(prepared.periods.names, prepared.tables, strict=True))
-    counted = {
-        **describe_domain(prepared.preview.grid),
-        "occupied_cells": {time: int(one.key.size) for time, one in each.items()},
-        "people": {time: int(one.count.sum()) for time, one in each.items()},
-    }
-    readings = [one.reading for one in prepared.tables if one.reading is not None]
-    card = prepared.preview.card()
-    return write_check_file(options, join_readings(readings), card, counted)
+    def stage(self) -> AbstractContextManager[StagedSeries]:
+        """Yield the folder of the series."""
+        from geodp.features.series.files import StagedSeries
 
+        return StagedSeries.stage(**self.place)
 
-def _start(options: dict[str, Any]) -> _SeriesStart:
-    """Open and check the inputs of a run, and refuse everything that can be refused
-    without the data.
-    """
-    from geodp.features.series.kind import SeriesOfReleases
-    from geodp.features.series.periods import Periods
-    from geodp.features.series.publish import SeriesOptions
-    from geodp.io.folder.staged_release import check_publication
-    from geodp.mechanisms import mechanism
-    from geodp.release.metadata import require_series_metadata
+    def try_out(self, place: StagedSeries, prepared: Prepared[SeriesDesign, Series]) -> None:
+        """Write an empty snapshot in all formats."""
+        view = prepared.design.shown.view().named(self.options["name"])
+        place.try_out(view, prepared.cells)
 
-    periods = Periods.of(sorted(options["snapshots"]))
-    method = mechanism(options["method"])
-    grid = grid_of(options)
-    metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
-    request = read_request(begin_check(options), grid, method=method, metadata=metadata)
-    if refusal := method.unsupported(grid):
-        raise UsageError(refusal)
-    check_publication(grid, options["output"], name=options["name"], overwrite=options["overwrite"])
-    series_options = SeriesOptions(
-        person=options["person_in"],
-        noise=options["noise"],
-        smooth=options["smooth"],
-        cycles=options["cycle"],
-    )
-    return _SeriesStart(grid, periods, request, series_options)
+    def write(self, release: Series, run: dict[str, Any], place: StagedSeries) -> Written:
+        """Write the snapshots under the name of the count."""
+        run = {**run, "released_people": [one.table.total for one in release]}
+        return release.write_into(place, self.options["name"], run)
 
-
-def _prepare(
-    options: dict[str, Any], start: _SeriesStart, seconds: dict[str, float]
-) -> PreparedSeries:
-    """Read every snapshot, and resolve everything that precedes the charge."""
-    from geodp.features.series.publish import prepare_series
-
-    tables = []
-    for time in start.periods.names:
-        options_of_snapshot = {**options, "inputs": options["snapshots"][time]}
-        with time_phase(f"Reading {time}", f"reading {time}", seconds):
-            tables.append(read(options_of_snapshot, start.grid, start.request.key))
-    return prepare_series(tables, start.periods, start.request, start.options)
-
-
-def _write(
-    options: dict[str, Any],
-    start: _SeriesStart,
-    prepared: PreparedSeries | None,
-    seconds: dict[str, float],
-    *,
-    inferred: bool,
-) -> str:
-    """Release the prepared series, or complete an interrupted run, and write it."""
-    from geodp.features.series.files import StagedSeries
-
-    output, overwrite, resume = options["output"], options["overwrite"], options["resume"]
-    with StagedSeries.stage(output, overwrite=overwrite, resume=resume) as place:
-        if inferred:
-            write_recipe(options, place.folder)
-        with time_phase("Releasing", "mechanism", seconds):
-            if prepared is None:
-                series, run = _resume(place, start, options)
-            else:
-                series, run = _release(place, prepared, options)
-        with time_phase("Writing", "writing", seconds):
-            written = series.write_into(place, options["name"], run)
-    return _format_result(series, written, options)
-
-
-def _release(
-    place: StagedSeries, prepared: PreparedSeries, options: dict[str, Any]
-) -> tuple[Series, dict[str, Any]]:
-    """Draw the series, store it before the charge, and return it with the operator's record."""
-    from geodp.io.folder.pending_tables import pack_tables
-
-    cells = [int(table.key.size) for table in prepared.tables]
-    run: dict[str, Any] = {
-        "inputs": {str(path): sha256(path) for path in options["inputs"]},
-        "occupied_cells": cells,
-        "people": [int(table.count.sum()) for table in prepared.tables],
-    }
-
-    def pack(drawn: list[ReleasedTable]) -> Packed:
-        preview = prepared.preview
-        return pack_tables(drawn, preview.public_facts, {}, preview.reading)
-
-    # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview.view().named(options["name"]), cells)
-    series = draw_in(place.folder, prepared, options, run, pack)
-    return series, {**run, "released_people": [one.table.total for one in series]}
-
-
-def _resume(
-    place: StagedSeries, start: _SeriesStart, options: dict[str, Any]
-) -> tuple[Series, dict[str, Any]]:
-    """Restore the series of an interrupted run, which was charged, with the operator's record."""
-    from geodp.features.series.publish import restore_series
-    from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
-
-    stored, charge = read_charged_draw(place.folder, start.request, options)
-    drawn, facts, _ = unpack_tables(stored, start.grid, place.folder)
-    reading = unpack_reading(stored, place.folder)
-    series = restore_series(
-        drawn, start.periods, start.request, start.options, facts, reading, charge
-    )
-    return series, {**stored.run, "released_people": [table.total for table in drawn]}
-
-
-def _format_result(series: Series, written: dict[str, list[str]], options: dict[str, Any]) -> str:
-    """Format the final message of a run."""
-    total = series.total
-    fields = {
-        "snapshots": list(series.periods.names),
-        "together": total.spends,
-        "each": series.card().guarantee.each_spends,
-        "method": total.mechanism,
-        "private": total.is_private,
-        "sharing": list(series.sharing.sentences),
-    }
-    return format_result(options, written, fields, [series.card().guarantee.in_words])
+    def result(self, release: Series) -> tuple[dict[str, Any], list[str]]:
+        """Return the periods, and the guarantee of all of them together."""
+        total, promise = release.total, release.card().guarantee
+        fields = {
+            "snapshots": list(release.periods.names),
+            "together": total.spends,
+            "each": promise.each_spends,
+            "method": total.mechanism,
+            "private": total.is_private,
+            "sharing": list(release.sharing.sentences),
+        }
+        return fields, [promise.in_words]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from geodp.features.series.card import SeriesCard
-from geodp.features.series.periods import Periods
 from geodp.io.write.netcdf import add_variable, why_not, write_counts, write_places
 from geodp.io.write.view import View
+from geodp.release.periods import Periods
 
 __all__ = ["ENDING", "MEDIA_TYPE", "WHAT", "why_not", "write"]
 

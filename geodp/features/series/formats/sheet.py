@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from geodp.features.series.card import SeriesCard
-from geodp.features.series.periods import Periods
 from geodp.io.write.drawing.lines import wrap
 from geodp.io.write.drawing.png import draw_png
 from geodp.io.write.drawing.sheet import Sheet, TextLine
@@ -28,6 +27,7 @@ from geodp.io.write.map.page import (
 )
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.view import View
+from geodp.release.periods import Periods
 
 ENDING = "png"
 MEDIA_TYPE = "image/png"

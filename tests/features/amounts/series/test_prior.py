@@ -17,7 +17,7 @@ from geodp.features.amounts.series.publish import (
 )
 from geodp.features.amounts.series.verify import verify_series
 from geodp.features.amounts.streams import release_streams
-from geodp.features.series.periods import Periods
+from geodp.release.periods import Periods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms

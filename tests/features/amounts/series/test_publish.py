@@ -15,7 +15,7 @@ from geodp.features.amounts.series.publish import (
     prepare_series,
 )
 from geodp.features.amounts.streams import release_streams
-from geodp.features.series.periods import Periods
+from geodp.release.periods import Periods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
@@ -179,7 +179,7 @@ def test_the_same_call_is_the_same_release():
         ({"person": "some"}, "person-in-missing"),
         ({"unit": "person-year"}, "snapshots-need-person-one"),
         ({"contribution": None}, "contribution-unstated"),
-        ({"method": "laplace"}, "amounts-need-pyramid"),
+        ({"method": "laplace"}, "pyramid-needed"),
         ({"means": False}, "amounts-nothing-released"),
         ({"share": 2}, "amounts-share"),
         ({"metadata": {"reference_date": "2020-10-01"}}, "metadata-of-one-release"),

@@ -9,7 +9,7 @@ from PIL import Image
 
 import geodp
 from geodp.features.series.formats import sheet
-from geodp.features.series.periods import Periods
+from geodp.release.periods import Periods
 from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map.captions import ENGLISH, describe_margin
 from geodp.io.write.map.look import SMALL_COUNT, UNTOLD_LAND

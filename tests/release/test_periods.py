@@ -3,7 +3,7 @@
 import pytest
 
 from geodp.errors import UsageError
-from geodp.features.series.periods import Periods
+from geodp.release.periods import Periods
 from tests.refusals import refuses
 
 

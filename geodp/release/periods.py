@@ -1,18 +1,29 @@
-"""Times of the snapshots of a series: years, months, days or hours, without gaps."""
+"""Periods of a series of any kind: times without gaps, and draws under a key for each of them.
+
+Keys depend on the data of all periods: adding one to a series gives fresh noise everywhere, so that
+no difference of two series reveals the data of one period.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, Self, cast
+from typing import Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp import progress
 from geodp.errors import UsageError, printable
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.noise.draws import Draws
+from geodp.release.noise_identity import encode, loss_fields
+
+Drawn = TypeVar("Drawn")
 
 Step = Literal["year", "month", "day", "hour"]
 
@@ -185,3 +196,52 @@ def _read(names: tuple[str, ...], step: Step) -> NDArray[np.datetime64]:
 
 def _quote(name: str) -> str:
     return printable(name[:40])
+
+
+def name_part(label: bytes, number: int) -> bytes:
+    """Return the digest from which the key of a period is derived, counted from 0.
+
+    ``label``: separates the kind of series from others.
+    """
+    return digest(label, encode(number))
+
+
+def declare_periods(label: bytes, number: int, each: Draws) -> Draws:
+    """Declare the draws of a period with the key of every period."""
+    return Draws.of((), {name_part(label, t): each for t in range(number)})
+
+
+def identify_periods(
+    label: bytes, times: tuple[str, ...], person: str, total: Measurement, parts: Iterable[bytes]
+) -> bytes:
+    """Return the SHA-256 of everything that a series depends on except the key.
+
+    Parameters
+    ----------
+    label : bytes
+        Separates the kind of series from others.
+    times : tuple of str
+    person : str
+        Whether a person may be in all periods or in one.
+    total : Measurement
+        Event of all periods together.
+    parts : iterable of bytes
+        Digest of each period.
+    """
+    named = ("times", times), ("person", person), ("whole", loss_fields(total))
+    return digest(label, encode(named), *parts)
+
+
+def draw_periods(
+    label: bytes, times: Sequence[str], key: NoiseKey, draws: Sequence[Callable[[NoiseKey], Drawn]]
+) -> tuple[Drawn, ...]:
+    """Draw the periods, each with a key of its own."""
+    drawn = []
+    for number, (time, draw) in enumerate(zip(times, draws, strict=True)):
+        progress.begin(f"Releasing {time}")
+        own = key.derive(name_part(label, number))
+        try:
+            drawn.append(draw(own))
+        finally:
+            own.forget()
+    return tuple(drawn)

@@ -21,7 +21,6 @@ from typing import Literal, cast
 
 from geodp.accuracy.blocks import BlockError
 from geodp.errors import UsageError
-from geodp.features.series.card import SharingInfo
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.privacy.budget import amounts_of
@@ -88,11 +87,6 @@ class Sharing:
     def sentences(self) -> tuple[str, ...]:
         """The rule and both closed forms, for people."""
         return (self.rule, *(_show(name, errors) for name, errors in self.errors.items()))
-
-    @property
-    def info(self) -> SharingInfo:
-        """Entry in the index of the series."""
-        return SharingInfo(self.person, self.changed, self.levels, self.gaussian, self.rule)
 
 
 def share_budget(
@@ -273,31 +267,6 @@ def _compare_means(
     sizes = f"of {', '.join(f'{size:,}' for size in SHOWN[:-1])} and {SHOWN[-1]:,} cells"
     why = f"as its errors at blocks {sizes} are {min(ratio, 1 / ratio):.2f} of the other's"
     return ratio < 1, why
-
-
-def is_rule(rule: str, info: SharingInfo, method: Mechanism, snapshots: int) -> bool:
-    """Test whether a sentence is a reason for the noise that such a series can have.
-
-    Which of the reasons it was, and the ratio of errors in it, depend on what was asked for: a
-    delta that the noise does not need is in no release.
-    """
-    sharing = describe_sharing(snapshots, info.person, info.changed, info.levels)
-    name, number = "Gaussian" if info.gaussian else "Laplace", r"[1-9][0-9]{0,9}"
-    reasons = [
-        re.escape("chosen by who publishes"),
-        re.escape("as the other would be too wide to be drawn"),
-    ]
-    sizes = f"of {', '.join(f'{size:,}' for size in SHOWN[:-1])} and {SHOWN[-1]:,} cells"
-    reasons.append(
-        re.escape(f"as its errors at blocks {sizes} are ") + r"(0\.[0-9]{2}|1\.00) of the other's"
-    )
-    few = f"{CROSSING} or more" if info.gaussian else f"below {CROSSING}"
-    reasons.append(f"as {number} measurements of a person with Laplace noise are {few}")
-    reasons.append(
-        "as rho was given" if info.gaussian else re.escape(f"as {method.name} has no other")
-    )
-    pattern = re.escape(f"{sharing}{name} noise, ") + f"({'|'.join(reasons)})" + r"\."
-    return re.fullmatch(pattern, rule) is not None
 
 
 def _geometric_mean(errors: Sequence[BlockError]) -> float:

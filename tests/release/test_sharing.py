@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import UsageError
-from geodp.features.series.sharing import SHOWN, _compare_means, count_levels, share_budget
+from geodp.release.sharing import SHOWN, _compare_means, count_levels, share_budget
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, mechanism
 from geodp.privacy.composed import Composed
