@@ -27,7 +27,6 @@ from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.selected import Selection
 from geodp.release.charging import Keep, release_and_charge
-from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.table.counts import Cells
 from geodp.table.reading import Reading
@@ -115,8 +114,8 @@ class StoredDesign(Design, Protocol):
         """What is stated of the inputs."""
 
     @property
-    def shown(self) -> Release:
-        """The release of an empty table whose card and warnings an operator is shown."""
+    def shown(self) -> Any:
+        """The release without data whose grid, reading and card stand for all of it."""
 
 
 AnyDesign = TypeVar("AnyDesign", bound=Design, covariant=True)

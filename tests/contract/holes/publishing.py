@@ -1,23 +1,6 @@
 """Holes of what publishes: see :mod:`tests.contract.holes`."""
 
-from tests.contract.holes.every import EVERY
-
 HOLES: dict[str, dict[str, str]] = {
-    "a_check_writes_what_would_be_counted": {
-        "selection": "select top has no --check",
-    },
-    "a_check_says_nothing_of_the_data": {
-        "selection": "select top has no --check",
-    },
-    "a_check_is_replaced_by_the_release": {
-        "selection": "select top has no --check",
-    },
-    "a_check_replaces_no_release": {
-        "selection": "select top has no --check",
-    },
-    "a_check_refuses_what_publishing_refuses": {
-        "selection": "select top has no --check",
-    },
     "the_operator_s_record_says_what_was_read": {
         "local round": "run.json is empty",
     },
@@ -37,11 +20,9 @@ HOLES: dict[str, dict[str, str]] = {
         "selection": "select top has no --recipe",
     },
     "progress_is_reported_without_a_terminal": {
-        "selection": "no step of releasing or writing is named",
         "local round": "no step of reading or releasing is named",
     },
     "seconds_are_shown_on_request_alone": {
-        "selection": "select top has no --profile",
         "local round": "local publish has no --profile",
     },
     "memory_is_limited_on_request": {
@@ -51,15 +32,10 @@ HOLES: dict[str, dict[str, str]] = {
         "local round": "the restricted folder is not named",
     },
     "json_has_the_same_fields_for_every_kind": {
-        "counts": "epsilon, rho and delta in place of spends",
-        "counts by label": "epsilon, rho and delta in place of spends",
-        "series": "together in place of spends",
-        "series of amounts": "together in place of spends",
-        "selection": "epsilon in place of spends, mechanism in place of method",
         "local round": "no spends, method and private",
     },
     "json_names_the_id_of_the_release": {
-        EVERY: "the document has no id, by which a later release supersedes this one",
+        "local round": "the document has no id, by which a later release supersedes this one",
     },
     "metadata_stand_on_every_card": {
         "selection": "select top has no --metadata",
