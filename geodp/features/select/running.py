@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from geodp.cli.publishing import Publishing
+from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class SelectionPublishing(Publishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
+        # A selection has a budget of epsilon alone, which a check does not need.
+        if options["epsilon"] is None and not options["check"]:
+            raise UsageError(
+                "Add --epsilon, the budget, such as --epsilon 0.1.", code="epsilon-missing"
+            )
         complete_with_commit()
 
     @property
