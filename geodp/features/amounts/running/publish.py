@@ -28,9 +28,9 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.features.amounts.amounts import Amounts
-    from geodp.features.amounts.files import StagedAmounts
     from geodp.features.amounts.publish import PreparedAmounts
     from geodp.grid.grid import Grid
+    from geodp.io.folder.staged_tables import StagedTables
     from geodp.release.request import Request
 
 ELSEWHERE = (
@@ -126,22 +126,22 @@ def _write(
     prepared: PreparedAmounts | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.amounts.files import StagedAmounts
+    from geodp.io.folder.staged_tables import StagedTables
 
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
 
-    def make(place: StagedAmounts) -> tuple[Amounts, dict[str, Any]]:
+    def make(place: StagedTables) -> tuple[Amounts, dict[str, Any]]:
         if prepared is None:
             return _resume(place, grid, request, options)
         return _release(place, prepared, options)
 
-    release, written = write_release(options, StagedAmounts.stage, make, seconds)
+    release, written = write_release(options, StagedTables.stage, make, seconds)
     return _format_result(release, written, options)
 
 
 def _release(
-    place: StagedAmounts, prepared: PreparedAmounts, options: dict[str, Any]
+    place: StagedTables, prepared: PreparedAmounts, options: dict[str, Any]
 ) -> tuple[Amounts, dict[str, Any]]:
     """Draw, store the draw before the charge, and return it with the operator's record."""
     from geodp.features.amounts.prior import state_learned
@@ -166,12 +166,12 @@ def _release(
         return pack_tables([table], prepared.facts, extras, count.reading)
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview, prepared.example, prepared.cells)
+    place.try_out(prepared.preview, prepared.cells, prepared.example)
     return draw_in(place.folder, prepared, options, run, pack), run
 
 
 def _resume(
-    place: StagedAmounts, grid: Grid, request: Request, options: dict[str, Any]
+    place: StagedTables, grid: Grid, request: Request, options: dict[str, Any]
 ) -> tuple[Amounts, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     import numpy as np

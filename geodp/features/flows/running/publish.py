@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,11 +34,16 @@ from geodp.features.flows.running.options import (
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
     from geodp.features.flows.publish import DrawnFlows, PreparedFlows
     from geodp.features.flows.reading.trips import Trips
+    from geodp.io.folder.staged_tables import StagedTables
     from geodp.release.request import Request
+
+PAIRS = 1 << 20
+"""Pairs that space is required for before the charge, if there are as many: how many are released
+follows from the trips, which no outcome may tell. Where a disk is too small for more, the run ends
+after its charge, and ``--resume`` completes it on a disk with space."""
 
 
 PRIOR_WRITTEN = (
@@ -146,22 +152,22 @@ def _write(
     prepared: PreparedFlows | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.flows.files import StagedFlows
+    from geodp.io.folder.staged_tables import StagedTables
 
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
 
-    def make(place: StagedFlows) -> tuple[Flows, dict[str, Any]]:
+    def make(place: StagedTables) -> tuple[Flows, dict[str, Any]]:
         if prepared is None:
             return _resume(place, reader, request, options)
         return _release(place, prepared, options)
 
-    release, written = write_release(options, StagedFlows.stage, make, seconds)
+    release, written = write_release(options, StagedTables.stage, make, seconds)
     return _format_result(release, written, options)
 
 
 def _release(
-    place: StagedFlows, prepared: PreparedFlows, options: dict[str, Any]
+    place: StagedTables, prepared: PreparedFlows, options: dict[str, Any]
 ) -> tuple[Flows, dict[str, Any]]:
     """Draw, store the draw before the charge, and return it with the operator's record."""
     from geodp.features.flows.pending import pack_drawn
@@ -177,13 +183,13 @@ def _release(
         return pack_drawn(drawn, prepared.preview)
 
     # Formats and disk space fail here, before the charge, and not after it.
-    plan, written = prepared.plan, None if prior is None or prior.left_out else prior
-    place.try_out(prepared.preview.tables, (plan.empty_pairs, plan.empty_labels, written))
+    noisy, labels = tuple(prepared.plan.empty_pairs), tuple(prepared.plan.empty_labels)
+    place.try_out(replace(prepared.preview, noisy=noisy, labels=labels), PAIRS)
     return draw_in(place.folder, prepared, options, run, pack), run
 
 
 def _resume(
-    place: StagedFlows, reader: Trips, request: Request, options: dict[str, Any]
+    place: StagedTables, reader: Trips, request: Request, options: dict[str, Any]
 ) -> tuple[Flows, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.flows.pending import restore_flows

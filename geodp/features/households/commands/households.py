@@ -47,10 +47,10 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.features.households.comparison import HouseholdDifference
     from geodp.features.households.estimates import HouseholdEstimate
-    from geodp.features.households.files import StagedHouseholds
     from geodp.features.households.households import Households
     from geodp.features.households.publish import PreparedSizes, PreparedStreams
     from geodp.grid.grid import Grid
+    from geodp.io.folder.staged_tables import StagedTables
     from geodp.io.write.map.captions import Language
     from geodp.release.request import Request
     from geodp.table.counts import CountTable
@@ -657,24 +657,22 @@ def _write(
     inferred: bool,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.households.files import StagedHouseholds
+    from geodp.io.folder.staged_tables import StagedTables
 
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=options["overwrite"])
 
-    def make(place: StagedHouseholds) -> tuple[Households, dict[str, Any]]:
+    def make(place: StagedTables) -> tuple[Households, dict[str, Any]]:
         if prepared is None:
             return _resume(place, grid, request, options)
         return _release(place, prepared, options)
 
-    release, written = write_release(
-        options, StagedHouseholds.stage, make, seconds, inferred=inferred
-    )
+    release, written = write_release(options, StagedTables.stage, make, seconds, inferred=inferred)
     return _format_result(release, written, options)
 
 
 def _release(
-    place: StagedHouseholds, prepared: Prepared, options: dict[str, Any]
+    place: StagedTables, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Households, dict[str, Any]]:
     """Draw, store the draw before the charge, and return it with the operator's record."""
     from geodp.io.folder.pending_tables import pack_tables
@@ -694,12 +692,12 @@ def _release(
         return {**plain, "readings": [write_plain(one.reading) for one in previews]}, arrays
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
+    place.try_out(prepared.preview, prepared.cells)
     return draw_in(place.folder, prepared, options, run, pack), run
 
 
 def _resume(
-    place: StagedHouseholds, grid: Grid, request: Request, options: dict[str, Any]
+    place: StagedTables, grid: Grid, request: Request, options: dict[str, Any]
 ) -> tuple[Households, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.households.publish import restore_households
