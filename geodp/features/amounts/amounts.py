@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from geodp import __version__
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError, VerificationError
 from geodp.features.amounts.card import (
-    AMOUNTS_SCHEMA,
     COUNT,
     IDENTITY,
     AmountsCard,
@@ -28,31 +27,32 @@ from geodp.features.amounts.comparison import (
 )
 from geodp.features.amounts.declaring import AnyPrior, recognize_prior
 from geodp.features.amounts.estimates import AmountEstimate
-from geodp.features.amounts.files import StagedAmounts
-from geodp.features.amounts.formats.joint import view_of
+from geodp.features.amounts.formats.joint import view_of, write_joint
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
 from geodp.features.amounts.numbers import AmountNumbers, CountRelease, SumRelease
 from geodp.features.amounts.prior import state_learned
-from geodp.features.amounts.scale import Scale, show_number
+from geodp.features.amounts.scale import Scale, exact, show_number
+from geodp.features.amounts.series.card import OF_PERIOD
 from geodp.features.amounts.streams import Design, ReleasedAmounts
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
-from geodp.io.folder.staged_release import check_publication
 from geodp.io.read.rows.weights import GIVEN
+from geodp.io.verify.card import require
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.assumptions import PRIOR_PUBLIC
-from geodp.release.card import state_budget
-from geodp.release.opening import require_unwritten
+from geodp.release.card import PUBLIC_CARD, state_budget
+from geodp.release.composite import Composite, fill_tables
 from geodp.release.preview import preview_release
+from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.reprs import one_line
+from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
-from geodp.table.stated.release import Software
 
 COUNTED = "One {} has at most {:,} of all records."
 """The assumption of the contribution, which is in records."""
@@ -88,7 +88,7 @@ CHOSEN = (
 
 
 @dataclass(frozen=True, eq=False)
-class Amounts(AmountNumbers):
+class Amounts(AmountNumbers, Composite[AmountsCard]):
     """A release of amounts: its numbers agree in every area.
 
     Its attributes are those of :class:`geodp.features.amounts.numbers.AmountNumbers`: ``count``,
@@ -97,31 +97,18 @@ class Amounts(AmountNumbers):
 
     __repr__ = one_line
 
-    def write(
-        self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
-    ) -> dict[str, list[str]]:
-        """Write ``path/public`` and ``path/restricted``, all or nothing.
+    # The table of all numbers has as many rows as the release of records, and more columns.
+    joint_rows: ClassVar[dict[str, int]] = {COUNT: 2}
 
-        Parameters
-        ----------
-        path, overwrite, restricted
-            See :meth:`geodp.Release.write`. In ``path/public``, ``amounts.json`` is the index, a
-            table has the numbers of all cells, and ``count`` is a complete release of records.
+    @property
+    def tables(self) -> dict[str, Release]:
+        """The release of records by its name."""
+        return {COUNT: self.count}
 
-        Returns
-        -------
-        dict
-            ``{"public": [...], "restricted": [...]}``: the paths of files and folders.
-
-        Raises
-        ------
-        UsageError, OutputError
-            See :meth:`geodp.Release.write`.
-        """
-        require_unwritten([self.count])
-        self.check_place(path, overwrite=overwrite)
-        with StagedAmounts.stage(path, overwrite=overwrite) as place:
-            return self.write_into(place, restricted or {})
+    @property
+    def constraints(self) -> tuple[Constraint[Amounts], ...]:
+        """What holds in every cell."""
+        return list_constraints(self.index.amount)
 
     def estimate(
         self,
@@ -235,13 +222,46 @@ class Amounts(AmountNumbers):
                 code="library-missing",
             ) from None
 
-    def check_place(self, path: str | Path, *, overwrite: bool) -> None:
-        """Raise UsageError if the release could not be written to a folder."""
-        check_publication(self.count.grid, path, name=COUNT, overwrite=overwrite)
+    def write_joint(self, folder: Path) -> Joint:
+        """Write the table of all numbers in every format; return the index's entries of it."""
+        return write_joint(self, folder)
 
-    def write_into(self, place: StagedAmounts, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write the release into a folder that was staged before the charge."""
-        return place.write(self, restricted)
+    def rebuild(self) -> Rebuilt[AmountsCard]:
+        """Derive the index from the records, and from what the index says of the amount.
+
+        Raises VerificationError for records of another method, and for an amount of no release.
+        """
+        stated, event, scale = self.index, cast(Measurement, self.count.event), self.scale
+        amount, prior, method = stated.amount, stated.prior, self.count.method
+        if not isinstance(method, CountOfAmounts):
+            raise VerificationError(
+                "The records have another method than a release.", code="amounts-method-differs"
+            )
+        require(
+            not amount.notches or scale.span % amount.notches == 0,
+            Rule("amounts-notches-differ", "The notches of the amount do not divide its clip."),
+        )
+        share = exact(amount.share or 1, "share") if amount.notches else Fraction(0)
+        number = max(len(amount.edges) - 1, 0)
+        counting = CountOfAmounts.of(method.pyramid, number, share, amount.notches or 1)
+        whole = replace(event, mechanism=method.pyramid.spec)
+        # What the records state beyond the index: that their own card is public, and the identity.
+        known = (PUBLIC_CARD, *whole.not_protected)
+        facts = tuple(
+            fact
+            for fact in self.count.card().guarantee.not_protected
+            if fact not in known and not fact.startswith(IDENTITY)
+        )
+        if not (amount.notches and amount.edges):
+            amount = replace(amount, share=None)
+        # The periods of a series share one charge, which the index of the series is compared with.
+        is_period = any(fact.startswith(OF_PERIOD) for fact in facts)
+        return Rebuilt(
+            make_index(whole, amount, facts, prior),
+            {COUNT: replace(event, mechanism=counting.spec)},
+            (*list_facts(amount, scale, prior), describe_identity(self.drawn, amount, prior)),
+            None if is_period else whole.loss,
+        )
 
 
 def preview_amounts(
@@ -256,14 +276,8 @@ def preview_amounts(
     event, scale, method = design.whole, design.scale, design.method
     number = max(len(design.edges) - 1, 0)
     counting = CountOfAmounts.of(method, number, design.share, design.notches or 1)
-    lower, upper = map(show_number, scale.clip)
-    facts = (*facts, CLIPPED.format(lower, upper), describe_release(scale))
-    if design.notches not in (0, scale.span):
-        facts = (*facts, describe_notches(scale, design.notches))
-    if design.max_weight > 1:
-        facts = (*facts, GIVEN.format(design.max_weight))
-    if prior is not None:
-        facts = (*facts, describe_prior(prior.source))
+    amount = state_amount(design)
+    facts = (*facts, *list_facts(amount, scale, prior))
     common = (request.terms.people, facts, reading, request.metadata)
     event_of_counts = replace(event, mechanism=counting.spec)
     count = preview_release(grid, counting, event_of_counts, *common, made=CountRelease)
@@ -277,21 +291,16 @@ def preview_amounts(
     classes: tuple[ReleasedTable, ...] = ()
     if design.of_classes is not None:
         classes = (ReleasedTable(grid, *empty, design.of_classes),) * number
-    return Amounts(count, total, classes, state_index(design, facts, prior))
+    return Amounts(count, total, classes, make_index(event, amount, facts, prior))
 
 
 def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
     """Return the release of what was drawn in place of nothing."""
     prior = state_learned(empty.index.prior, drawn.learned)
-    grid, facts = empty.count.grid, (describe_identity(drawn, empty.index.amount, prior),)
-    make = ReleasedTable
-    count = replace(
-        empty.count,
-        table=make(grid, drawn.key, drawn.number, empty.count.event),
-        charge=charge,
-        public_facts=(*empty.count.public_facts, *facts),
-        preview=empty.count,
-    )
+    grid, make = empty.count.grid, ReleasedTable
+    records = make(grid, drawn.key, drawn.number, empty.count.event)
+    identity = describe_identity(drawn, empty.index.amount, prior)
+    (count,) = fill_tables([empty.count], [records], identity, charge)
     total = None
     if empty.sum is not None:
         assert drawn.above is not None
@@ -311,13 +320,11 @@ def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) ->
     return replace(empty, count=count, sum=total, classes=tuple(classes), index=index)
 
 
-def state_index(
-    design: Design, facts: tuple[str, ...], prior: StatedAmountsPrior | None
-) -> AmountsCard:
-    """State the amount, the guarantee and the constraints of a release that is not drawn yet."""
-    event, scale = design.whole, design.scale
+def state_amount(design: Design) -> StatedAmount:
+    """State what is added up."""
+    scale = design.scale
     lower, upper = map(show_number, scale.clip)
-    amount = StatedAmount(
+    return StatedAmount(
         name=scale.name,
         unit=scale.unit,
         lower=lower,
@@ -328,14 +335,34 @@ def state_index(
         share=str(design.share) if design.of_sums and design.of_classes else None,
         max_weight=design.max_weight if design.max_weight > 1 else None,
     )
-    return AmountsCard(
-        schema=AMOUNTS_SCHEMA,
-        software=Software("geodp", __version__),
-        private=event.is_private,
+
+
+def list_facts(
+    amount: StatedAmount, scale: Scale, prior: StatedAmountsPrior | None
+) -> tuple[str, ...]:
+    """List what the card of the records states as public of the amount; ``scale``: its scale."""
+    facts = [CLIPPED.format(amount.lower, amount.upper), describe_release(scale)]
+    if amount.notches not in (None, scale.span):
+        facts.append(describe_notches(scale, amount.notches or 1))
+    if amount.max_weight is not None:
+        facts.append(GIVEN.format(amount.max_weight))
+    if prior is not None:
+        facts.append(describe_prior(prior.source))
+    return tuple(facts)
+
+
+def make_index(
+    event: Measurement,
+    amount: StatedAmount,
+    facts: tuple[str, ...],
+    prior: StatedAmountsPrior | None,
+) -> AmountsCard:
+    """Make the index of a release that is not drawn yet; ``event``: of all numbers together."""
+    return AmountsCard.state(
+        event,
         amount=amount,
         guarantee=state_guarantee(event, amount, facts, prior),
-        budget=None,
-        constraints=list_constraints(amount),
+        constraints=tuple(one.sentence for one in list_constraints(amount)),
         prior=prior,
     )
 
@@ -347,8 +374,6 @@ def state_guarantee(
     prior: StatedAmountsPrior | None,
 ) -> AmountsGuarantee:
     """State the guarantee of all numbers together."""
-    described = event.describe()
-    names = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
     source = (STREAMS_PROOF if amount.notches else CLASSES_PROOF).format("the whole budget")
     if amount.share is not None:
         proofs = [one.format("all of this part") for one in (STREAMS_PROOF, CLASSES_PROOF)]
@@ -361,27 +386,38 @@ def state_guarantee(
     if prior is not None:
         assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
     return AmountsGuarantee(
-        in_words=event.statement.replace("any result", "any result of these numbers together"),
+        **state_event(event, "these numbers"),
         source=source,
-        mechanism=event.mechanism,
-        **{name: described[name] for name in names},
-        spends=event.spends,
-        neighbours=described["neighbours"],
-        unit=event.unit,
-        contribution=event.contribution,
         assumptions=tuple(assumed),
         not_protected=(*event.not_protected, *facts),
     )
 
 
-def list_constraints(amount: StatedAmount) -> tuple[str, ...]:
-    """List what holds in every cell, a sentence each."""
-    listed = []
-    if amount.notches:
-        listed.append(f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}.")
-    if amount.edges:
-        listed.append("Records are the sum of the records of all classes.")
-    return tuple(listed)
+def list_constraints(amount: StatedAmount) -> tuple[Constraint[Amounts], ...]:
+    """List what holds in every cell; then it does in every area, which is a sum of cells."""
+    means = f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}."
+    classes = "Records are the sum of the records of all classes."
+    return (
+        *([Constraint(means, _are_within_clip)] if amount.notches else []),
+        *([Constraint(classes, _are_sums)] if amount.edges else []),
+    )
+
+
+def _are_within_clip(release: Amounts) -> bool:
+    """Test whether the mean of every cell is within the clip."""
+    drawn = release.drawn
+    most = drawn.number * (release.index.amount.notches or 1)
+    return drawn.above is not None and bool(((drawn.above >= 0) & (drawn.above <= most)).all())
+
+
+def _are_sums(release: Amounts) -> bool:
+    """Test whether the records of every cell are those of all classes."""
+    classes, number = release.drawn.classes, release.drawn.number
+    return (
+        classes is not None
+        and bool((classes >= 0).all())
+        and np.array_equal(classes.sum(axis=0), number)
+    )
 
 
 def describe_release(scale: Scale) -> str:

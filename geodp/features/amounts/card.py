@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.index import TablesCard
+from geodp.table.plain import Text
 from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
 from geodp.table.stated.release import Digest, Size, Software, TableInfo
-
-AMOUNTS_SCHEMA: Literal["geodp-amounts-1"] = "geodp-amounts-1"
-"""Value of ``schema`` in the index of a release of amounts."""
-
-INDEX = "amounts.json"
-"""Name of the index inside ``public``."""
 
 COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
 """Names of the tables and columns; the table of records is a folder of its own."""
@@ -163,8 +158,8 @@ class StatedAmountsPrior:
         return any(level.reliability > 0 for one in self.streams for level in one.levels)
 
 
-@dataclass(frozen=True, kw_only=True)
-class AmountsCard:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AmountsCard(TablesCard, kind="amounts"):
     """The contents of ``amounts.json``.
 
     Attributes
@@ -199,15 +194,7 @@ class AmountsCard:
     left_out: tuple[LeftOut, ...] = ()
     prior: StatedAmountsPrior | None = None
 
-    def __repr__(self) -> str:
-        return f"AmountsCard({self.amount.name}, {self.guarantee.spends})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the index to plain values."""
-        plain: dict[str, Any] = write_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, plain: Any) -> Self:
-        """Create the index from plain values; VerificationError if they are invalid."""
-        return read_plain(cls, plain, "amounts")
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.amount.name} in {self.amount.unit}"

@@ -30,6 +30,7 @@ from geodp.features.amounts.estimates import (
 from geodp.features.amounts.methods import CountOfAmounts, stream_event
 from geodp.features.amounts.narrowing import narrow_estimates, state_stream
 from geodp.features.amounts.scale import Scale, exact
+from geodp.features.amounts.streams import ReleasedAmounts
 from geodp.grid.region import Labels, Region
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
@@ -128,14 +129,23 @@ class AmountNumbers:
         return next(fact for fact in facts if fact.startswith(IDENTITY))
 
     @cached_property
+    def drawn(self) -> ReleasedAmounts:
+        """The numbers of all cells, as they were drawn."""
+        key, number = self.count.table.key, np.asarray(self.count.table.count, np.int64)
+        above = None
+        if self.sum is not None:
+            steps = np.asarray(self.sum.table.counts_at(key), np.int64)
+            above = (steps - number * self.scale.lower) // self.notch
+        classes = [np.asarray(one.counts_at(key), np.int64) for one in self.classes]
+        return ReleasedAmounts(key, number, above, np.stack(classes) if classes else None)
+
+    @cached_property
     def streams(self) -> tuple[Release, Release]:
         """The two streams of amounts that records and sums imply, with their errors."""
-        assert self.sum is not None
+        key, above = self.drawn.key, self.drawn.above
+        assert above is not None
         assert self.index.amount.notches is not None
-        key, number = self.count.table.key, np.asarray(self.count.table.count, np.int64)
-        steps = np.asarray(self.sum.table.counts_at(key), np.int64)
-        above = (steps - number * self.scale.lower) // self.notch
-        below = number * self.index.amount.notches - above
+        below = self.drawn.number * self.index.amount.notches - above
         event = self._event_of(Fraction(self.index.amount.share or 1), self.index.amount.notches)
         return self._stream(key, above, event), self._stream(key, below, event)
 

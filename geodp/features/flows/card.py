@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Count, Exact, StatedCharge
-from geodp.table.plain import AtLeast, read_plain, write_plain
+from geodp.table.index import TablesCard
+from geodp.table.plain import AtLeast
 from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
 from geodp.table.stated.release import Size, Software, TableInfo
-
-FLOWS_SCHEMA: Literal["geodp-flows-1"] = "geodp-flows-1"
-"""Value of ``schema`` in the index of a release of flows."""
-
-INDEX = "flows.json"
-"""Name of the index inside ``public``; every table has a card in a folder of its own."""
 
 FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
 """Names of the tables: of their folders, files and columns."""
@@ -25,7 +20,7 @@ TABLES = (FLOWS, ORIGINS, DESTINATIONS)
 
 GROUPED = (
     "A block of areal units holds at most side x side units that lie together; blocks.parquet "
-    "lists them.",
+    "lists them."
 )
 """What holds exactly in a release between areal units."""
 
@@ -243,8 +238,8 @@ class StatedStays:
     dwell_seconds: Size | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class FlowsCard:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FlowsCard(TablesCard, kind="flows"):
     """The contents of ``flows.json``.
 
     Attributes
@@ -286,15 +281,7 @@ class FlowsCard:
     pairs: StatedPairErrors | None = None
     stays: StatedStays | None = None
 
-    def __repr__(self) -> str:
-        return f"FlowsCard({self.guarantee.unit} protected, {self.guarantee.spends})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the index to plain values."""
-        plain: dict[str, Any] = write_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, plain: Any) -> Self:
-        """Create the index from plain values; VerificationError if they are invalid."""
-        return read_plain(cls, plain, "flows")
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.guarantee.unit} protected"

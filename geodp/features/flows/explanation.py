@@ -96,7 +96,7 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
     """Write what is released, and what of it was measured."""
     side = card.guarantee.levels[0].side
     measured = [page.write("flows_zones")]
-    of_units = {*GROUPED} <= {*card.constraints}
+    of_units = GROUPED in card.constraints
     if side > 1:
         pairs = page.write("flows_pairs", side=side)
         if of_units:

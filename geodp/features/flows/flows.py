@@ -10,14 +10,12 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from geodp import __version__
 from geodp.accuracy.difference import Difference
 from geodp.accuracy.interval import Estimate
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.flows.card import (
     DESTINATIONS,
     FLOWS,
-    FLOWS_SCHEMA,
     GROUPED,
     ORIGINS,
     FlowsCard,
@@ -42,10 +40,10 @@ from geodp.features.flows.comparison import (
     require_no_prior,
 )
 from geodp.features.flows.design import Design, LabelDesign
-from geodp.features.flows.errors import PairErrors, state_errors
+from geodp.features.flows.errors import PairErrors, are_near, state_errors
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
-from geodp.features.flows.files import StagedFlows
+from geodp.features.flows.formats.noisy import write_measured
 from geodp.features.flows.labels import NoisyLabels, divide_labels
 from geodp.features.flows.lines import draw_lines
 from geodp.features.flows.merging import AT_ONCE, merge
@@ -54,11 +52,11 @@ from geodp.features.flows.prior import MEANING, FlowsPrior, TrustedPrior
 from geodp.features.flows.reading.rules import find_stays
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.zones import Zones, zones_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.io.folder.staged_release import check_publication
 from geodp.io.read.rows.weights import find_weights
+from geodp.io.verify.card import require
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
@@ -67,25 +65,16 @@ from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.terms import Terms
 from geodp.release.assumptions import PRIOR_PUBLIC
-from geodp.release.card import state_budget
-from geodp.release.opening import require_unwritten
+from geodp.release.composite import Composite, fill_tables
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.charged import StatedCharge
 from geodp.table.counts import coalesce
+from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.plain import write_plain
 from geodp.table.prior import RULES
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.release import Software
 
-CONSTRAINTS = (
-    "Trips from every zone to all zones are exactly its released origins.",
-    "Trips to every zone from all zones are exactly its released destinations.",
-    "Origins and destinations have one total.",
-)
-"""What holds exactly in every release."""
-
-LABELLED = ("Origins and destinations are those of trips of all labels together.",)
+LABELLED = "Origins and destinations are those of trips of all labels together."
 """What holds exactly, beside the others, where flows have labels."""
 
 COUNTED = "One {} has at most {:,} of all trips."
@@ -96,7 +85,7 @@ WEIGHED = "One {} has at most {:,} of all trips, each counted as its weight."
 
 
 @dataclass(frozen=True, eq=False)
-class Flows:
+class Flows(Composite[FlowsCard]):
     """A release of flows between zones, with both maps of their ends.
 
     Attributes
@@ -130,10 +119,6 @@ class Flows:
         """All tables by name."""
         return {FLOWS: self.flows, ORIGINS: self.origins, DESTINATIONS: self.destinations}
 
-    def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
-        """Return the release with its charge to a ledger."""
-        return replace(self, index=replace(self.index, budget=state_budget(charge)))
-
     def with_drawn(
         self,
         tables: Sequence[ReleasedTable],
@@ -149,16 +134,7 @@ class Flows:
         # Of what is released: whoever puts tables of two releases together is found out.
         stated, prior = state_decay(learned[0], self.index.decay.unit), learned[1]
         identity = describe_identity(tables, (*noisy, *labels), stated, prior, self.prior)
-        made = [
-            replace(
-                preview,
-                table=table,
-                charge=charge,
-                public_facts=(*preview.public_facts, identity),
-                preview=preview,
-            )
-            for preview, table in zip(self.tables.values(), tables, strict=True)
-        ]
+        made = fill_tables(self.tables.values(), tables, identity, charge)
         index = replace(self.index, decay=stated, prior=prior)
         drawn = replace(
             self,
@@ -497,66 +473,89 @@ class Flows:
                 f"--prior): {stated.source}.",
                 code="flows-prior-not-given",
             )
-        whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
-        grid, attributes = self.origins.grid, self.flows.grid.attributes
-        plan = make_plan_of(whole, ends, read_design(self.index), grid, attributes)
         tables = [one.table for one in self.tables.values()]
-        found = make_estimator(plan, tables, self.index, self.noisy, self.labels, self.prior)
+        found = make_estimator(self.plan, tables, self.index, self.noisy, self.labels, self.prior)
         return replace(found, maps=(self.origins, self.destinations))
 
-    def card(self) -> FlowsCard:
-        """Return the public index, without tables and files."""
-        return self.index
+    @property
+    def plan(self) -> Plan:
+        """The plan of the measurements, by the tables and the index."""
+        whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
+        grid, attributes = self.origins.grid, self.flows.grid.attributes
+        return make_plan_of(whole, ends, read_design(self.index), grid, attributes)
 
-    def write(
-        self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
-    ) -> dict[str, list[str]]:
-        """Write ``path/public`` and ``path/restricted``, all or nothing.
+    @property
+    def constraints(self) -> tuple[Constraint[Flows], ...]:
+        """What holds in every zone."""
+        return list_constraints(self.plan)
 
-        Parameters
-        ----------
-        path, overwrite, restricted
-            See :meth:`geodp.Release.write`. In ``path/public`` every table has a folder with a
-            complete release; ``flows.json`` is the index.
-
-        Returns
-        -------
-        dict
-            ``{"public": [...], "restricted": [...]}``: the paths of files and of tables.
-
-        Raises
-        ------
-        UsageError, OutputError
-            See :meth:`geodp.Release.write`.
-        """
-        require_unwritten(self.tables.values())
-        self.check_place(path, overwrite=overwrite)
-        with StagedFlows.stage(path, overwrite=overwrite) as place:
-            return self.write_into(place, restricted or {})
-
-    def check_place(self, path: str | Path, *, overwrite: bool) -> None:
-        """Raise UsageError if the release could not be written to a folder."""
-        for name, table in self.tables.items():
-            check_publication(table.grid, path, name=name, overwrite=overwrite)
-
-    def write_into(self, place: StagedFlows, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write the release into a folder that was staged before the charge."""
+    def write_joint(self, folder: Path) -> Joint:
+        """Write all that was measured besides the ends; return the index's entries of it."""
         # Nothing of a prior that is left out may be in a public file.
         prior = None if self.prior is None or self.prior.left_out else self.prior
-        return place.write(self.tables, (self.noisy, self.labels, prior), self.index, restricted)
+        zones, attributes = Zones.of(self.origins.grid), self.flows.grid.attributes
+        return write_measured(self.noisy, self.labels, prior, zones, attributes, folder), ()
+
+    def rebuild(self) -> Rebuilt[FlowsCard]:
+        """Derive the index from the tables, the noisy pairs, and what was learned of them.
+
+        Raises VerificationError for tables of different zones, and for a prior of no release.
+        """
+        stated, plan, cards = self.index, self.plan, [one.card() for one in self.tables.values()]
+        prior = stated.prior
+        require(
+            bool(plan.attributes) is (stated.guarantee.labels is not None),
+            Rule("flows-labels-differ", "The flows have labels that the index does not state."),
+        )
+        require(
+            all((one.domain.mask is None) is (self.flows.grid.mask is None) for one in cards),
+            Rule("flows-mask-missing", "The files do not show the mask that the cards state."),
+        )
+        require(
+            zones_of(self.flows.grid) == self.origins.grid == self.destinations.grid,
+            Rule("flows-grids-differ", "Flows and their ends have different zones."),
+        )
+        require(
+            prior is None or (prior.weight <= 1 and len(prior.ends) == 2),
+            Rule("flows-prior-differs", "The index states a prior that no release has."),
+        )
+        ends, facts = depend_ends(plan), cards[0].guarantee.not_protected
+        own = replace(plan.whole, mechanism=name_flows(plan.design).spec)
+        pairs, note = stated.pairs, "; errors of pairs follow from a prior that no file has"
+        if prior is None or not (prior.left_out and prior.is_used):
+            pairs, note = self.state_errors(), ""
+        # Platforms round differently.
+        if pairs is not None and stated.pairs is not None and are_near(stated.pairs, pairs):
+            pairs = stated.pairs
+        index = replace(
+            make_index(plan, prior, facts),
+            decay=StatedDecay(stated.decay.length, cast(Any, plan.zones.steps[2])),
+            pairs=pairs,
+            # Earlier versions did not state the rules of stays in the index.
+            stays=None if stated.stays is None else find_stays(facts),
+        )
+        belongs = [describe_release(plan.whole.unit, plan.whole.spends)]
+        if prior is not None:
+            learned = prior.weight, prior.ends, prior.left_out
+            index = replace(index, prior=state_prior(prior.source, *learned))
+            belongs.append(describe_prior(prior.source))
+        tables = [one.table for one in self.tables.values()]
+        noisy: list[NoisyPairs | NoisyLabels] = [*self.noisy, *self.labels]
+        belongs.append(describe_identity(tables, noisy, stated.decay, prior, self.prior))
+        events = {FLOWS: own, ORIGINS: ends, DESTINATIONS: ends}
+        return Rebuilt(index, events, tuple(belongs), plan.whole.loss, note)
 
 
-def make_index(plan: Plan, prior: FlowsPrior | None, facts: Iterable[str]) -> FlowsCard:
+def make_index(
+    plan: Plan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
+) -> FlowsCard:
     """Make the index of a release that is to be drawn; ``facts``: those of its tables' cards."""
-    return FlowsCard(
-        schema=FLOWS_SCHEMA,
-        software=Software("geodp", __version__),
-        private=plan.whole.is_private,
+    return FlowsCard.state(
+        plan.whole,
         guarantee=state_guarantee(plan, None if prior is None else prior.source, facts),
         prior=None if prior is None else state_prior(prior.source, left_out=prior.left_out),
         decay=state_decay(FLAT, plan.zones.steps[2]),
-        budget=None,
-        constraints=list_constraints(plan),
+        constraints=tuple(one.sentence for one in list_constraints(plan)),
         stays=find_stays(facts),
     )
 
@@ -581,10 +580,41 @@ def make_estimator(
     return FlowEstimator(plan, flows, origins, destinations, noisy, known, labels, trusted)
 
 
-def list_constraints(plan: Plan) -> tuple[str, ...]:
+def list_constraints(plan: Plan) -> tuple[Constraint[Flows], ...]:
     """List what holds exactly in a release."""
-    grouped = () if plan.zones.grid.names.on_map else GROUPED
-    return (*CONSTRAINTS, *(LABELLED if plan.attributes else ()), *grouped)
+    return (
+        Constraint(
+            "Trips from every zone to all zones are exactly its released origins.",
+            lambda one: _are_ends(one.flows.table, 0, one.origins.table),
+        ),
+        Constraint(
+            "Trips to every zone from all zones are exactly its released destinations.",
+            lambda one: _are_ends(one.flows.table, 2, one.destinations.table),
+        ),
+        Constraint("Origins and destinations have one total.", _have_one_total),
+        *([Constraint(LABELLED, _have_one_total)] if plan.attributes else []),
+        *([] if plan.zones.grid.names.on_map else [Constraint(GROUPED, _are_small)]),
+    )
+
+
+def _are_ends(flows: ReleasedTable, first: int, ends: ReleasedTable) -> bool:
+    """Test whether flows add up to a map of ends; ``first``: number of the axis of its rows."""
+    index, count = flows.grid.decode(flows.key), np.asarray(flows.count, np.int64)
+    key, total = coalesce(ends.grid.encode(index[first : first + 2]), count)
+    return np.array_equal(key, ends.key) and np.array_equal(total, ends.count)
+
+
+def _have_one_total(release: Flows) -> bool:
+    """Test whether flows of all labels, origins and destinations have the same total."""
+    totals = {int(one.table.count.sum()) for one in release.tables.values()}
+    return len(totals) == 1
+
+
+def _are_small(release: Flows) -> bool:
+    """Test whether blocks of areal units have at most as many units as a square of their side."""
+    zones = Zones.of(release.origins.grid)
+    sides = {one.blocks.side for one in release.noisy} | {one.side for one in release.labels}
+    return all(np.bincount(zones.blocks(side).of_zone).max() <= side**2 for side in sides)
 
 
 def state_labels(plan: Plan) -> MeasuredLabels | None:
@@ -607,8 +637,6 @@ def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> Flow
     ``prior``: the source of one, if there is one; ``facts``: those of the tables' cards.
     """
     event, design = plan.whole, plan.design
-    described = event.describe()
-    amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
     levels = [
         MeasuredLevel(side, str(share), float(law.variance**0.5))
         for side, share, law in zip(design.sides, design.shares, plan.laws, strict=True)
@@ -620,17 +648,11 @@ def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> Flow
     if prior is not None:
         assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior))
     return FlowsGuarantee(
-        in_words=event.statement.replace("any result", "any result of these tables together"),
+        **state_event(event, "these tables"),
         source=FLOWS_PROOF,
-        mechanism=event.mechanism,
-        **{name: described[name] for name in amounts},
-        spends=event.spends,
         end_share=str(design.end_share),
         levels=tuple(levels),
         labels=state_labels(plan),
-        neighbours=described["neighbours"],
-        unit=event.unit,
-        contribution=event.contribution,
         assumptions=tuple(assumed),
         max_weight=max_weight,
         raked_to=raked_to,

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.plain import AtLeast, read_plain, write_plain
+from geodp.table.index import TablesCard
+from geodp.table.plain import AtLeast
 from geodp.table.stated.release import Size, Software, TableInfo
-
-HOUSEHOLDS_SCHEMA: Literal["geodp-households-1"] = "geodp-households-1"
-"""Value of ``schema`` in the index of a release of persons and households."""
-
-INDEX = "households.json"
-"""Name of the index inside ``public``; every table has a card in a folder of its own."""
 
 PERSONS, HOUSEHOLDS, OTHERS, SIZES = "persons", "households", "others", "sizes"
 """Names of the tables: of their folders, files and columns."""
@@ -61,8 +56,8 @@ class HouseholdsGuarantee:
     assumptions: tuple[Assumption, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class HouseholdsCard:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HouseholdsCard(TablesCard, kind="households"):
     """The contents of ``households.json``.
 
     Attributes
@@ -98,15 +93,7 @@ class HouseholdsCard:
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"HouseholdsCard({self.protects} protected, {self.guarantee.spends})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the index to plain values."""
-        plain: dict[str, Any] = write_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, plain: Any) -> Self:
-        """Create the index from plain values; VerificationError if they are invalid."""
-        return read_plain(cls, plain, "households")
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.protects} protected"

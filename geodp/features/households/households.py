@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from geodp import __version__
+from geodp.errors import Rule
 from geodp.features.households.card import (
     HOUSEHOLDS,
-    HOUSEHOLDS_SCHEMA,
     OTHERS,
     PERSONS,
     SIZES,
@@ -27,24 +26,29 @@ from geodp.features.households.estimates import (
     SizeErrors,
     StreamErrors,
 )
-from geodp.features.households.files import StagedHouseholds
-from geodp.features.households.formats.joint import view_joint
-from geodp.features.households.methods import SIZES_PROOF, STREAMS_PROOF, PersonsBySize
+from geodp.features.households.formats.joint import view_joint, write_joint
+from geodp.features.households.methods import (
+    SIZES_PROOF,
+    STREAMS_PROOF,
+    PersonsBySize,
+    PersonsOfStreams,
+)
 from geodp.features.households.sizes import SizedGrid
-from geodp.io.folder.staged_release import check_publication
+from geodp.io.verify.card import require
 from geodp.io.write.view import View
+from geodp.mechanisms.central.parts import Parts
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
-from geodp.release.card import state_budget
-from geodp.release.opening import open_release, require_unwritten
+from geodp.release.composite import Composite, fill_tables
+from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.charged import StatedCharge
 from geodp.table.counts import coalesce
+from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.release import Software
 
 LIVING = (
     "Households are counted where they live, each because of its counted members and with all of "
@@ -63,7 +67,7 @@ COUNTED = {
 
 
 @dataclass(frozen=True, eq=False)
-class Households:
+class Households(Composite[HouseholdsCard]):
     """A release of persons and households, possible in every area.
 
     Attributes
@@ -79,6 +83,9 @@ class Households:
     """
 
     __repr__ = one_line
+
+    # The table of both counts has as many rows as that of persons.
+    joint_rows: ClassVar[dict[str, int]] = {PERSONS: 1}
 
     persons: Release = field(repr=False)
     households: Release = field(repr=False)
@@ -97,17 +104,7 @@ class Households:
         others: Release | None = None,
     ) -> Self:
         """Make the release of tables; ``event``: of all of them together."""
-        protects: Protect = "person" if sizes is None else "household"
-        index = HouseholdsCard(
-            schema=HOUSEHOLDS_SCHEMA,
-            software=Software("geodp", __version__),
-            private=event.is_private,
-            protects=protects,
-            max_size=max_size,
-            guarantee=state_guarantee(protects, event, max_size),
-            budget=None,
-            constraints=list_constraints(max_size, sizes is not None),
-        )
+        index = make_index(event, max_size, by_size=sizes is not None)
         return cls(persons, households, sizes, index, others)
 
     @classmethod
@@ -131,36 +128,15 @@ class Households:
         return made.with_charge(sizes.charge)
 
     @classmethod
-    def open(cls, folder: Path, card: HouseholdsCard) -> Self:
-        """Open the tables in a public folder, which its index lists."""
-        return cls.of_tables(
-            {one.name: open_release(folder / one.name) for one in card.tables}, card
-        )
-
-    @classmethod
     def of_tables(cls, tables: Mapping[str, Release], card: HouseholdsCard) -> Self:
         """Make a release of its tables by name, and its index."""
         sizes, others = tables.get(SIZES), tables.get(OTHERS)
         return cls(tables[PERSONS], tables[HOUSEHOLDS], sizes, card, others)
 
-    def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
-        """Return the release with its charge to a ledger."""
-        return replace(self, index=replace(self.index, budget=state_budget(charge)))
-
     def with_tables(self, drawn: list[ReleasedTable], charge: Charge | None) -> Self:
         """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
         # Of what is released: whoever puts tables of two releases together is found out.
-        identity = describe_identity(drawn)
-        made = [
-            replace(
-                preview,
-                table=table,
-                charge=charge,
-                public_facts=(*preview.public_facts, identity),
-                preview=preview,
-            )
-            for preview, table in zip(self.tables.values(), drawn, strict=True)
-        ]
+        made = fill_tables(self.tables.values(), drawn, describe_identity(drawn), charge)
         others = None if self.others is None else made[2]
         made_release = replace(self, persons=made[0], households=made[1], others=others)
         return made_release.with_charge(charge)
@@ -226,62 +202,79 @@ class Households:
         """The table of persons, households and mean size of every cell, for files."""
         return view_joint(self.persons, self._errors)
 
-    def card(self) -> HouseholdsCard:
-        """Return the public index, without tables and files."""
-        return self.index
+    @property
+    def constraints(self) -> tuple[Constraint[Households], ...]:
+        """What holds in every cell."""
+        return list_constraints(self.max_size, by_size=self.sizes is not None)
 
-    def write(
-        self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
-    ) -> dict[str, list[str]]:
-        """Write ``path/public`` and ``path/restricted``, all or nothing.
+    def write_joint(self, folder: Path) -> Joint:
+        """Write the table of both counts in every format; return the index's entries of it."""
+        return write_joint(self.joint, self.max_size, folder)
 
-        Parameters
-        ----------
-        path, overwrite, restricted
-            See :meth:`geodp.Release.write`. In ``path/public`` every table has a folder with a
-            complete release; ``households.json`` is the index, and a table has both counts.
+    def rebuild(self) -> Rebuilt[HouseholdsCard]:
+        """Derive the index and the events of all tables from their cards.
 
-        Returns
-        -------
-        dict
-            ``{"public": [...], "restricted": [...]}``: the paths of files and of tables.
-
-        Raises
-        ------
-        UsageError, OutputError
-            See :meth:`geodp.Release.write`.
+        Raises VerificationError for tables of different grids, and for other methods.
         """
-        require_unwritten(self.tables.values())
-        self.check_place(path, overwrite=overwrite)
-        with StagedHouseholds.stage(path, overwrite=overwrite) as place:
-            return self.write_into(place, restricted or {})
+        sized = None if self.sizes is None else SizedGrid.of(self.sizes.grid)
+        event = cast(Measurement, (self.households if self.sizes is None else self.sizes).event)
+        require(
+            event.unit == ("person" if sized is None else "household"),
+            Rule("households-unit-differs", "The tables protect another unit than the index says."),
+        )
+        grids = [one.grid for name, one in self.tables.items() if name != SIZES]
+        grids += [] if sized is None else [sized.joint.map]
+        require(
+            all(one == grids[0] for one in grids)
+            and (sized is None or sized.max_size == self.max_size),
+            Rule("households-grids-differ", "The tables have different grids or sizes."),
+        )
+        by_size, tables = sized is not None, [one.table for one in self.tables.values()]
+        total = event if by_size else name_streams(event, len(tables))
+        facts = [describe_release(self.index.protects, total)]
+        if sized is not None:
+            of_persons = replace(event, mechanism=PersonsBySize(self.max_size).spec)
+            of_map = Parts().event_of_map(sized.joint, event)
+            events = {PERSONS: of_persons, HOUSEHOLDS: of_map, SIZES: event}
+        else:
+            method: Any = self.households.method
+            require(
+                type(method) is Pyramid,
+                Rule("households-method-differs", "Households have another method than a release."),
+            )
+            persons = PersonsOfStreams.of(method, self.max_size).spec
+            events = dict.fromkeys(self.tables, event)
+            events[PERSONS] = replace(event, mechanism=persons)
+            facts.append(describe_identity(tables))
+        index = make_index(total, self.max_size, by_size=by_size)
+        return Rebuilt(index, events, tuple(facts), total.loss)
 
-    def check_place(self, path: str | Path, *, overwrite: bool) -> None:
-        """Raise UsageError if the release could not be written to a folder."""
-        for name, table in self.tables.items():
-            check_publication(table.grid, path, name=name, overwrite=overwrite)
 
-    def write_into(
-        self, place: StagedHouseholds, restricted: dict[str, Any]
-    ) -> dict[str, list[str]]:
-        """Write the release into a folder that was staged before the charge."""
-        return place.write(self.tables, self.joint, self.index, restricted)
+def open_households(folder: Path, card: HouseholdsCard) -> Households:
+    """Open the tables in a public folder, which its index lists."""
+    tables = {one.name: open_release(folder / one.name) for one in card.tables}
+    return Households.of_tables(tables, card)
+
+
+def make_index(event: Measurement, max_size: int, *, by_size: bool) -> HouseholdsCard:
+    """Make the index of a release that is not drawn yet; ``event``: of all tables together."""
+    protects: Protect = "household" if by_size else "person"
+    constraints = list_constraints(max_size, by_size=by_size)
+    return HouseholdsCard.state(
+        event,
+        protects=protects,
+        max_size=max_size,
+        guarantee=state_guarantee(protects, event, max_size),
+        constraints=tuple(one.sentence for one in constraints),
+    )
 
 
 def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> HouseholdsGuarantee:
     """State the guarantee of all tables together, and what it means for the other unit."""
-    described = event.describe()
-    amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
     return HouseholdsGuarantee(
-        in_words=event.statement.replace("any result", "any result of these tables together"),
         other_unit=describe_other_unit(protects, event, max_size),
         source=STREAMS_PROOF if protects == "person" else SIZES_PROOF,
-        mechanism=event.mechanism,
-        **{name: described[name] for name in amounts},
-        spends=event.spends,
-        neighbours=described["neighbours"],
-        unit=protects,
-        contribution=event.contribution,
+        **state_event(event, "these tables"),
         assumptions=(
             replace(event.assumption, statement=COUNTED[protects].format(event.contribution)),
             Assumption("households", LIVING, "operator"),
@@ -310,6 +303,14 @@ def describe_other_unit(protects: Protect, event: Measurement, max_size: int) ->
     )
 
 
+def name_streams(event: Measurement, number: int = 2) -> Measurement:
+    """Return the event of all streams together, with the release's name for the ledger."""
+    streams = "households and of their other members"
+    if number > 2:
+        streams = "households, of their other members and of persons outside households"
+    return replace(event, mechanism=f"{event.mechanism} of {streams}")
+
+
 def describe_release(protects: Protect, event: Measurement) -> str:
     """Describe, for the card of one table, the release that it is a part of."""
     return (
@@ -324,13 +325,38 @@ def describe_identity(tables: Sequence[ReleasedTable]) -> str:
     return f"that the counts of all tables of its release have the digest {digest(*arrays).hex()}"
 
 
-def list_constraints(max_size: int, by_size: bool) -> tuple[str, ...]:
-    """List what holds in every cell, a sentence each."""
+def list_constraints(max_size: int, *, by_size: bool) -> tuple[Constraint[Households], ...]:
+    """List what holds in every cell; then it does in every area, which is a sum of cells."""
     sums = (
         "Households are the sum of the households of all sizes, and persons of sizes times these."
     )
     return (
-        "Persons are at least as many as households.",
-        f"Persons are at most {max_size} for each household.",
-        *([sums] if by_size else []),
+        Constraint(
+            "Persons are at least as many as households.",
+            lambda one: _are_at_most(one.households.table, one.persons.table),
+        ),
+        Constraint(
+            f"Persons are at most {max_size} for each household.",
+            lambda one: _are_at_most(one.persons.table, one.households.table, max_size),
+        ),
+        *([Constraint(sums, _are_sums)] if by_size else []),
     )
+
+
+def _are_at_most(few: ReleasedTable, many: ReleasedTable, times: int = 1) -> bool:
+    """Test whether counts of every cell are at most so many times those of another table."""
+    return np.array_equal(few.key, many.key) and bool((few.count <= times * many.count).all())
+
+
+def _are_sums(release: Households) -> bool:
+    """Test whether persons and households are sums of the households by size."""
+    assert release.sizes is not None  # as only such releases have this constraint
+    table = release.sizes.table
+    sized, count = SizedGrid.of(table.grid), np.asarray(table.count, np.int64)
+    cell, part = sized.joint.split(table.key)
+    weights: dict[str, Any] = {HOUSEHOLDS: 1, PERSONS: sized.size[part]}
+    for name, weight in weights.items():
+        one, (key, total) = release.tables[name].table, coalesce(cell, count * weight)
+        if not (np.array_equal(key, one.key) and np.array_equal(total, one.count)):
+            return False
+    return True

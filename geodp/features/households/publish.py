@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 from geodp.advice import by_names
 from geodp.errors import Rule, UsageError
 from geodp.features.households.card import Protect
-from geodp.features.households.households import Households, describe_release
+from geodp.features.households.households import Households, describe_release, name_streams
 from geodp.features.households.inputs import (
     DEFAULT_SIZE,
     TWO_TABLES,
@@ -421,14 +421,6 @@ def preview_streams(
     )
     total = name_streams(event, len(readings))
     return Households.of(persons, households, total, max_size, others=others[0] if others else None)
-
-
-def name_streams(event: Measurement, number: int = 2) -> Measurement:
-    """Return the event of all streams together, with the release's name for the ledger."""
-    streams = "households and of their other members"
-    if number > 2:
-        streams = "households, of their other members and of persons outside households"
-    return replace(event, mechanism=f"{event.mechanism} of {streams}")
 
 
 @dataclass(frozen=True, eq=False)

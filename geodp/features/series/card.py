@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.index import IndexCard
+from geodp.table.plain import Text
 from geodp.table.stated.release import Digest, Size, Software
-
-SERIES_SCHEMA: Literal["geodp-series-1"] = "geodp-series-1"
-"""Value of ``schema`` in the index of a series."""
-
-INDEX = "series.json"
-"""Name of the index inside ``public``; every snapshot has a card in a separate folder."""
 
 Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
 
@@ -85,8 +80,8 @@ class SnapshotInfo:
     card_sha256: Digest
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeriesCard:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SeriesCard(IndexCard, kind="series"):
     """The contents of ``series.json``.
 
     Attributes
@@ -125,16 +120,7 @@ class SeriesCard:
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
-    def __repr__(self) -> str:
-        size = f"{len(self.snapshots)} {self.step}s"
-        return f"SeriesCard({self.name!r}, {size}, {self.guarantee.spends})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the index to plain values."""
-        plain: dict[str, Any] = write_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, plain: Any) -> Self:
-        """Create the index from plain values; VerificationError if they are invalid."""
-        return read_plain(cls, plain, "series")
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.name}, {len(self.snapshots)} {self.step}s"

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geodp.features.series.card import INDEX, SeriesCard, SnapshotInfo
+from geodp.features.series.card import SeriesCard, SnapshotInfo
 from geodp.features.series.formats import netcdf, sheet
-from geodp.io.folder.manifest import sha256
+from geodp.io.folder.joint import list_file
 from geodp.io.folder.staged_release import list_cells, try_formats, try_longest_name
-from geodp.io.folder.staged_tables import StagedTables
+from geodp.io.folder.staged_tables import StagedIndex, write_tables
 from geodp.io.write.view import View
 from geodp.release.periods import Periods
 from geodp.table.card import File, LeftOut
@@ -20,7 +20,7 @@ LONGEST_TIME = "2000-01-01T00"
 """The longest name of a snapshot's folder, as an example."""
 
 
-class StagedSeries(StagedTables):
+class StagedSeries(StagedIndex):
     """A folder for a series, created and tested before anything is charged."""
 
     def try_out(self, empty: View, cells: Sequence[int]) -> None:
@@ -42,12 +42,12 @@ class StagedSeries(StagedTables):
     ) -> dict[str, list[str]]:
         """Write the snapshots, the files for all of them, and the index; return their paths."""
         shown = [one.named(card.name) for one in views]
-        written = self.write_tables(dict(zip(periods.names, shown, strict=True)))
+        public = self.make_public()
+        written = write_tables(dict(zip(periods.names, shown, strict=True)), public)
         snapshots = [SnapshotInfo(one.name, one.release_id, one.card_sha256) for one in written]
         card = replace(card, snapshots=tuple(snapshots))
-        files, left_out = _write_shared(self.folder / "public", periods, shown, card)
-        index = replace(card, files=files, left_out=left_out)
-        return self.complete(INDEX, index.to_json(), restricted)
+        files, left_out = _write_shared(public, periods, shown, card)
+        return self.complete(replace(card, files=files, left_out=left_out), restricted)
 
 
 def list_shared(shown: Sequence[View], name: str) -> list[tuple[Any, str, str | None]]:
@@ -67,6 +67,5 @@ def _write_shared(
             left_out.append(LeftOut(name, reason))
             continue
         form.write(public / name, periods, shown, card)
-        digest = sha256(public / name)
-        files.append(File(name=name, media_type=form.MEDIA_TYPE, what=form.WHAT, sha256=digest))
+        files.append(list_file(public / name, form.MEDIA_TYPE, form.WHAT))
     return tuple(files), tuple(left_out)

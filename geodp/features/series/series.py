@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from geodp import __version__
-from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, SeriesGuarantee, SharingInfo
+from geodp.features.series.card import SeriesCard, SeriesGuarantee, SharingInfo
 from geodp.features.series.files import StagedSeries
 from geodp.features.series.smoothing import Smoothing
 from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.event import Measurement
+from geodp.release.opening import WrittenRelease, open_release
 from geodp.release.periods import Periods
 from geodp.release.release import Release
 from geodp.release.sharing import Sharing
 from geodp.table.charged import StatedCharge
-from geodp.table.stated.release import Software
+from geodp.table.index import state_event
 
 
 class Series(list[Release]):
@@ -53,33 +54,22 @@ class Series(list[Release]):
     def card(self, name: str = "population") -> SeriesCard:
         """Return the index, without snapshots and files."""
         total, charge, sharing = self.total, self[0].charge, self.sharing
-        described = total.describe()
-        # Amounts are copied as text, exact ratios with their decimals.
-        amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
         promise = SeriesGuarantee(
-            in_words=total.statement.replace("any result", "any result of these releases together"),
-            mechanism=total.mechanism,
-            **{name: described[name] for name in amounts},
-            spends=total.spends,
+            **state_event(total, "these releases"),
             each_spends=cast(Measurement, self[0].event).own.spends,
-            neighbours=described["neighbours"],
-            unit=total.unit,
-            contribution=total.contribution,
             sharing=SharingInfo(
                 *(sharing.person, sharing.changed, sharing.levels, sharing.gaussian, sharing.rule)
             ),
         )
-        return SeriesCard(
-            schema=SERIES_SCHEMA,
-            software=Software("geodp", __version__),
-            private=total.is_private,
+        stated = SeriesCard.state(
+            total,
             name=name,
             step=self.periods.step,
             guarantee=promise,
-            budget=None if charge is None else StatedCharge.of(charge),
             smoothing=self.smoothing.mode,
             cycles=self.smoothing.cycles,
         )
+        return replace(stated, budget=None if charge is None else StatedCharge.of(charge))
 
     def write(
         self,
@@ -117,3 +107,8 @@ class Series(list[Release]):
         """Write the series into a folder that was staged before the charge."""
         views = (one.view() for one in self)
         return place.write(self.periods, views, self.card(name), restricted)
+
+
+def open_series(folder: Path, card: SeriesCard) -> dict[str, WrittenRelease]:
+    """Open the snapshots in a public folder, by their times, in order."""
+    return {one.time: open_release(folder / one.time) for one in card.snapshots}

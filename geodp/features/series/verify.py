@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from geodp.errors import Rule
-from geodp.features.series.card import INDEX, SeriesCard, SeriesGuarantee, SharingInfo
+from geodp.features.series.card import SeriesCard, SharingInfo
 from geodp.features.series.files import list_shared
 from geodp.features.series.formats import netcdf
 from geodp.features.series.smoothing import Smoothing
@@ -45,6 +45,7 @@ from geodp.release.periods import Periods
 from geodp.release.release import SMOOTHED
 from geodp.release.sharing import CROSSING, SHOWN, count_levels, describe_sharing, spread_loss
 from geodp.table.card import Card, File, LeftOut
+from geodp.table.index import AMOUNTS, read_amounts, state_event
 
 PROMISES = Rule(
     "series-snapshot-promises-otherwise", "The guarantee of a snapshot differs from the index."
@@ -68,22 +69,19 @@ def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:
     list of Check
         Checks of the index, and one for every snapshot, with the checks that failed there.
     """
-    return verify_index(
-        folder / INDEX,
-        SeriesCard.from_json,
-        lambda card: f"schema {card.schema}, {len(card.snapshots)} snapshots",
-        QUESTIONS,
-        lambda card: (one.time for one in card.snapshots),
-        errors,
-    )
+    return verify_index(folder, SeriesCard, QUESTIONS, _list_times, errors)
+
+
+def _list_times(card: SeriesCard) -> list[str]:
+    return [one.time for one in card.snapshots]
 
 
 def _check_checksums(folder: Path, card: SeriesCard) -> str:
-    return check_checksums(folder / INDEX, card.files, (one.time for one in card.snapshots))
+    return check_checksums(folder / card.file, card.files, _list_times(card))
 
 
 def _check_times(folder: Path, card: SeriesCard) -> str:
-    periods = Periods.of([one.time for one in card.snapshots])
+    periods = Periods.of(_list_times(card))
     require(
         periods.step == card.step,
         Rule("series-step-differs", "The length of the snapshots differs from the index."),
@@ -134,7 +132,7 @@ def _own(snapshot: Card) -> Measurement:
 def _require_losses(snapshots: Sequence[Card], card: SeriesCard) -> str:
     """Require every snapshot to state the loss of all snapshots that it was made of."""
     promise, smoothing = card.guarantee, Smoothing(card.smoothing, card.cycles)
-    amounts = _read_amounts(promise)
+    amounts = read_amounts(promise)
     expected = {}
     for number, snapshot in enumerate(snapshots):
         own, seen = _own(snapshot), smoothing.count_seen(number, len(snapshots))
@@ -204,15 +202,9 @@ def _check_guarantee(folder: Path, card: SeriesCard) -> str:
     grid = read_masked_grid(folder / card.snapshots[0].time, snapshots[0])
     each = _own(snapshots[0])
     require(each.mechanism == promise.mechanism, PROMISES)
-    total, method = replace(each, **_read_amounts(promise)), find_method(each.mechanism)
+    total, method = replace(each, **read_amounts(promise)), find_method(each.mechanism)
     assert isinstance(method, Mechanism)
-    described = total.describe()
-    amounts = [name for name in described if name.startswith(("epsilon", "rho", "delta"))]
-    facts = {
-        **{name: described[name] for name in amounts},
-        "spends": total.spends,
-        "in_words": total.statement.replace("any result", "any result of these releases together"),
-    }
+    facts = state_event(total, "these releases")
     sharing = promise.sharing
     terms = Terms(total.loss, total.neighbours, unit=total.unit).bound(total.bound)
     levels = count_levels(grid, method, terms, gaussian=sharing.gaussian)
@@ -233,7 +225,11 @@ def _check_guarantee(folder: Path, card: SeriesCard) -> str:
             Rule("series-snapshot-says-otherwise", f"{info.time} is worded as of another series."),
         )
     require(
-        all(getattr(promise, name) == value for name, value in facts.items() if name in amounts)
+        all(
+            getattr(promise, name) == value
+            for name, value in facts.items()
+            if name.startswith(AMOUNTS)
+        )
         and sharing.gaussian is (total.rho is not None)
         and sharing.levels == levels
         and card.private is total.is_private
@@ -247,14 +243,6 @@ def _check_guarantee(folder: Path, card: SeriesCard) -> str:
         Rule("series-guarantee-differs", "The index contradicts the guarantee of its snapshots."),
     )
     return f"{promise.spends} for one {promise.unit} in all {len(snapshots)} snapshots"
-
-
-def _read_amounts(promise: SeriesGuarantee) -> dict[str, Any]:
-    """Read the exact amounts of the budget of all snapshots."""
-    names = ("epsilon", "rho", "delta")
-    return {
-        name: None if (text := getattr(promise, name)) is None else Fraction(text) for name in names
-    }
 
 
 def _check_shared(folder: Path, card: SeriesCard) -> str:
@@ -277,7 +265,7 @@ def _check_shared(folder: Path, card: SeriesCard) -> str:
     )
     name = f"{card.name}.{netcdf.ENDING}"
     if name in names:
-        periods = Periods.of([one.time for one in card.snapshots])
+        periods = Periods.of(_list_times(card))
         with TemporaryDirectory(prefix="geodp-") as again, explain_errors(folder):
             own = Path(again, name)
             netcdf.write(own, periods, shown, card)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol, Self
 
 from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
@@ -25,12 +26,39 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import stage
 from geodp.io.write.view import View
+from geodp.table.index import IndexCard, Joint
 from geodp.table.stated.release import TableInfo
 
 
+class Table(Protocol):
+    """One of the tables of a release."""
+
+    def view(self, name: str | None = None) -> View:
+        """Return its view; ``name``: of the count."""
+
+
+class Tables(Protocol):
+    """A release of several tables, see :class:`geodp.release.composite.Composite`."""
+
+    @property
+    def joint_rows(self) -> Mapping[str, int]:
+        """How often joint files list the cells of a table again, by its name."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """All tables by name."""
+
+    @property
+    def index(self) -> Any:
+        """The index, without tables and files."""
+
+    def write_joint(self, folder: Path) -> Joint:
+        """Write the files of all tables together; return the index's entries of them."""
+
+
 @dataclass(frozen=True)
-class StagedTables:
-    """A folder for several tables, created and tested before anything is charged.
+class StagedIndex:
+    """A folder for an index of several releases, created before anything is charged.
 
     Attributes
     ----------
@@ -54,17 +82,11 @@ class StagedTables:
             make_restricted(folder, path, again=resume)
             yield cls(folder, Path(path))
 
-    def try_tables(self, empty: Mapping[str, tuple[View, int]]) -> int:
-        """Try what may fail of tables by name; return how many cells they may list together.
-
-        ``empty``: a view without cells, and the number of occupied ones to expect.
-        """
-        listed = 0
-        for name, (view, cells) in empty.items():
-            try_formats(view)
-            try_longest_name(self.folder, name, name)
-            listed += list_cells(view.table.grid, view.card, cells)
-        return listed
+    def try_joint(self, *examples: Tables) -> None:
+        """Write the joint files of releases, and remove them."""
+        for one in examples:
+            with TemporaryDirectory(dir=self.folder) as place:
+                one.write_joint(Path(place))
 
     def reserve(self, listed: int) -> None:
         """Require space for so many listed cells, and reserve it."""
@@ -79,21 +101,57 @@ class StagedTables:
         public.mkdir()
         return public
 
-    def write_tables(self, tables: Mapping[str, View]) -> tuple[TableInfo, ...]:
-        """Write tables by name into folders of their own; return what an index says of them."""
-        public = self.make_public()
-        return tuple(
-            TableInfo(name, *write_member(view, public / name)) for name, view in tables.items()
-        )
-
-    def complete(
-        self, index: str, values: dict[str, Any], restricted: dict[str, Any]
-    ) -> dict[str, list[str]]:
+    def complete(self, index: IndexCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the index and the operator's record; return the paths of all that was written."""
-        write_index(self.folder / "public", index, values)
+        write_index(self.folder / "public", index.file, index.to_json())
         return self.finish(restricted)
 
     def finish(self, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the operator's record beside a complete public folder; return all paths."""
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)
+
+
+class StagedTables(StagedIndex):
+    """A folder for a release of several tables."""
+
+    def try_out(self, empty: Tables, cells: int, *examples: Tables) -> None:
+        """Do everything that does not need the tables, and reserve space for them.
+
+        Parameters
+        ----------
+        empty : Tables
+            The release without cells.
+        cells : int
+            Occupied cells of each table, at most; no message reveals their number.
+        *examples : Tables
+            Releases whose joint files are tried, too.
+        """
+        listed = 0
+        for name, table in empty.tables.items():
+            view = table.view(name)
+            try_formats(view)
+            try_longest_name(self.folder, name, name)
+            often = 1 + empty.joint_rows.get(name, 0)
+            listed += often * list_cells(view.table.grid, view.card, cells)
+        self.try_joint(empty, *examples)
+        self.reserve(listed)
+
+    def write(self, release: Tables, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write tables, joint files, index and the operator's record; return their paths."""
+        write_release(release, self.make_public())
+        return self.finish(restricted)
+
+
+def write_release(release: Tables, folder: Path) -> None:
+    """Write the tables, the joint files and the index of a release into an empty public folder."""
+    views = {name: one.view(name) for name, one in release.tables.items()}
+    tables = write_tables(views, folder)
+    files, left_out = release.write_joint(folder)
+    index = replace(release.index, tables=tables, files=files, left_out=left_out)
+    write_index(folder, index.file, index.to_json())
+
+
+def write_tables(views: Mapping[str, View], folder: Path) -> tuple[TableInfo, ...]:
+    """Write tables by name into folders of their own; return what an index says of them."""
+    return tuple(TableInfo(name, *write_member(one, folder / name)) for name, one in views.items())

@@ -1,8 +1,12 @@
-"""Verification of releases that are an index of tables, each in a folder of its own."""
+"""Verification of releases that are an index of tables, each in a folder of its own.
+
+An index follows from its tables: it is rebuilt of them and compared, field by field.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -11,13 +15,16 @@ from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import describe_error, not_json, read_table_card, require
+from geodp.io.verify.files import check_restricted
 from geodp.io.verify.readback import BROKEN, event_of
 from geodp.io.verify.remade import Remake
+from geodp.io.verify.rewritten import check_rewritten
+from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks, verify
 from geodp.privacy.event import Measurement
 from geodp.table.card import Card, File
-from geodp.table.charged import StatedCharge
-from geodp.table.stated.release import Software, TableInfo
+from geodp.table.index import IndexCard, TablesCard
+from geodp.table.plain import write_plain
 
 Index = TypeVar("Index")
 
@@ -34,50 +41,26 @@ class ListedTable(Protocol):
         """SHA-256 of its card."""
 
 
-class ChargedTogether(Protocol):
-    """An index of what was charged once, together."""
-
-    @property
-    def private(self) -> bool:
-        """Whether the key of the noise was secret."""
-
-    @property
-    def software(self) -> Software:
-        """Software that has written it."""
-
-    @property
-    def budget(self) -> StatedCharge | None:
-        """Charge to a ledger, once for all tables."""
-
-
-class TablesCard(ChargedTogether, Protocol):
-    """An index of such tables, each in a folder of its name."""
-
-    @property
-    def tables(self) -> tuple[TableInfo, ...]:
-        """All tables."""
+Questions = Sequence[tuple[str, Callable[[Path, Any], str]]]
+"""Questions of a verification by name, see :func:`geodp.io.verify.verify.run_checks`."""
 
 
 def verify_index(
-    path: Path,
-    read: Callable[[Any], Index],
-    summary: Callable[[Index], str],
-    questions: list[tuple[str, Callable[[Path, Index], str]]],
-    list_tables: Callable[[Index], Iterable[str]],
+    folder: Path,
+    kind: type[IndexCard],
+    questions: Questions,
+    list_tables: Callable[[Any], Iterable[str]],
     errors: Remake | None,
 ) -> list[Check]:
     """Verify an index by its questions, and then each of the tables that it lists.
 
     Parameters
     ----------
-    path : path
-        The index, in the folder of the public files.
-    read : callable
-        Makes the index from plain values; VerificationError if they are invalid.
-    summary : callable
-        Describes the index.
-    questions : list of (str, callable)
-        See :func:`geodp.io.verify.verify.run_checks`.
+    folder : path
+        Folder of the public files.
+    kind : type
+        Class of the index.
+    questions : sequence of (str, callable)
     list_tables : callable
         Names the folders of the tables.
     errors : callable or None
@@ -88,21 +71,129 @@ def verify_index(
     list of Check
         Checks of the index, and one for every table, with the checks that failed there.
     """
-    folder = path.parent
     try:
         require(
             # A link could make the verification read files outside the folder.
             strange_entry(folder) is None,
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
-        card = read_index(folder, path.name, read)
+        card = read_index(folder, kind.file, kind.from_json)
     except BROKEN as error:
         return [Check("index", False, describe_error(error, folder))]
-    checks = [Check("index", True, summary(card)), *run_checks(questions, folder, card)]
+    checks = [Check("index", True, f"schema {kind.identifier}, {card.about}")]
+    checks += run_checks(questions, folder, card)
     # The index lists the tables, so they are verified only if it is right.
     if all(check.ok for check in checks):
         checks += [_verify_table(folder / name, errors) for name in list_tables(card)]
     return checks
+
+
+def verify_tables(
+    folder: Path, kind: type[IndexCard], open_tables: Callable[[Path], Any], errors: Remake | None
+) -> list[Check]:
+    """Verify that an index is what follows from its tables, and each of these.
+
+    Parameters and result are those of :func:`verify_index`; ``open_tables`` opens the release in a
+    public folder, a :class:`geodp.release.composite.Composite`.
+    """
+    # All questions share what was opened, and what was derived of it.
+    opened = cache(open_tables)
+    rebuilt = cache(lambda place: _rebuild(opened(place)))
+    questions: Questions = [
+        ("checksums", _check_files),
+        ("tables", partial(_check_tables, opened)),
+        ("guarantee", partial(_check_guarantee, rebuilt)),
+        ("one release", partial(_check_facts, rebuilt)),
+        ("constraints", partial(_check_constraints, opened)),
+        ("joint files", partial(_check_joint, opened)),
+        ("restricted", check_restricted),
+    ]
+    return verify_index(folder, kind, questions, _list_tables, errors)
+
+
+def _rebuild(release: Any) -> Any:
+    """Return what follows from the tables of a release, all of which were measured."""
+    require(
+        all(isinstance(one.event, Measurement) for one in release.tables.values()),
+        Rule("index-table-not-measured", "A table of the release was not measured."),
+    )
+    return release.rebuild()
+
+
+def _list_tables(card: TablesCard) -> list[str]:
+    return [one.name for one in card.tables]
+
+
+def _check_files(folder: Path, card: TablesCard) -> str:
+    return check_checksums(folder / card.file, card.files, _list_tables(card))
+
+
+def _check_tables(opened: Callable[[Path], Any], folder: Path, card: TablesCard) -> str:
+    """Check that every table is the one in the index, charged once for all of them."""
+    require_one_correction(
+        read_listed_card(folder / one.name, one, one.name, card) for one in card.tables
+    )
+    require(
+        [*opened(folder).tables] == _list_tables(card),
+        Rule("index-tables-differ", "The release has other tables than it needs."),
+    )
+    return "cards, ids and charges are those of the index"
+
+
+def _check_guarantee(rebuilt: Callable[[Path], Any], folder: Path, card: TablesCard) -> str:
+    """Check that the index is what follows from its tables, and that each has its event."""
+    found, promise = rebuilt(folder), card.guarantee
+    stated, expected = (
+        {name: one for name, one in write_plain(index).items() if name not in STATED_ALONE}
+        for index in (card, found.index)
+    )
+    require_same(stated, expected, "index", worded=has_words_of(card.software))
+    differs = Rule("index-event-differs", "A table has another noise than the index implies.")
+    require([*found.events] == _list_tables(card), differs)
+    cards = {name: read_table_card(folder / name) for name in found.events}
+    understated = require_losses(cards, found.events, differs)
+    require_charge(card.budget, promise.unit, promise.neighbours, found.loss)
+    return f"{promise.spends} for one {promise.unit}, once for all tables{understated}{found.note}"
+
+
+def _check_facts(rebuilt: Callable[[Path], Any], folder: Path, card: TablesCard) -> str:
+    """Check that the cards of all tables state the same public facts, those of the release."""
+    cards = [read_table_card(folder / name) for name in _list_tables(card)]
+    facts = [
+        [fact for fact in one.guarantee.not_protected if fact not in event_of(one).not_protected]
+        for one in cards
+    ]
+    worded = has_words_of(card.software)
+    require(
+        all(one == facts[0] for one in facts)
+        and (not worded or {*rebuilt(folder).facts} <= {*facts[0]}),
+        Rule(
+            "tables-of-two-releases",
+            "The tables and files are not all of one release, or a card does not say of which.",
+        ),
+    )
+    return "every card states the same public facts, among them what was released together"
+
+
+def _check_constraints(opened: Callable[[Path], Any], folder: Path, card: TablesCard) -> str:
+    """Check that all holds that the index says to hold exactly."""
+    release = opened(folder)
+    for one in release.constraints:
+        require(
+            one.holds(release), Rule("index-constraint-broken", f"It does not hold: {one.sentence}")
+        )
+    return " ".join(one.sentence for one in release.constraints)
+
+
+def _check_joint(opened: Callable[[Path], Any], folder: Path, card: TablesCard) -> str:
+    """Check that files of all tables together are those that the tables make, in every format."""
+    release = opened(folder)
+    first = next(iter(release.tables.values()))
+    return check_rewritten(folder, (card.files, card.left_out), release.write_joint, first.grid)
+
+
+STATED_ALONE = ("software", "budget", "tables", "files", "left_out")
+"""Fields of an index that do not follow from its tables, or that other questions compare."""
 
 
 def read_index(folder: Path, name: str, read: Callable[[Any], Index]) -> Index:
@@ -164,28 +255,7 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
     return f"all {len(sums)} files have the listed SHA-256"
 
 
-def check_tables(folder: Path, card: TablesCard, allowed: Sequence[tuple[str, ...]]) -> str:
-    """Require every table to be the one in its index, charged once for all of them.
-
-    Parameters
-    ----------
-    folder : path
-        Folder of the public files.
-    card : TablesCard
-    allowed : sequence of tuple of str
-        Names of the tables that such a release may have, in order.
-    """
-    require(
-        tuple(one.name for one in card.tables) in allowed,
-        Rule("index-tables-differ", "The release has other tables than it needs."),
-    )
-    require_one_correction(
-        read_listed_card(folder / one.name, one, one.name, card) for one in card.tables
-    )
-    return "cards, ids and charges are those of the index"
-
-
-def read_listed_card(folder: Path, listed: ListedTable, name: str, index: ChargedTogether) -> Card:
+def read_listed_card(folder: Path, listed: ListedTable, name: str, index: IndexCard) -> Card:
     """Read the card of a table; VerificationError if it is not the one that an index lists.
 
     Parameters
@@ -196,7 +266,7 @@ def read_listed_card(folder: Path, listed: ListedTable, name: str, index: Charge
         What the index says of it.
     name : str
         Name of its count.
-    index : ChargedTogether
+    index : IndexCard
     """
     there = folder.name
     require(
@@ -269,13 +339,4 @@ def require_one_correction(cards: Iterable[Card]) -> None:
             "tables-correct-otherwise",
             "The tables do not all replace (supersedes) the same earlier release.",
         ),
-    )
-
-
-def check_identity(folder: Path, tables: Iterable[TableInfo], identity: str) -> None:
-    """Require each card to state the digest of its whole release: none is of another one."""
-    cards = (read_table_card(folder / one.name) for one in tables)
-    require(
-        all(identity in one.guarantee.not_protected for one in cards),
-        Rule("tables-of-two-releases", "The tables are not all of one release."),
     )

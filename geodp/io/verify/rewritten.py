@@ -24,21 +24,16 @@ from geodp.io.write.geometry import same_geo_metadata
 from geodp.io.write.geopackage import SHAPE, name_index
 from geodp.io.write.pixels import windows
 from geodp.io.write.sqlite import quote
-from geodp.table.card import File, LeftOut
-
-Written = tuple[tuple[File, ...], tuple[LeftOut, ...]]
-"""Entries of joint files in an index, and what was left out."""
+from geodp.table.index import Joint
 
 
-def check_rewritten(
-    folder: Path, listed: Written, write: Callable[[Path], Written], grid: Grid
-) -> str:
+def check_rewritten(folder: Path, listed: Joint, write: Callable[[Path], Joint], grid: Grid) -> str:
     """Require joint files to be those that a release makes, in every format; name them.
 
     Parameters
     ----------
     folder : path
-    listed : Written
+    listed : Joint
         What the index lists.
     write : callable
         Writes the files again into a folder.

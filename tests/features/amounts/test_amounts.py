@@ -6,7 +6,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.features.amounts.verify import verify_amounts
+from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.release.opening import open_written
 from tests.features.amounts.made import EDGES, GRID, KEY, incomes, publish, truth
@@ -184,7 +184,7 @@ def test_means_by_attribute_are_estimated_and_compared(tmp_path):
     assert apart.low < means[0] - means[1] < apart.high < 0
     assert apart.is_certain
     release.write(tmp_path / "out")
-    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+    assert all(check.ok for check in verify(tmp_path / "out" / "public"))
 
 
 def test_attributes_are_found_by_their_names():

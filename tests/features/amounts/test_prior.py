@@ -15,7 +15,7 @@ from geodp.features.amounts.card import IDENTITY
 from geodp.features.amounts.declaring import declare_prior
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import AmountTable, release_streams
-from geodp.features.amounts.verify import verify_amounts
+from geodp.io.verify.verify import verify
 from geodp.mechanisms.learned import residuals
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
@@ -266,7 +266,7 @@ def test_the_index_states_the_prior_and_what_was_learned(now, before, tmp_path):
     assert made.index.guarantee.assumptions[-1].source == SOURCE
     made.write(tmp_path / "out")
     public = tmp_path / "out" / "public"
-    assert [check for check in verify_amounts(public) if not check.ok] == []
+    assert [check for check in verify(public) if not check.ok] == []
     opened = geodp.open(public)
     assert opened.index.prior == stated
     assert any(SOURCE in fact for fact in opened.count.card().guarantee.not_protected)

@@ -12,7 +12,7 @@ from geodp.errors import BudgetError, InputError, UndeclaredDrawError, UsageErro
 from geodp.features.amounts import files
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import release_streams
-from geodp.features.amounts.verify import verify_amounts
+from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -208,7 +208,7 @@ def test_weights_count_in_noise_and_guarantee(tmp_path):
     assert "weights of at most 5 together" in promise.assumptions[0].statement
     assert any("calibrated on other respondents" in fact for fact in promise.not_protected)
     release.write(tmp_path / "out")
-    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+    assert all(check.ok for check in verify(tmp_path / "out" / "public"))
     assert geodp.open(tmp_path / "out").estimate((0, 0, 8, 8)) == release.estimate((0, 0, 8, 8))
 
 
@@ -222,7 +222,7 @@ def test_persons_with_weights_are_bounded_by_geodp(tmp_path):
     assert promise.assumptions[0].stated_by == "geodp"
     assert "weights of at most 10 together" in promise.assumptions[0].statement
     release.write(tmp_path / "out")
-    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+    assert all(check.ok for check in verify(tmp_path / "out" / "public"))
     ends = {name: one for name, one in GIVEN.items() if name not in ("clip", "method")}
     choice = geodp.amounts.choose_clip(data, **{**ends, **given}, lowest=100, highest=1000)
     assert choice.selected.card().guarantee.contribution == 10
@@ -262,7 +262,7 @@ def test_the_largest_sums_are_exact(tmp_path):
     assert abs(total.sum() / 10**18 - 1) < 0.01
     assert (total % 10**6 == 0).all()
     release.write(tmp_path / "out")
-    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+    assert all(check.ok for check in verify(tmp_path / "out" / "public"))
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 import geodp
 from geodp.features.flows.card import StatedStays
 from geodp.features.flows.page import write_page
-from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.axes import Attribute
+from geodp.io.verify.verify import verify
 from geodp.table.plain import write_plain
 from tests.command import geodp as run
 from tests.features.flows.test_publish import publish
@@ -124,7 +124,7 @@ def test_the_rules_of_pings_and_stays_are_named(tmp_path):
             if again is None:
                 del changed["stays"]
             index.write_text(json.dumps(changed, ensure_ascii=False, indent=1) + "\n")
-            found = [one.ok for one in verify_flows(index.parent) if one.name == "guarantee"]
+            found = [one.ok for one in verify(index.parent) if one.name == "guarantee"]
             assert found == [holds]
     assert publish().card().stays is None
 

@@ -28,10 +28,10 @@ from geodp.features.flows.labels import (
     round_total,
 )
 from geodp.features.flows.streams import count_cells
-from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.region import Region
+from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -191,7 +191,7 @@ def test_labels_that_do_not_add_up_to_both_ends_are_found(public):
 
 def test_a_written_release_holds_and_is_opened(public, release):
     assert failed(public) == {}
-    done = {one.name: one.detail for one in verify_flows(public, errors_of)}
+    done = {one.name: one.detail for one in verify(public, errors_of)}
     assert "noisy trips by label" in done["noisy pairs"]
     opened = geodp.open(public.parent)
     for one, other in zip(opened.labels, release.labels, strict=True):

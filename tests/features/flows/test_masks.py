@@ -14,11 +14,11 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.features.flows.page import write_page
 from geodp.features.flows.screenlines import divide_zones
-from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import Zones, count_zone_blocks, pairs_of, zones_of
 from geodp.grid.grid import Grid
 from geodp.io.folder import staged_tables
 from geodp.io.read.public.land import cut_to_land
+from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -432,7 +432,7 @@ class TestCommand:
         out = files / "out"
         trips = ("--trips", "3", "--epsilon", "1")
         done("flows", "publish", *self.words(files, *trips), "--output", out)
-        assert all(one.ok for one in verify_flows(out / "public"))
+        assert all(one.ok for one in verify(out / "public"))
         assert geodp.open(out).origins.grid == GRID
         done("flows", "report", out, "--output", files / "out.html", "--simulations", "20")
         planned = done("flows", "plan", *self.grid(files), *trips, "--level", "1=1/2", "--json")

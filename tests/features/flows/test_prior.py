@@ -17,10 +17,10 @@ from geodp.features.flows.flows import describe_identity
 from geodp.features.flows.prior import LAW_RECORDS, FlowsPrior, TrustedPrior
 from geodp.features.flows.publish import make_plan
 from geodp.features.flows.streams import TripStreams
-from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import Zones
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
+from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -407,7 +407,7 @@ def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
     (folder / "prior.parquet").write_bytes((path / "prior.parquet").read_bytes())
     stated = json.loads((path / "flows.json").read_text())["prior"]
     change_index(folder, lambda card: card.update(prior=stated))
-    wrong = {c.name for c in verify_flows(folder, errors_of) if not c.ok}
+    wrong = {c.name for c in verify(folder, errors_of) if not c.ok}
     assert wrong == {"one release", "errors"}
 
 

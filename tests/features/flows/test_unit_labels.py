@@ -12,10 +12,10 @@ import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.features.flows.page import write_page
 from geodp.features.flows.units import find_outlines
-from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import Zones, pairs_of
 from geodp.grid.axes import Attribute
 from geodp.grid.cells.grid import grid_of_cells
+from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.release.simulated_cells import errors_of
 from tests.features.flows.test_publish import ends_of
@@ -116,7 +116,7 @@ def test_names_that_columns_have_are_refused():
 
 def test_a_written_release_is_verified_and_opened(public, release):
     assert failed(public) == {}
-    done = {one.name: one.detail for one in verify_flows(public, errors_of)}
+    done = {one.name: one.detail for one in verify(public, errors_of)}
     assert "noisy trips by label" in done["noisy pairs"]
     opened = geodp.open(public.parent)
     assert opened.flows.grid == release.flows.grid

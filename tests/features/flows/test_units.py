@@ -26,13 +26,13 @@ from geodp.features.flows.units import (
     start_blocks,
     trace_cells,
 )
-from geodp.features.flows.verify import verify_flows
 from geodp.features.flows.zones import Zones, pairs_of, zones_of
 from geodp.grid.cells import system
 from geodp.grid.cells.grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.places import Circle
+from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
@@ -177,7 +177,7 @@ def test_flows_have_codes_of_both_ends(release):
 
 def test_a_written_release_is_verified_and_opened(release, tmp_path):
     release.write(tmp_path / "out")
-    assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+    assert all(one.ok for one in verify(tmp_path / "out" / "public"))
     again = geodp.open(tmp_path / "out")
     regions = ([*CODES[:3].reshape(-1)], [*CODES[3:].reshape(-1)])
     assert again.estimate(*regions) == release.estimate(*regions)
@@ -207,7 +207,7 @@ def test_a_prior_is_read_between_units(tmp_path):
         TABLE, contribution=3, epsilon=1, prior=release, prior_source="an earlier release"
     )
     told.write(tmp_path / "out")
-    assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+    assert all(one.ok for one in verify(tmp_path / "out" / "public"))
     again = geodp.open(tmp_path / "out")
     table = release.flows.table
     assert again.prior.trips == table.count.sum()
@@ -229,7 +229,7 @@ def test_files_of_other_places_are_found(release, tmp_path, name):
     path = tmp_path / "out" / "public" / name
     rows = pq.read_table(path)
     pq.write_table(rows.take(list(range(len(rows)))[::-1]), path)
-    assert not all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+    assert not all(one.ok for one in verify(tmp_path / "out" / "public"))
 
 
 def test_estimates_between_units_hold_what_was_counted(release):
@@ -483,7 +483,7 @@ class TestCells:
         grid = grid_of_cells("h3:7", self.BOUNDS)
         made = geodp.flows.publish(self.rows(), grid=grid, outside="drop", epsilon=50, **PLACES)
         made.write(tmp_path / "out")
-        assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+        assert all(one.ok for one in verify(tmp_path / "out" / "public"))
         again = geodp.open(tmp_path / "out")
         assert len(again.to_geopandas()) == len(again.flows)
         assert "data:image/png;base64," in write_page(again, simulations=20)
@@ -543,7 +543,7 @@ class TestCells:
         one = made.estimate("elsewhere", "elsewhere")
         assert one.low <= one.count <= one.high
         made.write(tmp_path / "out")
-        assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+        assert all(one.ok for one in verify(tmp_path / "out" / "public"))
         card = json.loads((tmp_path / "out/public/flows/release.json").read_text())
         assert "places outside were counted as the zone elsewhere" in json.dumps(card)
         page = write_page(geodp.open(tmp_path / "out"), simulations=20)

@@ -6,13 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from geodp.features.households.files import StagedHouseholds
 
 import geodp
 from geodp.errors import OutputError, UsageError
 from geodp.features.households.card import HouseholdsCard
-from geodp.features.households.files import StagedHouseholds
 from geodp.features.households.publish import prepare_households
-from geodp.features.households.verify import verify_households
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign
 from geodp.io.verify.card import public_folder
@@ -100,7 +99,7 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
         assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
         release = prepared.release()
         release.write_into(place, {})
-    assert verify_households(tmp_path / "out" / "public", errors_of)[0].ok
+    assert verify(tmp_path / "out" / "public", errors_of)[0].ok
 
     def full(*_args, **_more):
         raise OutputError("full", code="disk-full")

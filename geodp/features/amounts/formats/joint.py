@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.features.amounts.card import COUNT, INDEX, MEAN, MEDIAN, SUM, StatedAmount
-from geodp.features.amounts.english import FILES, FileKind, describe_file
+from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, AmountsCard, StatedAmount
+from geodp.features.amounts.english import FILES, describe_file
 from geodp.features.amounts.estimates import Ends
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
-from geodp.io.folder.manifest import sha256
-from geodp.io.write import csv, geopackage, parquet
+from geodp.io.folder.joint import list_file, write_rows
 from geodp.io.write.geotiff import MEDIA_TYPE, Band, name_bands, why_no_bands, write_columns
 from geodp.io.write.tables import column_names
 from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View, keep_rows
-from geodp.table.card import File, LeftOut
+from geodp.table.card import LeftOut
+from geodp.table.index import Joint
 from geodp.typing import KeyArray
 
 if TYPE_CHECKING:
@@ -39,14 +38,6 @@ DIGITS = 6
 """Digits of means and medians, of the span of the clip."""
 
 NO_DATA = "NaN, outside the domain, and where a number may be any amount within the clip"
-
-
-FORMATS: dict[str, tuple[str, Callable[[View, Path], None]]] = {
-    "csv": (csv.MEDIA_TYPE, csv.write_csv),
-    "parquet": (parquet.MEDIA_TYPE, parquet.write_parquet),
-    "gpkg": (geopackage.MEDIA_TYPE, geopackage.write_geopackage),
-}
-"""Media types and writers of tables by the endings of files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,60 +97,27 @@ def view_of(release: AmountNumbers) -> AmountsView:
     return AmountsView(release.count.table, card, columns, amount=release.index.amount)
 
 
-def write_joint(
-    release: AmountNumbers, folder: Path
-) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
-    """Write the table in every format that the grid can have.
-
-    Returns
-    -------
-    tuple of File
-        Entries of the index.
-    tuple of LeftOut
-        Formats that the grid cannot have, and why.
-    """
-    left_out = {"gpkg": geopackage.why_no_geopackage(release.count.grid)}
-    amount = release.index.amount
-    left_out["tif"] = why_no_bands(release.count.table, name_columns(amount))
+def write_joint(release: AmountNumbers, folder: Path) -> Joint:
+    """Write the table in every format that the grid can have; return the entries of the index."""
+    amount, path = release.index.amount, folder / f"{NAME}.tif"
+    why = why_no_bands(release.count.table, name_columns(amount))
     with keep_rows(view_of(release), folder) as view:
-        for ending, (_, write) in FORMATS.items():
-            if left_out.get(ending) is None:
-                write(view, folder / f"{NAME}.{ending}")
+        what = describe_file(FILES, "table", amount)
+        files, left_out = write_rows(view, NAME, folder, what, unit=amount.unit)
+        if why is not None:
+            return files, (*left_out, LeftOut(path.name, why))
         bands = list_bands(amount)
-        if left_out["tif"] is None:
-            write_columns(view, folder / f"{NAME}.tif", bands, report=INDEX)
-        entries = list(_list_entries(view, folder, amount, left_out))
-    files = tuple(
-        File(name=name, media_type=kind, what=what, extras=extras, sha256=sha256(folder / name))
-        for name, kind, what, extras in entries
-    )
-    missing = {name: why for name, why in left_out.items() if why is not None}
-    return files, tuple(LeftOut(f"{NAME}.{name}", why) for name, why in missing.items())
-
-
-def _list_entries(
-    view: View, folder: Path, amount: StatedAmount, left_out: dict[str, str | None]
-) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Yield name, media type, description and details of every file that was written."""
-    unit = {"unit": amount.unit}
-    for ending, (media_type, _) in FORMATS.items():
-        if left_out.get(ending) is not None:
-            continue
-        kind: FileKind = "table"
-        columns = view.columns
-        if ending == "csv" and csv.is_marked(folder / f"{NAME}.csv"):
-            kind = "marked"
-        if ending != "csv" and view.located:
-            kind, columns = "outlines", (*columns, "geometry")
-        what = describe_file(FILES, kind, amount)
-        yield f"{NAME}.{ending}", media_type, what, {"columns": columns, **unit}
-        if ending == "csv":
-            types = csv.types_entry(NAME)
-            yield types.name, types.media_type, types.what, {}
-    if left_out["tif"] is None:
-        bands = tuple(name_bands(view.table.grid, list_bands(amount)))
-        details = {"bands": bands, "data_type": "float64", "nodata": NO_DATA, **unit}
-        yield f"{NAME}.tif", MEDIA_TYPE, describe_file(FILES, "raster", amount), details
+        write_columns(view, path, bands, report=AmountsCard.file)
+        raster = list_file(
+            path,
+            MEDIA_TYPE,
+            describe_file(FILES, "raster", amount),
+            bands=tuple(name_bands(view.table.grid, bands)),
+            data_type="float64",
+            nodata=NO_DATA,
+            unit=amount.unit,
+        )
+    return (*files, raster), left_out
 
 
 def list_bands(amount: StatedAmount) -> list[Band]:

@@ -103,21 +103,14 @@ class AmountsPublishing(Publishing):
         table = self.read_records(self.options["inputs"])
         known = {"prior": prior, "prior_source": source}
         prepared = prepare_amounts(table, self.request, **self.asked, **known)
-        self.check_place()
+        preview, output = prepared.design.preview, self.options["output"]
+        preview.check_place(output, overwrite=self.options["overwrite"])
         return prepared
 
     def read_records(self, paths: Sequence[Path]) -> AmountTable:
         """Read records of one period, of which each reader counts what lies beyond the clip."""
         reader = make_records_reader(self.options, self.grid, self.request)
         return reader.read_amounts(paths)
-
-    def check_place(self) -> None:
-        """Raise UsageError if the release could not be written to the output."""
-        from geodp.features.amounts.card import COUNT
-        from geodp.io.folder.staged_release import check_publication
-
-        output, overwrite = self.options["output"], self.options["overwrite"]
-        check_publication(self.grid, output, name=COUNT, overwrite=overwrite)
 
     def design(self, inputs: Any) -> StoredDesign:
         """Design the release from the inputs of an interrupted run."""
@@ -127,14 +120,14 @@ class AmountsPublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[Any]:
         """Yield the folder of the release."""
-        from geodp.features.amounts.files import StagedAmounts
+        from geodp.io.folder.staged_tables import StagedTables
 
-        return StagedAmounts.stage(**self.place)
+        return StagedTables.stage(**self.place)
 
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
         """Write a release of no record, and of one."""
         design = cast("AmountsDesign", prepared.design)
-        place.try_out(design.preview, design.example, prepared.cells)
+        place.try_out(design.preview, prepared.cells, design.example)
 
     def fields(self, release: Any) -> dict[str, Any]:
         """Return the amount."""

@@ -90,7 +90,8 @@ class SeriesPublishing(AmountsPublishing):
                 tables.append(self.read_records(self.options["snapshots"][time]))
         known = {"prior": prior, "prior_source": source}
         prepared = prepare_series(tables, self.periods, self.request, self.series, **known)
-        self.check_place()
+        preview, output = prepared.design.parts[0].preview, self.options["output"]
+        preview.check_place(output, overwrite=self.options["overwrite"])
         return prepared
 
     def design(self, inputs: AmountsInputs) -> AmountsSeriesDesign:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple
 
 from geodp.features.amounts.card import AmountsGuarantee, StatedAmount, StatedAmountsPrior
 from geodp.table.charged import StatedCharge
-from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.index import IndexCard
+from geodp.table.plain import Text
 from geodp.table.stated.release import Digest, Size, Software
-
-SERIES_SCHEMA: Literal["geodp-amounts-series-1"] = "geodp-amounts-series-1"
-"""Value of ``schema`` in the index of a series of amounts."""
-
-SERIES_INDEX = "amounts-series.json"
-"""Name of the index inside ``public``; every period is a release in a folder of its own."""
 
 OF_PERIOD = "that it is the period of "
 """How the fact begins by which cards of a period name it."""
@@ -87,8 +82,8 @@ class PeriodInfo:
     index_sha256: Digest
 
 
-@dataclass(frozen=True, kw_only=True)
-class AmountsSeriesCard:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AmountsSeriesCard(IndexCard, kind="amounts-series"):
     """The contents of ``amounts-series.json``.
 
     Attributes
@@ -120,16 +115,7 @@ class AmountsSeriesCard:
     periods: tuple[PeriodInfo, ...] = ()
     prior: StatedAmountsPrior | None = None
 
-    def __repr__(self) -> str:
-        size = f"{len(self.periods)} {self.step}s"
-        return f"AmountsSeriesCard({self.amount.name}, {size}, {self.guarantee.spends})"
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the index to plain values."""
-        plain: dict[str, Any] = write_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, plain: Any) -> Self:
-        """Create the index from plain values; VerificationError if they are invalid."""
-        return read_plain(cls, plain, "series of amounts")
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.amount.name}, {len(self.periods)} {self.step}s"

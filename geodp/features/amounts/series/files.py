@@ -7,28 +7,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from geodp import progress
-from geodp.features.amounts.card import COUNT, INDEX
-from geodp.features.amounts.files import TABLES, try_joint, write_amounts
+from geodp.features.amounts.card import COUNT, AmountsCard
 from geodp.features.amounts.formats.joint import NAME
-from geodp.features.amounts.series.card import SERIES_INDEX, AmountsSeriesCard, PeriodInfo
+from geodp.features.amounts.series.card import AmountsSeriesCard, PeriodInfo
 from geodp.features.series.files import LONGEST_TIME
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.staged_release import list_cells, try_formats, try_longest_name
-from geodp.io.folder.staged_tables import StagedTables
+from geodp.io.folder.staged_tables import StagedIndex, write_release
 
 if TYPE_CHECKING:
-    from geodp.features.amounts.numbers import AmountNumbers
+    from geodp.features.amounts.amounts import Amounts
 
 
-class StagedAmountsSeries(StagedTables):
+class StagedAmountsSeries(StagedIndex):
     """A folder for a series of amounts, created and tested before anything is charged."""
 
-    def try_out(self, empty: AmountNumbers, example: AmountNumbers, cells: Sequence[int]) -> None:
+    def try_out(self, empty: Amounts, example: Amounts, cells: Sequence[int]) -> None:
         """Do everything that does not need the numbers, and reserve space for them.
 
         Parameters
         ----------
-        empty, example : AmountNumbers
+        empty, example : Amounts
             A period of no records, and one of one record.
         cells : sequence of int
             Number of cells with records, of every period.
@@ -38,13 +37,14 @@ class StagedAmountsSeries(StagedTables):
         try_formats(view)
         try_longest_name(self.folder, COUNT, f"{LONGEST_TIME}/{COUNT}")
         try_longest_name(self.folder, NAME, LONGEST_TIME)
-        try_joint(self.folder, empty, example)
+        self.try_joint(empty, example)
         grid = view.table.grid
-        self.reserve(TABLES * sum(list_cells(grid, view.card, one) for one in cells))
+        often = 1 + empty.joint_rows[COUNT]
+        self.reserve(often * sum(list_cells(grid, view.card, one) for one in cells))
 
     def write(
         self,
-        releases: Mapping[str, AmountNumbers],
+        releases: Mapping[str, Amounts],
         card: AmountsSeriesCard,
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
@@ -54,7 +54,6 @@ class StagedAmountsSeries(StagedTables):
         for time, release in releases.items():
             progress.begin(f"Writing {time}", public=True)
             (public / time).mkdir()
-            write_amounts(release, public / time)
-            written.append(PeriodInfo(time, sha256(public / time / INDEX)))
-        index = replace(card, periods=tuple(written))
-        return self.complete(SERIES_INDEX, index.to_json(), restricted)
+            write_release(release, public / time)
+            written.append(PeriodInfo(time, sha256(public / time / AmountsCard.file)))
+        return self.complete(replace(card, periods=tuple(written)), restricted)

@@ -11,14 +11,13 @@ from typing import Any
 from geodp import __version__
 from geodp.errors import UsageError, printable
 from geodp.features.amounts.amounts import Amounts, state_guarantee
-from geodp.features.amounts.card import COUNT, INDEX, AmountsCard, StatedAmount, StatedAmountsPrior
+from geodp.features.amounts.card import COUNT, AmountsCard, StatedAmount, StatedAmountsPrior
 from geodp.features.amounts.comparison import AmountDifference
 from geodp.features.amounts.declaring import AnyPrior
 from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.formats.reading import open_amounts
 from geodp.features.amounts.series.card import (
     PERIOD_FACT,
-    SERIES_SCHEMA,
     AmountsSeriesCard,
     AmountsSeriesGuarantee,
 )
@@ -205,7 +204,7 @@ def open_series(folder: Path, card: AmountsSeriesCard) -> AmountsSeries:
     releases = []
     for time in times:
         with explain_errors(folder / time):
-            index = read_index(folder, f"{time}/{INDEX}", AmountsCard.from_json)
+            index = read_index(folder, f"{time}/{AmountsCard.file}", AmountsCard.from_json)
         releases.append(open_amounts(folder / time, index))
     return AmountsSeries(Periods.of(times), tuple(releases), card)
 
@@ -220,7 +219,7 @@ def state_series(
 ) -> AmountsSeriesCard:
     """State what all periods share, of a series that is not drawn yet."""
     return AmountsSeriesCard(
-        schema=SERIES_SCHEMA,
+        schema="geodp-amounts-series-1",
         software=Software("geodp", __version__),
         private=private,
         step=periods.step,

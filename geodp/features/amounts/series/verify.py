@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from geodp.errors import Rule
-from geodp.features.amounts.card import COUNT, INDEX, AmountsCard
+from geodp.features.amounts.card import COUNT, AmountsCard
 from geodp.features.amounts.methods import CountOfAmounts
-from geodp.features.amounts.series.card import OF_PERIOD, SERIES_INDEX, AmountsSeriesCard
+from geodp.features.amounts.series.card import OF_PERIOD, AmountsSeriesCard
 from geodp.features.amounts.series.series import (
     describe_period,
     state_series_guarantee,
@@ -34,6 +34,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.neighbours import REPLACE
 from geodp.release.periods import Periods
+from geodp.table.index import read_amounts
 
 
 def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:
@@ -41,14 +42,7 @@ def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:
 
     Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.
     """
-    return verify_index(
-        folder / SERIES_INDEX,
-        AmountsSeriesCard.from_json,
-        lambda card: f"schema {card.schema}, {len(card.periods)} periods",
-        QUESTIONS,
-        _list_times,
-        errors,
-    )
+    return verify_index(folder, AmountsSeriesCard, QUESTIONS, _list_times, errors)
 
 
 def _list_times(card: AmountsSeriesCard) -> list[str]:
@@ -56,7 +50,7 @@ def _list_times(card: AmountsSeriesCard) -> list[str]:
 
 
 def _check_checksums(folder: Path, card: AmountsSeriesCard) -> str:
-    return check_checksums(folder / SERIES_INDEX, (), _list_times(card))
+    return check_checksums(folder / card.file, (), _list_times(card))
 
 
 def _check_times(folder: Path, card: AmountsSeriesCard) -> str:
@@ -73,7 +67,7 @@ def _check_periods(folder: Path, card: AmountsSeriesCard) -> str:
     records, times = [], _list_times(card)
     for one in card.periods:
         require(
-            sha256(folder / one.time / INDEX) == one.index_sha256,
+            sha256(folder / one.time / AmountsCard.file) == one.index_sha256,
             Rule("amounts-period-changed", "A period is not the one that the index lists."),
         )
         period = _read(folder, one.time)
@@ -112,7 +106,7 @@ def _check_periods(folder: Path, card: AmountsSeriesCard) -> str:
 
 def _read(folder: Path, time: str) -> AmountsCard:
     """Read the index of a period."""
-    return read_index(folder, f"{time}/{INDEX}", AmountsCard.from_json)
+    return read_index(folder, f"{time}/{AmountsCard.file}", AmountsCard.from_json)
 
 
 def _check_budget(folder: Path, card: AmountsSeriesCard) -> str:
@@ -147,11 +141,7 @@ def _check_guarantee(folder: Path, card: AmountsSeriesCard) -> str:
     guarantees = [_read(folder, time).guarantee for time in times]
     event = cast(Measurement, event_of(read_table_card(folder / times[0] / COUNT)))
     method = cast(CountOfAmounts, find_method(event.mechanism))
-    amounts: dict[str, Any] = {
-        name: None if (text := getattr(promise, name)) is None else Fraction(text)
-        for name in ("epsilon", "rho", "delta")
-    }
-    total = replace(event, mechanism=method.pyramid.spec, **amounts)
+    total = replace(event, mechanism=method.pyramid.spec, **read_amounts(promise))
     require_charge(card.budget, total.unit, total.neighbours, total.loss)
     public = promise.not_protected[len(total.not_protected) :]
     require(

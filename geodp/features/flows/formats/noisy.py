@@ -20,7 +20,7 @@ from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.pairs import ENDS
-from geodp.io.folder.manifest import sha256
+from geodp.io.folder.joint import list_file
 from geodp.io.opening import open_parquet, read_parquet, require_rows
 from geodp.io.write.parquet import MEDIA_TYPE
 from geodp.table.card import File
@@ -67,13 +67,12 @@ def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
     columns |= {f"block_{one.side}": pa.array(one.of_zone.astype(np.int32)) for one in blocks}
     path, table = folder / UNITS_FILE, pa.table(columns)
     pa.parquet.write_table(table, path, compression="zstd")
-    return File(
-        name=path.name,
-        media_type=MEDIA_TYPE,
-        what=describe_file(FILES, "blocks"),
-        extras={"columns": tuple(table.column_names)},
-        sha256=sha256(path),
-    )
+    return _list(path, describe_file(FILES, "blocks"), table.column_names)
+
+
+def _list(path: Path, what: str, columns: Sequence[str]) -> File:
+    """Return the entry of a written file in the index."""
+    return list_file(path, MEDIA_TYPE, what, columns=tuple(columns))
 
 
 PRIOR = "prior.parquet"
@@ -99,15 +98,8 @@ def write_noisy(noisy: Sequence[NoisyPairs], folder: Path) -> tuple[File, ...]:
         with pa.parquet.ParquetWriter(path, _schema(one.blocks), compression="zstd") as file:
             for first in range(0, one.noisy.size, PAIRS):
                 file.write_table(_slice(one, first, PAIRS))
-        entries.append(
-            File(
-                name=path.name,
-                media_type=MEDIA_TYPE,
-                what=_describe("pairs", one.blocks),
-                extras={"columns": (*name_columns(one.blocks), NOISY)},
-                sha256=sha256(path),
-            )
-        )
+        columns = [*name_columns(one.blocks), NOISY]
+        entries.append(_list(path, _describe("pairs", one.blocks), columns))
     return tuple(entries)
 
 
@@ -177,15 +169,8 @@ def write_labels(
     for one in labels:
         path, table = folder / name_labels(one.ends), _table_of_labels(one, zones, attributes)
         pa.parquet.write_table(table, path, compression="zstd")
-        entries.append(
-            File(
-                name=path.name,
-                media_type=MEDIA_TYPE,
-                what=_describe(f"labels_{one.ends}", zones.blocks(one.side)),
-                extras={"columns": tuple(table.column_names)},
-                sha256=sha256(path),
-            )
-        )
+        what = _describe(f"labels_{one.ends}", zones.blocks(one.side))
+        entries.append(_list(path, what, table.column_names))
     return tuple(entries)
 
 
@@ -246,15 +231,7 @@ def write_prior(prior: FlowsPrior | None, zones: Zones, folder: Path) -> tuple[F
         return ()
     path, table = folder / PRIOR, _table_of_prior(prior, zones)
     pa.parquet.write_table(table, path, compression="zstd")
-    return (
-        File(
-            name=path.name,
-            media_type=MEDIA_TYPE,
-            what=describe_file(FILES, "prior"),
-            extras={"columns": tuple(table.column_names)},
-            sha256=sha256(path),
-        ),
-    )
+    return (_list(path, describe_file(FILES, "prior"), table.column_names),)
 
 
 def _table_of_prior(prior: FlowsPrior, zones: Zones) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,11 +33,15 @@ from geodp.features.flows.running.options import (
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
     from geodp.features.flows.publish import FlowsDesign, FlowsInputs
+    from geodp.io.folder.staged_tables import StagedTables
     from geodp.release.transaction import Prepared
 
+PAIRS = 1 << 20
+"""Pairs that space is required for before the charge, if there are as many: how many are released
+follows from the trips, which no outcome may tell. Where a disk is too small for more, the run ends
+after its charge, and ``--resume`` completes it on a disk with space."""
 
 PRIOR_WRITTEN = (
     "prior.parquet in the public folder has the flows of the prior as they were given: this file "
@@ -137,18 +142,17 @@ class FlowsPublishing(Publishing):
         share = self.options["label_share"]
         return design_flows(zones, attributes, self.request, inputs, self.levels, share)
 
-    def stage(self) -> AbstractContextManager[StagedFlows]:
+    def stage(self) -> AbstractContextManager[StagedTables]:
         """Yield the folder of the release."""
-        from geodp.features.flows.files import StagedFlows
+        from geodp.io.folder.staged_tables import StagedTables
 
-        return StagedFlows.stage(**self.place)
+        return StagedTables.stage(**self.place)
 
-    def try_out(self, place: StagedFlows, prepared: Prepared[FlowsDesign, Flows]) -> None:
+    def try_out(self, place: StagedTables, prepared: Prepared[FlowsDesign, Flows]) -> None:
         """Write empty tables and noisy pairs."""
-        design = prepared.design
-        plan, prior = design.plan, design.inputs.prior
-        written = None if prior is None or prior.left_out else prior
-        place.try_out(design.preview.tables, (plan.empty_pairs, plan.empty_labels, written))
+        plan, preview = prepared.design.plan, prepared.design.preview
+        noisy, labels = tuple(plan.empty_pairs), tuple(plan.empty_labels)
+        place.try_out(replace(preview, noisy=noisy, labels=labels), PAIRS)
 
     def fields(self, release: Flows) -> dict[str, Any]:
         """Return whom the guarantee protects, and which file has no noise."""

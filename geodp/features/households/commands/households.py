@@ -47,10 +47,10 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.features.households.comparison import HouseholdDifference
     from geodp.features.households.estimates import HouseholdEstimate
-    from geodp.features.households.files import StagedHouseholds
     from geodp.features.households.households import Households
     from geodp.features.households.publish import AnyHouseholds
     from geodp.grid.grid import Grid
+    from geodp.io.folder.staged_tables import StagedTables
     from geodp.io.write.map.captions import Language
     from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Prepared
@@ -532,18 +532,15 @@ class HouseholdsPublishing(Publishing):
             grid = sized.grid if self.request.terms.unit == "household" else sized.joint.map
         return design_households(grid, size, self.request, inputs)
 
-    def stage(self) -> AbstractContextManager[StagedHouseholds]:
+    def stage(self) -> AbstractContextManager[StagedTables]:
         """Yield the folder of the release."""
-        from geodp.features.households.files import StagedHouseholds
+        from geodp.io.folder.staged_tables import StagedTables
 
-        return StagedHouseholds.stage(**self.place)
+        return StagedTables.stage(**self.place)
 
-    def try_out(
-        self, place: StagedHouseholds, prepared: Prepared[AnyHouseholds, Households]
-    ) -> None:
+    def try_out(self, place: StagedTables, prepared: Prepared[AnyHouseholds, Households]) -> None:
         """Write empty tables."""
-        preview = prepared.design.preview
-        place.try_out(preview.tables, preview.joint, prepared.cells)
+        place.try_out(prepared.design.preview, prepared.cells)
 
     def fields(self, release: Households) -> dict[str, Any]:
         """Return whom the guarantee protects, and the largest size."""

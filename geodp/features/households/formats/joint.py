@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.features.households.estimates import HouseholdErrors
-from geodp.io.folder.manifest import sha256
-from geodp.io.write import csv, geopackage, parquet
+from geodp.io.folder.joint import write_rows
 from geodp.io.write.uncertainty import RowErrors, six_digits, widen
 from geodp.io.write.view import View
 from geodp.release.release import Release
-from geodp.table.card import File, LeftOut
+from geodp.table.index import Joint
 from geodp.typing import KeyArray
 
 NAME = "persons-and-households"
@@ -87,38 +86,8 @@ def view_joint(persons: Release, errors: HouseholdErrors) -> View:
     return View(persons.table, card, JointColumns(0.0, None, errors))
 
 
-FORMATS = {
-    "csv": (csv.MEDIA_TYPE, csv.write_csv),
-    "parquet": (parquet.MEDIA_TYPE, parquet.write_parquet),
-    "gpkg": (geopackage.MEDIA_TYPE, geopackage.write_geopackage),
-}
-"""Media types and writers by the endings of files."""
-
-
-def write_files(view: View, folder: Path) -> list[str]:
-    """Write the table in every format that the grid can have; return the endings of the files.
-
-    Parameters
-    ----------
-    view : View
-        See `view_joint`.
-    folder : Path
-    """
-    endings = [one for one in FORMATS if one != "gpkg" or why_no_package(view) is None]
-    for ending in endings:
-        FORMATS[ending][1](view, folder / f"{NAME}.{ending}")
-    return endings
-
-
-def why_no_package(view: View) -> str | None:
-    """Return why there is no GeoPackage of a table; None if there is one."""
-    return geopackage.why_no_geopackage(view.table.grid)
-
-
-def write_joint(
-    view: View, max_size: int, folder: Path
-) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
-    """Write the table in every format; return the index's entries of files, and of missing ones.
+def write_joint(view: View, max_size: int, folder: Path) -> Joint:
+    """Write the table in every format that the grid can have; return the entries of the index.
 
     Parameters
     ----------
@@ -128,24 +97,7 @@ def write_joint(
         Most persons of a household.
     folder : Path
     """
-    entries = []
-    for ending in write_files(view, folder):
-        path, media_type = folder / f"{NAME}.{ending}", FORMATS[ending][0]
-        what, columns = describe_rows(max_size), view.columns
-        if ending == "csv" and csv.is_marked(path):
-            what += "; begins with the byte order mark of UTF-8"
-        if ending != "csv" and view.located:
-            what, columns = f"{what}; with the outlines of the cells", (*columns, "geometry")
-        entries.append((path.name, media_type, what, {"columns": columns}))
-        if ending == "csv":
-            types = csv.types_entry(NAME)
-            entries.append((types.name, types.media_type, types.what, {}))
-    files = tuple(
-        File(name=name, media_type=kind, what=what, extras=extras, sha256=sha256(folder / name))
-        for name, kind, what, extras in entries
-    )
-    why = why_no_package(view)
-    return files, () if why is None else (LeftOut(f"{NAME}.gpkg", why),)
+    return write_rows(view, NAME, folder, describe_rows(max_size))
 
 
 def describe_rows(max_size: int) -> str:

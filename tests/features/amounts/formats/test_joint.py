@@ -11,8 +11,8 @@ import pytest
 import rasterio
 
 from geodp import open as geodp_open
-from geodp.features.amounts.verify import verify_amounts
 from geodp.grid.region import Region
+from geodp.io.verify.verify import verify
 from tests.command import geodp as command
 from tests.features.amounts.made import EDGES, KEY, publish, rows
 
@@ -118,7 +118,7 @@ def test_bands_are_by_label(tmp_path):
         assert raster.descriptions[:4] == ("count sex=f", "count sex=m", "sum sex=f", "sum sex=m")
         women = raster.read(1).sum()
     assert women == release.count.estimate((0, 0, 16, 16), {"sex": "f"}).count
-    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+    assert all(check.ok for check in verify(tmp_path / "out" / "public"))
 
 
 def test_a_raster_of_too_many_bands_is_left_out(tmp_path):
@@ -130,7 +130,7 @@ def test_a_raster_of_too_many_bands_is_left_out(tmp_path):
     assert left_out["name"] == "amounts.tif"
     assert "at most 64 bands" in left_out["why"]
     assert not (public / "amounts.tif").exists()
-    assert all(check.ok for check in verify_amounts(public))
+    assert all(check.ok for check in verify(public))
 
 
 def test_sums_on_decimal_steps_are_the_nearest_numbers(tmp_path):

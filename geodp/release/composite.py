@@ -1,0 +1,124 @@
+"""Releases of several tables under one guarantee, in one folder with an index of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from geodp.io.folder.staged_release import check_publication
+from geodp.io.folder.staged_tables import StagedTables
+from geodp.privacy.ledger import Charge
+from geodp.release.card import state_budget
+from geodp.release.opening import require_unwritten
+from geodp.release.release import Release
+from geodp.table.charged import StatedCharge
+from geodp.table.index import Constraint, Joint, Rebuilt, TablesCard
+from geodp.table.released import ReleasedTable
+
+IndexOf = TypeVar("IndexOf", bound=TablesCard)
+
+
+class Composite(ABC, Generic[IndexOf]):
+    """A frozen dataclass of tables and their index.
+
+    Attributes
+    ----------
+    joint_rows : mapping of str to int
+        How often files of all tables together list the cells of a table again, by its name.
+    index : TablesCard
+        What the tables share: the guarantee, the charge and the constraints.
+    """
+
+    joint_rows: ClassVar[Mapping[str, int]] = {}
+    index: IndexOf
+
+    @property
+    @abstractmethod
+    def tables(self) -> dict[str, Release]:
+        """All tables by name."""
+
+    @property
+    @abstractmethod
+    def constraints(self) -> tuple[Constraint[Any], ...]:
+        """What holds exactly, as the index states it."""
+
+    @abstractmethod
+    def write_joint(self, folder: Path) -> Joint:
+        """Write the files of all tables together; return the index's entries of them."""
+
+    @abstractmethod
+    def rebuild(self) -> Rebuilt[IndexOf]:
+        """Derive from the tables what their index and their cards must say.
+
+        Raises VerificationError for tables that no release of this kind has.
+        """
+
+    def card(self) -> IndexOf:
+        """Return the public index, without tables and files."""
+        return self.index
+
+    def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
+        """Return the release with its charge to a ledger."""
+        made: Any = self
+        charged: Self = replace(made, index=replace(made.index, budget=state_budget(charge)))
+        return charged
+
+    def write(
+        self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
+    ) -> dict[str, list[str]]:
+        """Write ``path/public`` and ``path/restricted``, all or nothing.
+
+        Parameters
+        ----------
+        path, overwrite, restricted
+            See :meth:`geodp.Release.write`. In ``path/public`` every table has a folder with a
+            complete release; beside these are the index and the files of all tables together.
+
+        Returns
+        -------
+        dict
+            ``{"public": [...], "restricted": [...]}``: the paths of files and of tables.
+
+        Raises
+        ------
+        UsageError, OutputError
+            See :meth:`geodp.Release.write`.
+        """
+        require_unwritten(self.tables.values())
+        self.check_place(path, overwrite=overwrite)
+        with StagedTables.stage(path, overwrite=overwrite) as place:
+            return self.write_into(place, restricted or {})
+
+    def check_place(self, path: str | Path, *, overwrite: bool) -> None:
+        """Raise UsageError if the release could not be written to a folder."""
+        for name, table in self.tables.items():
+            check_publication(table.grid, path, name=name, overwrite=overwrite)
+
+    def write_into(self, place: StagedTables, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the release into a folder that was staged before the charge."""
+        return place.write(self, restricted)
+
+
+def fill_tables(
+    previews: Iterable[Release],
+    drawn: Iterable[ReleasedTable],
+    identity: str,
+    charge: Charge | None,
+) -> list[Release]:
+    """Return releases of drawn tables in place of empty ones.
+
+    ``identity``: the fact on each card by which tables of two releases are told apart.
+    """
+    return [
+        replace(
+            preview,
+            table=table,
+            charge=charge,
+            public_facts=(*preview.public_facts, identity),
+            preview=preview,
+        )
+        for preview, table in zip(previews, drawn, strict=True)
+    ]

@@ -1,0 +1,83 @@
+"""Kinds of release whose card is an index: what differs between them, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+from geodp.errors import Rule, VerificationError
+from geodp.feature_registry import FEATURES
+from geodp.io.folder.kinds import Check, Kind
+from geodp.io.opening import read_json
+from geodp.io.verify.withdrawn import find_day
+from geodp.table.index import IndexCard
+
+
+class IndexKind(Kind):
+    """A kind of release whose card is an index of tables or of other releases.
+
+    Attributes
+    ----------
+    index : type
+        Class of the index.
+    advice : Rule
+        What to do where a table is requested, in half a sentence.
+    doors : mapping of str to str
+        Functions that only this kind has, as ``feature.module:function``: ``open`` (of the public
+        folder and the index), ``explain`` (of the index and the language), ``view`` and ``draw``
+        (of what was opened), and ``verify`` where the index lists no tables. They are imported
+        when they are called, so that reading an index loads nothing else.
+    """
+
+    index: ClassVar[type[IndexCard]]
+    advice: ClassVar[Rule]
+    doors: ClassVar[Mapping[str, str]]
+
+    def __init_subclass__(cls) -> None:
+        """Take the names of the kind, its file and its schema from the class of the index."""
+        cls.name, cls.file, cls.schemas = cls.index.kind, cls.index.file, (cls.index.identifier,)
+
+    def read_card(self, folder: Path) -> Any:
+        """Read the index."""
+        return self.index.from_json(read_json(folder / self.file))
+
+    def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
+        """Check that the index follows from what it lists, and verify that."""
+        if "verify" in self.doors:
+            checks: list[Check] = self._find("verify")(folder, errors)
+            return checks
+        # Imported here, so that reading an index does not load the verification.
+        from geodp.io.verify.index import verify_tables
+
+        return verify_tables(folder, self.index, self.open, errors)
+
+    def open(self, folder: Path) -> Any:
+        """Open all that the index lists as one release."""
+        return self._find("open")(folder, self.read_card(folder))
+
+    def view(self, folder: Path) -> Any:
+        """Return the view of all cells as one table; VerificationError for a kind without one."""
+        return self._find("view")(self.open(folder))
+
+    def draw(self, folder: Path, look: Any) -> Any:
+        """Lay out the map; VerificationError for a kind without one."""
+        return self._find("draw")(self.open(folder), look, find_day(folder))
+
+    def explain(self, card: Any, language: str) -> Any:
+        """Explain what all that the index lists reveals together, in plain sentences."""
+        explain = self._find("explain") if "explain" in self.doors else super().explain
+        return explain(card, language)
+
+    def refuse_table(self) -> NoReturn:
+        """Raise VerificationError, as every table has a folder of its own."""
+        raise VerificationError(f"This is {self.title}; {self.advice}", code=self.advice.code)
+
+    def _find(self, door: str) -> Callable[..., Any]:
+        """Import the function of a door; VerificationError for a kind without it."""
+        if door not in self.doors:
+            self.refuse_table()
+        module, _, name = self.doors[door].partition(":")
+        found: Callable[..., Any] = getattr(import_module(f"{FEATURES}.{module}"), name)
+        return found
