@@ -147,8 +147,6 @@ class Publishing(ABC):
 
     def _write(self, prepared: Prepared[Any, Any] | None) -> str:
         """Release what is prepared, or complete an interrupted run, and write it."""
-        from geodp.io.verify.card import identify_release
-
         with self.stage() as place:
             if self.inferred:
                 write_recipe(self.options, place.folder)
@@ -156,9 +154,9 @@ class Publishing(ABC):
                 made = self._resume(place) if prepared is None else self._draw(place, prepared)
             with time_phase("Writing", "writing", self.seconds):
                 written = self.write(*made, place)
-            release_id = identify_release(place.folder)
-        release = made[0]
-        card = release.card()
+            release = made[0]
+            card = release.card()
+            release_id = _identify(place.folder / "public", card)
         # The guarantee is independent of the data, so it may be printed.
         promise, budget = card.guarantee, ("spends", "epsilon", "rho", "delta")
         fields = {
@@ -200,6 +198,20 @@ class Publishing(ABC):
 
     def _say_beyond(self, file: str) -> list[str]:
         return [self.beyond.format(f"restricted/{file}")] if self.beyond else []
+
+
+def _identify(public: Path, card: Any) -> str:
+    """Return the id of a release that was written."""
+    from geodp.io.folder.kinds import CARD
+    from geodp.io.folder.manifest import sha256 as digest_file
+    from geodp.io.opening import read_json
+    from geodp.table.index import IndexCard
+
+    # That of an index is a digest of it; other cards state theirs.
+    if isinstance(card, IndexCard):
+        return digest_file(public / card.file)[:16]
+    release_id: str = read_json(public / CARD)["release_id"]
+    return release_id
 
 
 @contextmanager
