@@ -42,6 +42,7 @@ from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import Request, choose_pyramid
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
+from geodp.reprs import one_line
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.contribution import bound_contribution, combine_bounds
@@ -206,7 +207,9 @@ class Maps(Composite[MapsCard]):
     index : MapsCard
     """
 
-    kind: MapsKind
+    __repr__ = one_line
+
+    kind: MapsKind = field(repr=False)
     maps: Mapping[str, Release] = field(repr=False)
     index: MapsCard
 

@@ -18,10 +18,10 @@ from geodp.features.amounts.series.publish import prepare_series as prepare_amou
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.flows.publish import prepare_flows
 from geodp.features.households.publish import prepare_households
-from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from tests.laws.audit import RISK, best_set, counts_of, discriminant, floored, shown, signs
 

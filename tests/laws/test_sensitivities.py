@@ -24,7 +24,6 @@ from geodp.features.select.mechanisms.questions import quantile_candidates
 from geodp.features.select.quantiles import Quantile
 from geodp.features.select.question import Question, find_places
 from geodp.features.select.selected import prepare as prepare_selection
-from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.io.read.layout.presets import presets
 from geodp.mechanisms import mechanism
@@ -32,6 +31,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
 from geodp.privacy.terms import Terms
 from geodp.release import publish
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.public_totals import PublicTotals

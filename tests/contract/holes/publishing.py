@@ -5,6 +5,7 @@ HOLES: dict[str, dict[str, str]] = {
         "local round": "run.json is empty",
     },
     "the_operator_s_record_says_how_many_were_counted": {
+        "own kind": "run.json has a number for each map",
         "households of persons": "run.json has no number of persons and households",
         "households by size": "run.json has no number of persons and households",
         "flows": "run.json has no number of trips",
@@ -13,6 +14,7 @@ HOLES: dict[str, dict[str, str]] = {
         "local round": "run.json is empty",
     },
     "a_recipe_makes_the_release_again": {
+        "own kind": "its command has no --recipe",
         "households of persons": "recipes refuse --households, which is a column as --value is",
         "flows": "flows publish has no --recipe",
         "amounts": "amounts publish has no --recipe",
@@ -42,6 +44,7 @@ HOLES: dict[str, dict[str, str]] = {
         "local round": "local publish has no --metadata",
     },
     "metadata_stand_on_the_page": {
+        "own kind": "it has no page",
         "series": "report refuses a series and asks for a snapshot",
         "series of amounts": "report refuses a series and asks for a period",
         "selection": "report refuses a selection, which has no page",

@@ -8,12 +8,12 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release import charging
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from geodp.table.reading import SERIES_ROWS_FACT
 from tests.keys import secret

@@ -17,11 +17,11 @@ from geodp.features.amounts.series.publish import (
 )
 from geodp.features.amounts.series.verify import verify_series
 from geodp.features.amounts.streams import release_streams
-from geodp.release.periods import Periods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release import simulation
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from tests.command import Runner, override
 from tests.command import geodp as command

@@ -15,11 +15,11 @@ from geodp.features.amounts.series.publish import (
     prepare_series,
 )
 from geodp.features.amounts.streams import release_streams
-from geodp.release.periods import Periods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.terms import Terms
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from tests.features.amounts.made import EDGES, GRID, KEY
 from tests.features.amounts.series.made import TERMS, TIMES, publish, same, table, tables

@@ -6,10 +6,10 @@ from fractions import Fraction
 import pytest
 
 from geodp.features.amounts.series.publish import AmountsSeriesOptions, SharedScale, plan_series
-from geodp.release.periods import Periods
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
 from geodp.privacy.terms import Terms
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from tests.features.amounts.worlds import (
     EDGES,
