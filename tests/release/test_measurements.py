@@ -141,16 +141,6 @@ def test_other_methods_refuse_in_a_sentence():
         published("privelet", measurements=True)
 
 
-def test_what_was_drawn_is_kept_and_restored():
-    release = published(measurements=64)
-    request = choose_measurements(mechanism("pyramid"), GRID, release.event, 64)
-    again = request.restore(release.extra_arrays)
-    for one, other in zip(release.measurements.levels, again.levels, strict=True):
-        assert np.array_equal(one.node, other.node)
-        assert np.array_equal(one.value, other.value)
-        assert (one.level, one.complete, one.bias) == (other.level, other.complete, other.bias)
-
-
 def test_the_simulation_looks_at_no_data(monkeypatch):
     event = published().event
     first = choose_measurements(mechanism("pyramid"), GRID, event, 64)
