@@ -406,9 +406,9 @@ def test_sums_that_no_name_tells_count_a_person_twice_and_are_refused_for_less()
     table, method = table_of(grid, dense), mechanism("geometric")
     once = method.event(grid, Terms.of(epsilon=1, contribution=1))
     with refuses(UsageError, "contribution-below-sums-found"):
-        require_no_sums(grid, once, InMemoryTable(table))
+        require_no_sums(grid, once.bound, InMemoryTable(table))
     twice = method.event(grid, Terms.of(epsilon=1, contribution=2))
-    require_no_sums(grid, twice, InMemoryTable(table))
+    require_no_sums(grid, twice.bound, InMemoryTable(table))
     more = dense.copy()
     for label in (0, 1):
         more[int(grid.encode(np.array([[0], [1], [label]]))[0])] += 1
@@ -500,15 +500,14 @@ def read_as_published(path, options, patch):
     """Return the table that ``publish`` reads, and the contribution that is settled for it."""
     found = []
 
-    def stop(table, *rest):
-        event = make(table, *rest)
-        found.append((table, event.contribution))
+    def stop(table, contribution):
+        found.append((table, bound(table, contribution).value))
         raise Agreed
 
-    make = publish.make_table_event
+    bound = publish.bound_contribution
     for more in ([], ["--contribution", 1]):  # of the layout, or asked of the operator
         with patch.context() as inner:
-            inner.setattr(publish, "make_table_event", stop)
+            inner.setattr(publish, "bound_contribution", stop)
             done = run(
                 "publish", path, *options, *more, "--epsilon", 1, "--output", path.parent / "o"
             )
