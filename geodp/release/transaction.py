@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from geodp.errors import VerificationError
+from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.folder.packing import Packed, pack, unpack
 from geodp.io.folder.pending import PendingDraw, another, unreadable
@@ -194,6 +194,9 @@ def restore(
         design = make(unpack(kind, stored.card["inputs"], stored.arrays))
         names = stored.card["grid"], stored.card["design"]
         drawn = unpack(design.drawn, stored.card["drawn"], stored.arrays)
+    except UsageError:
+        # Of the design: a public file is another one now, and the file of the draw is whole.
+        raise
     except (LookupError, TypeError, ValueError, VerificationError):
         raise unreadable(folder) from None
     if names[0] != _name_grid(design):

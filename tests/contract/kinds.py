@@ -107,6 +107,8 @@ class Kind:
         Words with which it takes this prior, without file, source and assertion.
     telling : dict of str to str
         Names of its columns that tell what they hold, in place of those that do not.
+    public : tuple of str
+        Options of public files that it takes at once, besides a prior.
     """
 
     name: str
@@ -138,6 +140,7 @@ class Kind:
     prior: str = ""
     with_prior: tuple[str, ...] = ()
     telling: dict[str, str] = field(default_factory=dict)
+    public: tuple[str, ...] = ("--mask",)
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -293,6 +296,7 @@ KINDS = {
             people=1050,
             planned=("plan", *GRID, *TERMS),
             prior=EARLIER,
+            public=("--regions", "--public-totals"),
         ),
         Kind(
             "counts by label",
@@ -315,6 +319,7 @@ KINDS = {
                 ("code", "sex", "n"), *((code, sex, 7919) for code in CODES for sex in "fm")
             ),
             with_prior=("--method", "pyramid"),
+            public=("--regions",),
         ),
         Kind(
             "series",

@@ -119,6 +119,9 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "the_same_command_alone_resumes_a_run": {
         "local round": "the round is charged when it is opened",
     },
+    "a_public_file_that_changed_refuses_to_resume": {
+        "local round": "the round is charged when it is opened",
+    },
     "an_empty_input_is_refused": {
         "local round": "its input is no table",
     },
