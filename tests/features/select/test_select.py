@@ -205,7 +205,7 @@ def test_a_draw_that_fails_is_not_charged(ledger, monkeypatch):
 def test_everything_that_is_asked_is_part_of_the_identity():
     def of(question, table=TABLE, mechanism="permute-and-flip", **terms):
         request = Request(terms=Terms.of(**{"epsilon": 1, "contribution": 1, **terms}))
-        return selection_digest(table, prepare(table, question, request, mechanism).design.preview)
+        return selection_digest(table, prepare(table, question, request, mechanism).design.shown)
 
     other = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8) + 1, GRID)
     found = [
@@ -259,11 +259,10 @@ def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypa
     begin()
     terms = Terms.of(epsilon="1/2", contribution=1)
     prepared = prepare(TABLE, Top(2), Request(terms=terms, ledger=ledger, dataset="census"))
-    preview = prepared.design.preview.card()
     with (
         pytest.raises(KeyboardInterrupt),
         hold_stops(),
-        folder_of_selection.stage_selection(preview, tmp_path / "out", overwrite=False) as place,
+        folder_of_selection.StagedSelection.stage(tmp_path / "out", overwrite=False) as place,
     ):
         place.write(prepared.release().card(), {})
     begin()
