@@ -35,7 +35,6 @@ INTERNAL = {
         "geodp.features.select.card.SelectionGuarantee",
         "geodp.features.select.card.QuestionInfo",
         "geodp.features.select.card.SelectorInfo",
-        "geodp.features.series.card.SharingInfo",
         "geodp.features.series.card.SnapshotInfo",
         "geodp.features.series.card.SeriesGuarantee",
         "geodp.table.card.File",
