@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -127,12 +127,6 @@ class Households(Composite[HouseholdsCard]):
         )
         return made.with_charge(sizes.charge)
 
-    @classmethod
-    def of_tables(cls, tables: Mapping[str, Release], card: HouseholdsCard) -> Self:
-        """Make a release of its tables by name, and its index."""
-        sizes, others = tables.get(SIZES), tables.get(OTHERS)
-        return cls(tables[PERSONS], tables[HOUSEHOLDS], sizes, card, others)
-
     def with_tables(self, drawn: list[ReleasedTable], charge: Charge | None) -> Self:
         """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
         # Of what is released: whoever puts tables of two releases together is found out.
@@ -253,7 +247,8 @@ class Households(Composite[HouseholdsCard]):
 def open_households(folder: Path, card: HouseholdsCard) -> Households:
     """Open the tables in a public folder, which its index lists."""
     tables = {one.name: open_release(folder / one.name) for one in card.tables}
-    return Households.of_tables(tables, card)
+    sizes, others = tables.get(SIZES), tables.get(OTHERS)
+    return Households(tables[PERSONS], tables[HOUSEHOLDS], sizes, card, others)
 
 
 def make_index(event: Measurement, max_size: int, *, by_size: bool) -> HouseholdsCard:
