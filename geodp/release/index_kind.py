@@ -22,8 +22,8 @@ class IndexKind(Kind):
     ----------
     index : type
         Class of the index.
-    advice : Rule
-        What to do where a table is requested, in half a sentence.
+    refusal : Rule
+        Error where a table is requested, with what to do instead.
     doors : mapping of str to str
         Functions that only this kind has, as ``feature.module:function``: ``open`` (of the public
         folder and the index), ``explain`` (of the index and the language), ``view`` and ``draw``
@@ -32,7 +32,7 @@ class IndexKind(Kind):
     """
 
     index: ClassVar[type[IndexCard]]
-    advice: ClassVar[Rule]
+    refusal: ClassVar[Rule]
     doors: ClassVar[Mapping[str, str]]
 
     def __init_subclass__(cls) -> None:
@@ -72,7 +72,7 @@ class IndexKind(Kind):
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError, as every table has a folder of its own."""
-        raise VerificationError(f"This is {self.title}; {self.advice}", code=self.advice.code)
+        raise VerificationError(self.refusal)
 
     def _find(self, door: str) -> Callable[..., Any]:
         """Import the function of a door; VerificationError for a kind without it."""

@@ -106,12 +106,12 @@ def state_event(event: Measurement, results: str) -> dict[str, Any]:
     ----------
     event : Measurement
     results : str
-        All results, such as "these tables", for the sentence.
+        What its sentence says of, such as "any result of these tables together".
     """
     described = event.describe()
     amounts = [name + end for name in AMOUNTS for end in ("", "_decimal")]
     return {
-        "in_words": event.statement.replace("any result", f"any result of {results} together"),
+        "in_words": event.statement.replace("any result", results),
         "mechanism": event.mechanism,
         **{name: described[name] for name in amounts},
         "spends": event.spends,

@@ -386,7 +386,7 @@ def state_guarantee(
     if prior is not None:
         assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
     return AmountsGuarantee(
-        **state_event(event, "these numbers"),
+        **state_event(event, "any result of these numbers together"),
         source=source,
         assumptions=tuple(assumed),
         not_protected=(*event.not_protected, *facts),

@@ -15,10 +15,10 @@ class AmountsKind(IndexKind):
 
     title: ClassVar[str] = "a release of amounts"
     index = AmountsCard
-    advice = Rule(
+    refusal = Rule(
         "amounts-are-tables",
-        "use geodp amounts, or give the folder count, inside its public folder, for what concerns "
-        "the map of its records.",
+        "This is a release of amounts; use geodp amounts, or give the folder count, inside its "
+        "public folder, for what concerns the map of its records.",
     )
     doors: ClassVar[dict[str, str]] = {
         "open": "amounts.formats.reading:open_amounts",
@@ -33,10 +33,10 @@ class AmountsSeriesKind(IndexKind):
 
     title: ClassVar[str] = "a series of amounts"
     index = AmountsSeriesCard
-    advice = Rule(
+    refusal = Rule(
         "amounts-series-are-tables",
-        "give the folder count of one of its periods, inside its public folder, for the map of its "
-        "records, or use geodp amounts.",
+        "This is a series of amounts; give the folder count of one of its periods, inside its "
+        "public folder, for the map of its records, or use geodp amounts.",
     )
     doors: ClassVar[dict[str, str]] = {
         "verify": "amounts.series.verify:verify_series",

@@ -648,7 +648,7 @@ def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> Flow
     if prior is not None:
         assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior))
     return FlowsGuarantee(
-        **state_event(event, "these tables"),
+        **state_event(event, "any result of these tables together"),
         source=FLOWS_PROOF,
         end_share=str(design.end_share),
         levels=tuple(levels),

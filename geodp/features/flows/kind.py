@@ -14,9 +14,10 @@ class FlowsKind(IndexKind):
 
     title: ClassVar[str] = "a release of flows"
     index = FlowsCard
-    advice = Rule(
+    refusal = Rule(
         "flows-are-tables",
-        "give the folder of one of its tables, inside its public folder.",
+        "This is a release of flows; give the folder of one of its tables, inside its public "
+        "folder.",
     )
     doors: ClassVar[dict[str, str]] = {
         "open": "flows.opening:open_flows",

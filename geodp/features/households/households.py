@@ -274,7 +274,7 @@ def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> Hou
     return HouseholdsGuarantee(
         other_unit=describe_other_unit(protects, event, max_size),
         source=STREAMS_PROOF if protects == "person" else SIZES_PROOF,
-        **state_event(event, "these tables"),
+        **state_event(event, "any result of these tables together"),
         assumptions=(
             replace(event.assumption, statement=COUNTED[protects].format(event.contribution)),
             Assumption("households", LIVING, "operator"),

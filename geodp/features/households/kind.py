@@ -14,9 +14,10 @@ class HouseholdsKind(IndexKind):
 
     title: ClassVar[str] = "a release of persons and households"
     index = HouseholdsCard
-    advice = Rule(
+    refusal = Rule(
         "households-are-tables",
-        "give the folder of one of its tables, inside its public folder.",
+        "This is a release of persons and households; give the folder of one of its tables, "
+        "inside its public folder.",
     )
     doors: ClassVar[dict[str, str]] = {
         "open": "households.households:open_households",

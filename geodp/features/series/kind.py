@@ -14,9 +14,10 @@ class SeriesOfReleases(IndexKind):
 
     title: ClassVar[str] = "a series"
     index = SeriesCard
-    advice = Rule(
+    refusal = Rule(
         "series-is-no-release",
-        "give the folder of one of its snapshots, inside its public folder.",
+        "This is a series of releases; give the folder of one of its snapshots, inside its "
+        "public folder.",
     )
     doors: ClassVar[dict[str, str]] = {
         "verify": "series.verify:verify_series",

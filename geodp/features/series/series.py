@@ -55,7 +55,7 @@ class Series(list[Release]):
         """Return the index, without snapshots and files."""
         total, charge, sharing = self.total, self[0].charge, self.sharing
         promise = SeriesGuarantee(
-            **state_event(total, "these releases"),
+            **state_event(total, "any result of these releases together"),
             each_spends=cast(Measurement, self[0].event).own.spends,
             sharing=SharingInfo(
                 *(sharing.person, sharing.changed, sharing.levels, sharing.gaussian, sharing.rule)

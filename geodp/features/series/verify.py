@@ -204,7 +204,7 @@ def _check_guarantee(folder: Path, card: SeriesCard) -> str:
     require(each.mechanism == promise.mechanism, PROMISES)
     total, method = replace(each, **read_amounts(promise)), find_method(each.mechanism)
     assert isinstance(method, Mechanism)
-    facts = state_event(total, "these releases")
+    facts = state_event(total, "any result of these releases together")
     sharing = promise.sharing
     terms = Terms(total.loss, total.neighbours, unit=total.unit).bound(total.bound)
     levels = count_levels(grid, method, terms, gaussian=sharing.gaussian)
