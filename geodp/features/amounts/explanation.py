@@ -6,7 +6,7 @@ from functools import partial
 
 from geodp.errors import printable
 from geodp.features.amounts.card import AmountsCard, StatedAmount, StatedAmountsPrior
-from geodp.features.amounts.series.card import AmountsSeriesCard, find_period
+from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.sections import (
@@ -18,6 +18,7 @@ from geodp.features.explain.sections import (
     where_section,
 )
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.table.index import find_period
 
 
 def explain_amounts(card: AmountsCard, language: str) -> Explanation:

@@ -18,8 +18,11 @@ from geodp.features.households.card import (
     SIZES,
     HouseholdsCard,
     HouseholdsGuarantee,
+    HouseholdsSeriesCard,
     Protect,
+    describe_other_unit,
 )
+from geodp.features.households.comparison import HouseholdDifference, compare
 from geodp.features.households.estimates import (
     HouseholdErrors,
     HouseholdEstimate,
@@ -45,6 +48,7 @@ from geodp.privacy.ledger import Charge
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.opening import open_release
 from geodp.release.release import Release
+from geodp.release.series import ReleasedPeriods
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
@@ -250,6 +254,32 @@ class Households(Composite[HouseholdsCard]):
         return Rebuilt(index, events, tuple(facts), total.loss)
 
 
+class HouseholdsSeries(ReleasedPeriods[Households, HouseholdsSeriesCard]):
+    """Releases of persons and households in chronological order."""
+
+    def compare(self, region: Any, *, times: tuple[str, str] | None = None) -> HouseholdDifference:
+        """Estimate by how much a region differs between two periods, the later less the earlier.
+
+        Parameters
+        ----------
+        region
+            As for :meth:`geodp.households.Households.estimate`.
+        times : (str, str), optional
+            The two periods; default: the first and the last one.
+
+        Returns
+        -------
+        HouseholdDifference
+
+        Raises
+        ------
+        UsageError
+            A time that is no period, the same one twice, or not two of them.
+        """
+        first, last = (one.estimate(region) for one in self.find_pair(times))
+        return compare(first, last, independent=True)
+
+
 def open_households(folder: Path, card: HouseholdsCard) -> Households:
     """Open the tables in a public folder, which its index lists."""
     tables = {one.name: open_release(folder / one.name) for one in card.tables}
@@ -280,26 +310,6 @@ def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> Hou
             Assumption("households", LIVING, "operator"),
             *([Assumption("households", SINGLE, "operator")] if protects == "household" else []),
         ),
-    )
-
-
-def describe_other_unit(protects: Protect, event: Measurement, max_size: int) -> str:
-    """Describe what the guarantee means for a household, or for a person."""
-    budget = "rho" if event.rho is not None else "epsilon"
-    amount = event.rho if event.rho is not None else event.epsilon
-    assert amount is not None
-    if protects == "household":
-        return (
-            f"A person is protected by the same {budget}, {amount}: who joins a household or "
-            "leaves it changes the households of two sizes, but not their sum, which has half of "
-            "the budget."
-        )
-    # k persons together are a group: k times epsilon, k squared times rho.
-    times = max_size**2 if event.rho is not None else max_size
-    power = "k squared" if event.rho is not None else "k"
-    return (
-        f"A household of k persons is protected by {power} times {budget}: one of {max_size} by "
-        f"{times * amount}."
     )
 
 

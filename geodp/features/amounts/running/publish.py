@@ -127,7 +127,7 @@ class AmountsPublishing(Publishing):
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
         """Write a release of no record, and of one."""
         design = cast("AmountsDesign", prepared.design)
-        place.try_out(design.preview, prepared.cells, design.example)
+        place.try_out(design.preview, [prepared.cells], design.example)
 
     def result(self, release: Any) -> tuple[dict[str, Any], list[str]]:
         """Return the amount and the guarantee."""

@@ -540,7 +540,7 @@ class HouseholdsPublishing(Publishing):
 
     def try_out(self, place: StagedTables, prepared: Prepared[AnyHouseholds, Households]) -> None:
         """Write empty tables."""
-        place.try_out(prepared.design.preview, prepared.cells)
+        place.try_out(prepared.design.preview, [prepared.cells])
 
     def result(self, release: Households) -> tuple[dict[str, Any], list[str]]:
         """Return the guarantee for persons and households."""

@@ -11,7 +11,7 @@ from geodp.errors import UsageError, VerificationError
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.kind import AmountsSeriesKind
 from geodp.features.amounts.page import write_page
-from geodp.features.amounts.series.series import AmountsSeries
+from geodp.features.amounts.series.publish import AmountsSeries
 from geodp.io.folder.kinds import find_kind, kind_of
 from tests.command import geodp as run
 from tests.features.amounts.made import EDGES
@@ -27,7 +27,7 @@ def test_periods_are_found_by_number_and_time(series):
     assert {type(one) for one in series} == {Amounts}
     assert series["2020"] is series[1] is series[-1]
     assert series[:1] == (series["2015"],)
-    with refuses(UsageError, "amounts-period-unknown"):
+    with refuses(UsageError, "period-unknown"):
         series["2016"]
 
 
@@ -87,10 +87,8 @@ def test_two_periods_are_compared(series):
     assert change.mean.value == pytest.approx(other.value - one.value)
     back = series.compare(ALL, times=("2020", "2015"))
     assert back.mean.value == pytest.approx(-change.mean.value)
-    with refuses(UsageError, "amounts-compare-same"):
-        series.compare(ALL, times=("2015", "2015"))
-    for times in (("2015",), "2015", ("2015", "2020", "2015")):
-        with refuses(UsageError, "amounts-series-two-times"):
+    for times in (("2015",), "2015", ("2015", "2015"), ("2015", "2020", "2015")):
+        with refuses(UsageError, "series-two-times"):
             series.compare(ALL, times=times)
     with refuses(UsageError, "times-not-texts"):
         publish(times=(2015, 2020))
@@ -101,8 +99,6 @@ def test_two_periods_with_the_same_numbers_are_compared():
     series = publish([table(n=300)] * 2, epsilon=10**9)
     assert same(series[0], series[1])
     assert series.compare(ALL).mean.value == 0
-    with refuses(UsageError, "amounts-compare-same"):
-        series.compare(ALL, times=("2020", "2020"))
 
 
 def test_errors_of_two_periods_are_independent_and_intervals_of_their_difference_hold():

@@ -6,11 +6,12 @@ import shutil
 import pytest
 
 from geodp.errors import GeodpError
-from geodp.features.amounts.series.verify import QUESTIONS, verify_series
+from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.io.folder.manifest import sha256
 from geodp.io.verify.verify import verify
 from geodp.release.opening import open_written
 from geodp.release.simulated_cells import errors_of
+from geodp.release.verifying_series import QUESTIONS, verify_periods
 from tests.command import geodp
 from tests.features.amounts.made import EDGES
 from tests.features.amounts.series.made import publish, tables
@@ -20,7 +21,9 @@ INDEX = "amounts-series.json"
 
 
 def failed(public):
-    return {c.name: c.detail for c in verify_series(public, errors_of) if not c.ok}
+    return {
+        c.name: c.detail for c in verify_periods(public, AmountsSeriesCard, errors_of) if not c.ok
+    }
 
 
 def change_index(public, change):
@@ -72,22 +75,22 @@ def test_a_series_holds(tmp_path, more):
 def test_the_command_asks_index_and_periods(public):
     done = geodp("verify", public.parent)
     assert done.returncode == 0, done.stdout
-    assert "ok      budget: 2 x epsilon = 1/2, together epsilon = 1" in done.stdout
-    names = [check.name for check in verify_series(public)]
+    assert "ok      budget: 2 x epsilon 1/2 = 1" in done.stdout
+    names = [check.name for check in verify_periods(public, AmountsSeriesCard)]
     assert names == ["index", *(name for name, _ in QUESTIONS), "2015", "2020"]
 
 
 @pytest.mark.parametrize(
     ("name", "value", "check"),
     [
-        (("step",), "month", "times"),
+        (("step",), "month", "guarantee"),
         (("private",), False, "periods"),
-        (("amount", "upper"), "2000", "periods"),
-        (("amount", "unit"), "yen", "periods"),
-        (("amount", "edges"), ["0", "150", "1000"], "periods"),
-        (("amount", "notches"), 500, "periods"),
+        (("amount", "upper"), "2000", "guarantee"),
+        (("amount", "unit"), "yen", "guarantee"),
+        (("amount", "edges"), ["0", "150", "1000"], "guarantee"),
+        (("amount", "notches"), 500, "guarantee"),
         (("guarantee", "epsilon"), "1/2", "budget"),
-        (("guarantee", "changed"), 1, "budget"),
+        (("guarantee", "changed"), 1, "guarantee"),
         (("guarantee", "person"), "one", "budget"),
         (("guarantee", "each_spends"), "epsilon = 1/4", "guarantee"),
         (("guarantee", "spends"), "epsilon = 1/2", "periods"),

@@ -51,11 +51,11 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 CARDS = (
-    *("release.json", "series.json", "households.json", "amounts.json", "amounts-series.json"),
-    "flows.json",
+    *("release.json", "series.json", "households.json", "amounts.json", "flows.json"),
+    *("households-series.json", "amounts-series.json", "flows-series.json"),
 )
-"""Cards of a release, a series, of persons and households, of amounts and series of them, and of
-flows of geodp."""
+"""Cards of a release of geodp: of a table, a series, persons and households, amounts, flows, and of
+series of these."""
 
 SUMS = "SHA256SUMS"
 """List of all other files of a release or a series."""
