@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import BudgetError, UsageError
+from geodp.errors import UsageError
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.series.publish import AmountsSeriesOptions, prepare_series
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.terms import Terms
 from geodp.release.periods import Periods, name_part
 from geodp.release.request import Request
 from tests.features.amounts.made import EDGES, GRID, KEY
 from tests.features.amounts.series.made import TERMS, TIMES, publish, same, table, tables
-from tests.keys import keep
 from tests.refusals import refuses
 
 PERIOD = b"geodp amounts period 1"
@@ -32,11 +30,6 @@ def ledger(tmp_path):
     return made
 
 
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
-
-
 def prepare(given=None, person="all", times=TIMES, **terms):
     """Everything before the charge."""
     terms = Terms.of(**({"epsilon": 1, "contribution": 1} | terms))
@@ -44,41 +37,6 @@ def prepare(given=None, person="all", times=TIMES, **terms):
     given = tables(classes=EDGES) if given is None else given
     options = AmountsSeriesOptions(person=person)
     return prepare_series(given, Periods.of(times), request, options)
-
-
-def test_one_line_of_the_ledger_and_free_replays(ledger, key):
-    charged = {"ledger": ledger, "dataset": "incomes", "key": key}
-    first = publish(**charged)
-    (line,) = ledger.charges("incomes")
-    assert line.loss == PureDP(Fraction(1))
-    assert line.mechanism.endswith("of sums of amounts, 2 periods 2015 to 2020, person in all")
-    assert {one.index.budget for one in first} == {first.index.budget}
-    assert first.index.budget.sequence == line.sequence
-    again = publish(**charged)
-    assert len(ledger.charges("incomes")) == 1
-    assert all(map(same, first, again))
-    with pytest.raises(BudgetError):
-        publish(**{**charged, "key": None})
-    assert len(ledger.charges("incomes")) == 1
-
-
-@pytest.mark.parametrize(
-    ("person", "neighbours", "part"),
-    [("all", ADD_REMOVE, 3), ("all", REPLACE, 3), ("one", ADD_REMOVE, 1), ("one", REPLACE, 2)],
-)
-@pytest.mark.parametrize("budget", [{"epsilon": "1/3"}, {"rho": "1/7"}], ids=["epsilon", "rho"])
-def test_parts_of_the_budget_are_exact(person, neighbours, part, budget):
-    times = ("2015", "2016", "2017")
-    given = tables(3, n=300)
-    terms = {"person": person, "neighbours": neighbours, "epsilon": None} | budget
-    series = publish(given, times, **terms)
-    ((name, whole),) = budget.items()
-    promise = series.index.guarantee
-    assert getattr(promise, name) == whole
-    assert promise.changed == part
-    for one in series:
-        assert Fraction(getattr(one.index.guarantee, name)) * part == Fraction(whole)
-        assert one.index.guarantee.spends == promise.each_spends
 
 
 def test_an_approximate_budget_is_charged_whole_and_divided_by_rho(tmp_path):
@@ -160,12 +118,6 @@ def test_whatever_changes_changes_every_period(change):
     before = publish(tables(n=2000), key=KEY)
     after = publish(**({"given": tables(n=2000)} | change), key=KEY)
     assert not any(map(same, before, after))
-
-
-def test_the_same_call_is_the_same_release():
-    one, other = (publish(tables(n=2000), key=KEY) for _ in range(2))
-    assert all(map(same, one, other))
-    assert one.index == other.index
 
 
 @pytest.mark.parametrize(

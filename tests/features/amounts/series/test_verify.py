@@ -80,41 +80,6 @@ def test_the_command_asks_index_and_periods(public):
     assert names == ["index", *(name for name, _ in QUESTIONS), "2015", "2020"]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "check"),
-    [
-        (("step",), "month", "guarantee"),
-        (("private",), False, "periods"),
-        (("amount", "upper"), "2000", "guarantee"),
-        (("amount", "unit"), "yen", "guarantee"),
-        (("amount", "edges"), ["0", "150", "1000"], "guarantee"),
-        (("amount", "notches"), 500, "guarantee"),
-        (("guarantee", "epsilon"), "1/2", "budget"),
-        (("guarantee", "changed"), 1, "guarantee"),
-        (("guarantee", "person"), "one", "budget"),
-        (("guarantee", "each_spends"), "epsilon = 1/4", "guarantee"),
-        (("guarantee", "spends"), "epsilon = 1/2", "periods"),
-        (("guarantee", "in_words"), "Nobody is at risk.", "guarantee"),
-        (("guarantee", "source"), "trust", "guarantee"),
-        (("guarantee", "contribution"), 3, "guarantee"),
-        (("guarantee", "unit"), "household", "periods"),
-        (("guarantee", "neighbours"), "replace-one", "guarantee"),
-        (("guarantee", "not_protected"), [], "guarantee"),
-        (("guarantee", "assumptions"), [], "guarantee"),
-        (("periods", 0, "index_sha256"), "0" * 64, "periods"),
-        (("periods", 0, "time"), "2014", "checksums"),
-    ],
-)
-def test_a_changed_index_is_found(public, name, value, check):
-    def change(card):
-        for key in name[:-1]:
-            card = card[key]
-        card[name[-1]] = value
-
-    change_index(public, change)
-    assert check in failed(public)
-
-
 def test_a_smaller_epsilon_than_rho_implies_is_found(tmp_path):
     publish(tables(n=500), epsilon=None, rho="1/8", delta="1e-6").write(tmp_path / "out")
     public = tmp_path / "out" / "public"
@@ -140,26 +105,14 @@ def test_a_changed_period_is_found(public):
 
 def test_a_period_of_another_clip_or_charge_is_found(public):
     change_period(public, "2020", lambda card: card["amount"].update(upper="2000"))
-    assert "periods" in failed(public)
+    assert "index.amount.upper" in failed(public)["guarantee"]
 
 
-def test_a_period_that_promises_otherwise_is_found(public):
-    change_period(public, "2020", lambda card: card["guarantee"].update(source="trust"))
-    assert "guarantee" in failed(public)
-    change_period(public, "2020", lambda card: card["guarantee"].update(epsilon="1/4"))
-    assert "budget" in failed(public)
-
-
-def test_swapped_periods_are_found(public):
-    (public / "2015").rename(public / "kept")
-    (public / "2020").rename(public / "2015")
-    (public / "kept").rename(public / "2020")
-    assert "checksums" in failed(public)
-    list_sums(public)
-    assert "periods" in failed(public)
-    # Also by who lists them again, as each period says which one it is.
-    list_again(public)
-    assert failed(public)["periods"].startswith("A period is that of another time")
+@pytest.mark.parametrize(("name", "value"), [("source", "trust"), ("epsilon", "1/4")])
+def test_a_period_that_promises_otherwise_is_found(public, name, value):
+    change_period(public, "2020", lambda card: card["guarantee"].update({name: value}))
+    assert {*failed(public)} <= {"guarantee", "2020"}
+    assert failed(public)
 
 
 def test_a_missing_period_is_found(tmp_path):
