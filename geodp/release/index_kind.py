@@ -111,5 +111,5 @@ class SeriesKind(IndexKind):
         """Open all periods as one series."""
         from geodp.release.series import ReleasedPeriods, open_periods
 
-        made = self._find("series") if "series" in self.doors else ReleasedPeriods
+        made: Any = self._find("series") if "series" in self.doors else ReleasedPeriods
         return open_periods(folder, self.read_card(folder), made)

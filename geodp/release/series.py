@@ -105,15 +105,12 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         return self.releases[self.periods.names.index(at)]
 
     @property
-    def named(self) -> dict[str, OneOf]:
+    def named(self) -> dict[str, Any]:
         """The releases by their times, in chronological order."""
         return dict(zip(self.periods.names, self.releases, strict=True))
 
-    def find_pair(self, times: tuple[str, str] | None) -> tuple[OneOf, OneOf]:
-        """Return the releases of two periods; None: of the first and the last one.
-
-        Raises UsageError for a time that is no period, the same one twice, or not two of them.
-        """
+    def _find_pair(self, times: tuple[str, str] | None) -> tuple[Any, Any]:
+        """Return the releases of two periods; None: of the first and the last one."""
         pair = times or (self.periods.names[0], self.periods.names[-1])
         if isinstance(times, str) or len(pair) != 2 or len({*pair}) != 2:
             raise UsageError(
@@ -143,7 +140,7 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         """
         return {time: one.estimate(*region, **options) for time, one in self.named.items()}
 
-    def compare(self, *region: Any, times: tuple[str, str] | None = None, **options: Any) -> Any:
+    def compare(self, *region: Any, **options: Any) -> Any:
         """Estimate by how much a region differs between two periods, the later less the earlier.
 
         Parameters
@@ -164,7 +161,7 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         UsageError
             A time that is no period, the same one twice, or not two of them.
         """
-        first, last = self.find_pair(times)
+        first, last = self._find_pair(options.pop("times", None))
         return first.compare(*region, release=last, **options)
 
     def card(self) -> IndexOf:
@@ -248,7 +245,7 @@ class PeriodsDesign:
     @property
     def drawn(self) -> Any:
         """Type of what is drawn."""
-        return tuple[self.parts[0].drawn, ...]
+        return tuple.__class_getitem__((self.parts[0].drawn, ...))
 
     @property
     def event(self) -> Measurement:
@@ -461,16 +458,9 @@ def prepare_periods(
         draw,
         join_known(one.reading for one in parts),
         cells=cells,
-        counted=list_by_time(times, [one.counted for one in parts]),
+        counted={
+            name: {time: one.counted[name] for time, one in zip(times, parts, strict=True)}
+            for name in parts[0].counted
+        },
         record={"occupied_cells": cells},
     )
-
-
-def list_by_time(
-    times: Sequence[str], values: Sequence[Mapping[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    """Return values of every period by their name, and then by time."""
-    return {
-        name: {time: one[name] for time, one in zip(times, values, strict=True)}
-        for name in values[0]
-    }

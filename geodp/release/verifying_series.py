@@ -59,7 +59,7 @@ def _list_times(card: PeriodsCard) -> list[str]:
 class _Period(NamedTuple):
     """A period: its index, the card of its first table, and the event of all its tables."""
 
-    index: TablesCard
+    card: TablesCard
     table: Card
     event: Measurement
 

@@ -46,6 +46,7 @@ class IndexCard:
         """Name the file and the schema by the kind."""
         cls.kind, cls.file, cls.identifier = kind, f"{kind}.json", f"geodp-{kind}-1"
 
+    schema: Any
     software: Software
     private: bool
     guarantee: Any

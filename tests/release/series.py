@@ -18,7 +18,6 @@ from geodp.features.flows.declaring import declare_prior
 from geodp.features.flows.publish import FlowsInputs, design_flows, prepare_trips
 from geodp.features.flows.zones import Zones, zones_of
 from geodp.features.households.card import HouseholdsSeriesCard
-from geodp.features.households.households import HouseholdsSeries
 from geodp.features.households.inputs import streams_of
 from geodp.features.households.publish import design_households, prepare_streams
 from geodp.mechanisms.central.parts import Parts
@@ -28,7 +27,6 @@ from geodp.release.periods import Periods
 from geodp.release.publish import prepare_table
 from geodp.release.request import Request, choose_pyramid
 from geodp.release.series import (
-    ReleasedPeriods,
     design_periods,
     join_inputs,
     prepare_periods,
@@ -75,13 +73,13 @@ def _join(tables, **more):
     return Inputs(facts, (reading,), BOUND, **more)
 
 
-def _make(make, card, method, grid, inputs, prepare, request, person, series=ReleasedPeriods):
+def _make(make, card, method, grid, inputs, prepare, request, person):
     """Prepare a series from the design function of its kind."""
 
     def design(inputs):
         terms = request.terms.bound(inputs.bound)
         sharing = share_periods(grid, method, terms, TIMES, person)
-        return design_periods(partial(make, inputs), card, TIMES, sharing, request, inputs, series)
+        return design_periods(partial(make, inputs), card, TIMES, sharing, request, inputs)
 
     made = design(inputs)
     parts = [prepare(part, year) for part, year in zip(made.parts, (1, 2), strict=True)]
@@ -106,8 +104,7 @@ def households(request, person, by_size=False):
             return replace(prepare_table(part.by_size, _sizes(year)), design=part)
         return prepare_streams(part, streams_of(*_homes(year), 3))
 
-    card, series = HouseholdsSeriesCard, HouseholdsSeries
-    return _make(make, card, method, grid, inputs, prepare, request, person, series)
+    return _make(make, HouseholdsSeriesCard, method, grid, inputs, prepare, request, person)
 
 
 def flows(request, person, prior=False):

@@ -18,7 +18,6 @@ from geodp.features.households.card import (
     SIZES,
     HouseholdsCard,
     HouseholdsGuarantee,
-    HouseholdsSeriesCard,
     Protect,
     describe_other_unit,
 )
@@ -48,7 +47,6 @@ from geodp.privacy.ledger import Charge
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.opening import open_release
 from geodp.release.release import Release
-from geodp.release.series import ReleasedPeriods
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
@@ -194,6 +192,18 @@ class Households(Composite[HouseholdsCard]):
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         return self._errors.of_regions(regions)
 
+    def compare(self, region: Any, *, release: Households) -> HouseholdDifference:
+        """Estimate by how much a region differs in a later release from this one.
+
+        Parameters
+        ----------
+        region
+            As for :meth:`estimate`.
+        release : Households
+            The later release.
+        """
+        return compare(self.estimate(region), release.estimate(region), independent=True)
+
     @cached_property
     def _errors(self) -> HouseholdErrors:
         """Errors and intervals of regions and of cells."""
@@ -252,32 +262,6 @@ class Households(Composite[HouseholdsCard]):
             facts.append(describe_identity(tables))
         index = make_index(total, self.max_size, by_size=by_size)
         return Rebuilt(index, events, tuple(facts), total.loss)
-
-
-class HouseholdsSeries(ReleasedPeriods[Households, HouseholdsSeriesCard]):
-    """Releases of persons and households in chronological order."""
-
-    def compare(self, region: Any, *, times: tuple[str, str] | None = None) -> HouseholdDifference:
-        """Estimate by how much a region differs between two periods, the later less the earlier.
-
-        Parameters
-        ----------
-        region
-            As for :meth:`geodp.households.Households.estimate`.
-        times : (str, str), optional
-            The two periods; default: the first and the last one.
-
-        Returns
-        -------
-        HouseholdDifference
-
-        Raises
-        ------
-        UsageError
-            A time that is no period, the same one twice, or not two of them.
-        """
-        first, last = (one.estimate(region) for one in self.find_pair(times))
-        return compare(first, last, independent=True)
 
 
 def open_households(folder: Path, card: HouseholdsCard) -> Households:

@@ -35,7 +35,7 @@ class HouseholdsSeriesKind(SeriesKind):
         "This is a series of persons and households; give the folder of a table of one of its "
         "periods, inside its public folder.",
     )
-    doors: ClassVar[dict[str, str]] = {"series": "households.households:HouseholdsSeries"}
+    doors: ClassVar[dict[str, str]] = {}
 
 
 KINDS = (HouseholdsKind(), HouseholdsSeriesKind())
