@@ -154,20 +154,18 @@ def find_method(spec: str) -> Method[Any]:
     It is one of :data:`METHODS`, or a protocol of a feature. Raises UsageError as
     :func:`mechanism`.
     """
-    name = spec.partition(":")[0]
-    module = None if name in METHODS else _find_protocols(name)
-    if module is None:
-        return mechanism(spec)
-    protocol: Method[Any] = module.protocol(spec)
-    return protocol
+    name, _, settings = spec.partition(":")
+    protocol = None if name in METHODS else _find_protocol(name)
+    return mechanism(spec) if protocol is None else protocol.with_settings(settings)
 
 
 def is_method(spec: str) -> bool:
     """Test whether :func:`find_method` knows the name of a method."""
     name = spec.partition(":")[0]
-    return name in METHODS or _find_protocols(name) is not None
+    return name in METHODS or _find_protocol(name) is not None
 
 
-def _find_protocols(name: str) -> ModuleType | None:
-    """Return the module ``protocols`` of the feature that has a protocol; None if none has."""
-    return next((one for one in find_modules("protocols") if name in one.PROTOCOLS), None)
+def _find_protocol(name: str) -> Method[Any] | None:
+    """Return the protocol of a feature with its default settings; None if no feature has it."""
+    modules = (module for kind in ("methods", "protocols") for module in find_modules(kind))
+    return next((one.PROTOCOLS[name] for one in modules if name in one.PROTOCOLS), None)

@@ -147,8 +147,7 @@ OUTSIDE = {
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
         "io features/amounts/decimals features/amounts/formats features/flows/formats "
-        "features/flows/reading features/households/formats "
-        "features/local/files features/series/formats",
+        "features/flows/reading features/local/files features/series/formats",
         "features/audit",
     ),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from geodp.errors import printable
 from geodp.features.amounts.card import AmountsCard, StatedAmount, StatedAmountsPrior
 from geodp.features.amounts.series.card import AmountsSeriesCard
-from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
-from geodp.features.explain.page import Explanation, Section, Writer
-from geodp.features.explain.sections import (
-    beliefs_section,
-    factor_sentence,
-    guess_section,
-    households_section,
-    open_section,
-    where_section,
-)
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.features.explain.card import explain_index
+from geodp.features.explain.page import Explanation, Writer
 from geodp.table.index import find_period
 
 
@@ -67,44 +56,17 @@ def _write(
 
     ``together``: what is released; ``names``: how names of sentences on the contribution begin.
     """
-    listed = (*together, page.write("together_once"))
-    section = Section(page.write("heading_together"), listed)
-    sections = partial(_sections, page, card, section, names)
-    return write_explanation(page, title, card.private, sections)
 
+    def write_promise() -> list[str]:
+        guarantee = card.guarantee
+        enforced = guarantee.assumptions[0].stated_by == "geodp"
+        answers = "enforced" if enforced else "vouched"
+        if card.amount.max_weight is not None:
+            answers = f"weighed_{answers}"
+        unit, contribution = page.unit(guarantee.unit), guarantee.contribution
+        return [page.write(f"{names}_{answers}", unit=unit, contribution=contribution)]
 
-def _sections(
-    page: Writer, card: AmountsCard | AmountsSeriesCard, together: Section, names: str
-) -> tuple[Section, ...]:
-    """Write the sections of the page."""
-    guarantee = card.guarantee
-    reach_of, unit = reach_of_budget(guarantee), page.unit(guarantee.unit)
-    alone = reach_of(1)
-    kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
-    enforced = guarantee.assumptions[0].stated_by == "geodp"
-    answers = "enforced" if enforced else "vouched"
-    if card.amount.max_weight is not None:
-        answers = f"weighed_{answers}"
-    promise = (
-        page.write(f"suppose_{kind}", unit=unit),
-        factor_sentence(page, alone),
-        *budget_sentences(page, guarantee),
-        page.write(
-            f"{names}_{answers}",
-            unit=unit,
-            contribution=guarantee.contribution,
-        ),
-    )
-    rule = "households_epsilon" if guarantee.rho is None else "households_rho"
-    return (
-        together,
-        Section(page.write("heading_promise"), promise),
-        beliefs_section(page, alone, unit, kind),
-        *([where_section(page, reach_of, unit)] if kind == "add" else ()),
-        guess_section(page, alone, page.write(f"guess_{kind}", unit=unit)),
-        households_section(page, reach_of, rule),
-        open_section(page, (), card.budget, unit),
-    )
+    return explain_index(page, title, card, lambda: together, write_promise)
 
 
 def _describe_amounts(page: Writer, amount: StatedAmount) -> list[str]:

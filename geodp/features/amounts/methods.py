@@ -242,3 +242,7 @@ class SumOfAmounts(OfStreams):
         lower, upper = (float(end) / self.notches for end in (self.lower, self.upper))
         stream = stream_event(event, self.pyramid, self.share, self.notches)
         return _scale(self.pyramid, grid, stream, (lower**2 + upper**2, lower**4 + upper**4))
+
+
+PROTOCOLS = {one.name: one for one in (CountOfAmounts(), SumOfAmounts())}
+"""Both methods by their names in cards, with default settings; the core finds them here."""

@@ -7,10 +7,10 @@ The sections are in :mod:`geodp.features.explain.sections`, the sentences in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from geodp.errors import VerificationError
 from geodp.features.explain.page import Explanation, Section, Writer, write_number
@@ -29,6 +29,7 @@ from geodp.features.explain.sections import (
 from geodp.io.folder.kinds import PublicCard, kind_of
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.table.card import Card
+from geodp.table.index import IndexCard
 from geodp.table.stated.error import StatedError
 from geodp.table.stated.release import StatedGuarantee
 
@@ -105,22 +106,79 @@ def _release_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     )
 
 
+def explain_index(
+    page: Writer,
+    title: str,
+    card: IndexCard,
+    together: Callable[[], Sequence[str]],
+    promise: Callable[[], Sequence[str]],
+    *,
+    households: bool = True,
+) -> Explanation:
+    """Explain a release of several tables, or of several periods, from its index alone.
+
+    Parameters
+    ----------
+    page : Writer
+    title : str
+    card : IndexCard
+    together, promise : callable
+        Write what is released together, and how often who is protected may be counted.
+    households : bool
+        Whether to explain what the guarantee means for households of several people.
+
+    Raises VerificationError if numbers of the card contradict each other.
+    """
+
+    def write_sections() -> tuple[Section, ...]:
+        guarantee = card.guarantee
+        unit, kind = page.unit(guarantee.unit), _name_change(guarantee)
+        told = Section(page.write("heading_together"), (*together(), page.write("together_once")))
+        sentences = (
+            page.write(f"suppose_{kind}", unit=unit),
+            factor_sentence(page, reach_of_budget(guarantee)(1)),
+            *budget_sentences(page, guarantee),
+            *promise(),
+        )
+        return (
+            told,
+            Section(page.write("heading_promise"), sentences),
+            *_belief_sections(page, guarantee, kind, households=households),
+            open_section(page, (), card.budget, unit),
+        )
+
+    return write_explanation(page, title, card.private, write_sections)
+
+
+def _name_change(guarantee: Any) -> str:
+    """Name how neighbours differ, as names of sentences do."""
+    return "add" if guarantee.neighbours == ADD_REMOVE else "replace"
+
+
+def _belief_sections(
+    page: Writer, guarantee: Any, kind: str, *, households: bool = True
+) -> tuple[Section, ...]:
+    """Write the sections on what can be learned of one unit, and of a household."""
+    reach_of, unit = reach_of_budget(guarantee), page.unit(guarantee.unit)
+    reach = reach_of(1)
+    rule = "households_epsilon" if guarantee.rho is None else "households_rho"
+    return (
+        beliefs_section(page, reach, unit, kind),
+        *([where_section(page, reach_of, unit)] if kind == "add" else ()),
+        guess_section(page, reach, page.write(f"guess_{kind}", unit=unit)),
+        *([households_section(page, reach_of, rule)] if households else ()),
+    )
+
+
 def _people_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     """Write the sections on the people who were counted."""
     guarantee = card.guarantee
-    reach_of, unit = reach_of_budget(guarantee), page.unit(guarantee.unit)
-    loss = reach_of(1)
+    loss, unit = reach_of_budget(guarantee)(1), page.unit(guarantee.unit)
     # Kinds name sentences: a device's report is compared with one from another place.
-    kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
-    kind = "local" if _is_local(guarantee) else kind
+    kind = "local" if _is_local(guarantee) else _name_change(guarantee)
     return (
         _promise_section(page, guarantee, loss, page.write(f"suppose_{kind}", unit=unit)),
-        beliefs_section(page, loss, unit, kind),
-        *([where_section(page, reach_of, unit)] if kind == "add" else ()),
-        guess_section(page, loss, page.write(f"guess_{kind}", unit=unit)),
-        households_section(
-            page, reach_of, "households_epsilon" if guarantee.rho is None else "households_rho"
-        ),
+        *_belief_sections(page, guarantee, kind),
         _subtraction_section(page, card, unit),
     )
 

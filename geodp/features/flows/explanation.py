@@ -6,20 +6,11 @@ from functools import partial
 from typing import Literal
 
 from geodp.errors import printable
-from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
-from geodp.features.explain.page import Explanation, Section, Writer
-from geodp.features.explain.sections import (
-    beliefs_section,
-    factor_sentence,
-    guess_section,
-    households_section,
-    open_section,
-    where_section,
-)
+from geodp.features.explain.card import explain_index
+from geodp.features.explain.page import Explanation, Writer
 from geodp.features.flows.card import GROUPED, FlowsCard, FlowsGuarantee, StatedStays
 from geodp.features.flows.english import DURATIONS
 from geodp.features.flows.reading.rules import split_duration
-from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.release.report.translation import translate_texts
 
 
@@ -30,7 +21,9 @@ def explain_flows(card: FlowsCard, language: str) -> Explanation:
     """
     page = Writer(language)
     title = page.write("flows_title")
-    return write_explanation(page, title, card.private, partial(_sections, page, card))
+    return explain_index(
+        page, title, card, partial(_write_together, page, card), partial(_write_promise, page, card)
+    )
 
 
 def name_bound(guarantee: FlowsGuarantee) -> Literal["enforced", "weighed", "vouched"]:
@@ -40,39 +33,20 @@ def name_bound(guarantee: FlowsGuarantee) -> Literal["enforced", "weighed", "vou
     return "enforced" if guarantee.assumptions[0].stated_by == "geodp" else "vouched"
 
 
-def _sections(page: Writer, card: FlowsCard) -> tuple[Section, ...]:
-    """Write the sections of the page."""
-    guarantee = card.guarantee
-    reach_of, unit = reach_of_budget(guarantee), page.unit(guarantee.unit)
-    alone = reach_of(1)
-    kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
-    rule = "households_epsilon" if guarantee.rho is None else "households_rho"
-    weights = []
-    if guarantee.max_weight is not None:
-        weights.append(page.write("flows_weights", largest=guarantee.max_weight))
-    if guarantee.raked_to is not None:
-        weights.append(page.write("flows_raked", totals=printable(guarantee.raked_to)))
-    promise = [
-        page.write(f"suppose_{kind}", unit=unit),
-        factor_sentence(page, alone),
-        *budget_sentences(page, guarantee),
-        page.write(
-            f"flows_{name_bound(guarantee)}", unit=unit, contribution=guarantee.contribution
-        ),
-        *weights,
+def _write_promise(page: Writer, card: FlowsCard) -> list[str]:
+    """Write how many trips of a unit are counted, and with which weights."""
+    guarantee, unit = card.guarantee, page.unit(card.guarantee.unit)
+    sentences = [
+        page.write(f"flows_{name_bound(guarantee)}", unit=unit, contribution=guarantee.contribution)
     ]
+    if guarantee.max_weight is not None:
+        sentences.append(page.write("flows_weights", largest=guarantee.max_weight))
+    if guarantee.raked_to is not None:
+        sentences.append(page.write("flows_raked", totals=printable(guarantee.raked_to)))
     # Units of periods are named after what they are periods of.
     if guarantee.unit.startswith("person-"):
-        promise.append(page.write("flows_period", unit=unit))
-    return (
-        _together_section(page, card),
-        Section(page.write("heading_promise"), tuple(promise)),
-        beliefs_section(page, alone, unit, kind),
-        *([where_section(page, reach_of, unit)] if kind == "add" else ()),
-        guess_section(page, alone, page.write(f"guess_{kind}", unit=unit)),
-        households_section(page, reach_of, rule),
-        open_section(page, (), card.budget, unit),
-    )
+        sentences.append(page.write("flows_period", unit=unit))
+    return sentences
 
 
 def _write_stays(page: Writer, stays: StatedStays) -> str:
@@ -92,7 +66,7 @@ def _write_stays(page: Writer, stays: StatedStays) -> str:
     return page.write("flows_pings", radius=stays.radius_metres, dwell=dwell, gap=gap)
 
 
-def _together_section(page: Writer, card: FlowsCard) -> Section:
+def _write_together(page: Writer, card: FlowsCard) -> list[str]:
     """Write what is released, and what of it was measured."""
     side = card.guarantee.levels[0].side
     measured = [page.write("flows_zones")]
@@ -120,5 +94,4 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
         source = printable(card.prior.source)
         measured += [page.write(one, source=source) for one in used or ["flows_prior_unused"]]
     made = [] if card.stays is None else [_write_stays(page, card.stays)]
-    sentences = (page.write("flows_agree"), *made, *measured, page.write("together_once"))
-    return Section(page.write("heading_together"), sentences)
+    return [page.write("flows_agree"), *made, *measured]

@@ -167,3 +167,7 @@ class FlowsOfTrips(Method[Measurement]):
             "it changes one count by 1 of the labels of pairs of larger blocks, of origins and of "
             f"destinations in blocks {blocks}, which have {share} of the budget together; "
         )
+
+
+PROTOCOLS = {one.name: one for one in (EndsOfFlows(), FlowsOfTrips())}
+"""Both methods by their names in cards, with default settings; the core finds them here."""

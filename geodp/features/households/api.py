@@ -2,8 +2,12 @@
 
 from geodp.accuracy.difference import Difference
 from geodp.features.households.card import HouseholdsCard
-from geodp.features.households.comparison import HouseholdDifference, compare
-from geodp.features.households.estimates import HouseholdEstimate, MeanSize
+from geodp.features.households.estimates import (
+    HouseholdDifference,
+    HouseholdEstimate,
+    MeanSize,
+    compare,
+)
 from geodp.features.households.households import Households
 from geodp.features.households.plan import PlannedError, plan
 from geodp.features.households.publish import publish

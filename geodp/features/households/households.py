@@ -28,7 +28,7 @@ from geodp.features.households.estimates import (
     SizeErrors,
     StreamErrors,
 )
-from geodp.features.households.formats.joint import view_joint, write_joint
+from geodp.features.households.joint import view_joint, write_joint
 from geodp.features.households.methods import (
     SIZES_PROOF,
     STREAMS_PROOF,

@@ -160,3 +160,7 @@ class PersonsBySize(Method[Measurement]):
     def assume(self, event: Measurement) -> Assumption:
         """Return the bound on the contribution, which is one of households by size."""
         return event.derived_assumption
+
+
+PROTOCOLS = {one.name: one for one in (PersonsOfStreams(), PersonsBySize())}
+"""Both methods by their names in cards, with default settings; the core finds them here."""

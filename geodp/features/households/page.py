@@ -11,11 +11,10 @@ import numpy as np
 
 from geodp.features.explain.page import Writer
 from geodp.features.households.card import OTHERS
-from geodp.features.households.english import PAGE
 from geodp.features.households.estimates import HouseholdEstimate
 from geodp.features.households.explanation import explain_households
-from geodp.features.households.formats.joint import NAME
 from geodp.features.households.households import Households
+from geodp.features.households.joint import NAME
 from geodp.features.households.sizes import CLIPPED_FACT
 from geodp.grid.region import Region
 from geodp.io.write.drawing.png import draw_cells
@@ -46,6 +45,50 @@ from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
 from geodp.table.withdrawal import Notice
+
+PAGE: Mapping[str, str] = {
+    "title": "Persons and households",
+    "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
+    "added to them on purpose, so that nobody can find out much about any one {unit} from them. "
+    "Each number has an interval in brackets, which holds the true number in 19 of 20 cases.",
+    "total": "In all, {persons} persons ({persons_low} to {persons_high}) live in {households} "
+    "households ({households_low} to {households_high}): {size} persons for each household "
+    "({size_low} to {size_high}).",
+    "total_unknown": "In all, {persons} persons ({persons_low} to {persons_high}) live in "
+    "{households} households ({households_low} to {households_high}). The mean size of a household "
+    "cannot be told from this release.",
+    "others": "Persons outside households, such as those in institutions, are not counted on this "
+    "page: they are in the table {table} of the release.",
+    "heading_sizes": "Persons for each household",
+    "sizes_map": "Map of the mean size of a household by area.",
+    "sizes_less": "fewer than {end}",
+    "sizes_between": "{begin} to {end}",
+    "sizes_more": "{begin} or more",
+    "sizes_unknown": "cannot be told from this release",
+    "sizes_help": "Each area is coloured by its released mean size; the table below has "
+    "intervals. Areas with few households are grey: noise could make their mean size anything.",
+    "heading_places": "Area by area",
+    "places_help": "{n} areas are listed, those with the most persons first.",
+    "places_more": "The {n} areas with the most persons are listed; all cells are in the table "
+    "{file} of the release.",
+    "places_none": "This map is too large to list areas: give a list of places (--places).",
+    "column_place": "Area",
+    "column_persons": "Persons",
+    "column_households": "Households",
+    "column_size": "Persons for each household",
+    "figures": "{count} ({low} to {high})",
+    "below": "fewer than {limit}",
+    "heading_maps": "Maps",
+    "map_persons": "Map of persons for each square kilometre.",
+    "map_households": "Map of households for each square kilometre.",
+    "heading_always": "What always holds",
+    "always_possible": "In every cell, and so in every area, households are at most persons, and "
+    "persons at most {size} for each household.",
+    "always_cut": "Larger households are counted as households of {size} persons.",
+    "files_table": "Tables of all areas together; each of the tables of persons and of households "
+    "has a folder with files for GIS",
+}
+"""Texts by name; the context of each in the catalogue is ``households.`` and its name."""
 
 CLASSES = (1.5, 2.0, 2.5, 3.0, 4.0)
 """Limits of the classes of mean sizes on the map: public constants, never taken from data."""

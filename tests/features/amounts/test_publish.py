@@ -9,9 +9,10 @@ import pytest
 
 import geodp
 from geodp.errors import BudgetError, InputError, UndeclaredDrawError, UsageError
-from geodp.features.amounts import files
+from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import release_streams
+from geodp.io.folder.staged_tables import StagedTables
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
@@ -286,9 +287,9 @@ def test_one_record_is_written_before_the_charge(tmp_path, monkeypatch):
         Request(terms=Terms.of(epsilon=1, contribution=1)),
     )  # fmt: skip
     written = []
-    monkeypatch.setattr(files, "write_joint", lambda one, place: written.append(one.to_arrow()))
-    with files.StagedAmounts.stage(tmp_path / "out", overwrite=False) as place:
-        place.try_out(prepared.preview, prepared.example, prepared.cells)
+    monkeypatch.setattr(Amounts, "write_joint", lambda one, _: written.append(one.to_arrow()))
+    with StagedTables.stage(tmp_path / "out", overwrite=False) as place:
+        place.try_out(prepared.preview, prepared.cells, prepared.example)
     assert [one.num_rows for one in written] == [0, 1]
     assert written[1]["count"].to_pylist() == [1]
 

@@ -90,7 +90,7 @@ def test_the_rules_of_pings_and_stays_are_named(tmp_path):
         (
             (
                 geodp.flows.read_pings(pings, **asked, **rules),
-                StatedStays(43_200, 250, 900),
+                StatedStays(43_200, 250.0, 900),
                 "within 250 m over at least 15 min a stay",
                 "250 m 以内に 15 分以上続く記録が滞在",
             ),

@@ -192,7 +192,7 @@ def test_labels_that_do_not_add_up_to_both_ends_are_found(public):
 def test_a_written_release_holds_and_is_opened(public, release):
     assert failed(public) == {}
     done = {one.name: one.detail for one in verify(public, errors_of)}
-    assert "noisy trips by label" in done["noisy pairs"]
+    assert "labels-origins.parquet" in done["joint files"]
     opened = geodp.open(public.parent)
     for one, other in zip(opened.labels, release.labels, strict=True):
         assert np.array_equal(one.noisy, other.noisy)
@@ -270,7 +270,7 @@ def test_other_labels_in_a_file_are_found(public):
         public / "labels-origins.parquet", "hour", lambda hours: pa.array(hours.to_pylist()[::-1])
     )
     list_sums(public)
-    assert "noisy pairs" in failed(public)
+    assert "joint files" in failed(public)
 
 
 def test_estimates_of_labels_add_up_to_all(release):

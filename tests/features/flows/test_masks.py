@@ -146,7 +146,7 @@ def test_changed_lists_of_zones_are_found(public, change):
     path = public / "flows" / "flows.zones.parquet"
     pq.write_table(change(pq.read_table(path)), path)
     change_index(public, lambda card: None)
-    assert {"guarantee", "margins"} <= {*failed(public)}
+    assert {"guarantee", "constraints"} <= {*failed(public)}
 
 
 def test_a_missing_list_of_zones_is_found(public):

@@ -309,15 +309,15 @@ def rename_source(card, source):
     ("change", "check"),
     [
         (lambda card: card["prior"].update(weight=0.1), "one release"),
-        (lambda card: card["prior"].update(weight=2.0), "noisy pairs"),
+        (lambda card: card["prior"].update(weight=2.0), "guarantee"),
         (lambda card: card["prior"]["ends"][1]["levels"][0].update(reliability=0.2), "one release"),
         (lambda card: card["prior"]["ends"].reverse(), "one release"),
-        (lambda card: card["prior"].update(ends=[]), "noisy pairs"),
-        (lambda card: card["prior"].update(version=1), "noisy pairs"),
-        (lambda card: card["prior"].update(meaning="exact trips"), "noisy pairs"),
+        (lambda card: card["prior"].update(ends=[]), "guarantee"),
+        (lambda card: card["prior"].update(version=1), "guarantee"),
+        (lambda card: card["prior"].update(meaning="exact trips"), "guarantee"),
         (lambda card: card["prior"].update(source="another"), "guarantee"),
         (lambda card: card.pop("prior"), "guarantee"),
-        (lambda card: rename_source(card, "another"), "guarantee"),
+        (lambda card: rename_source(card, "another"), "one release"),
     ],
 )
 def test_an_index_with_another_prior_is_found(folder, change, check):
@@ -396,7 +396,7 @@ def test_another_file_of_a_prior_is_found(folder, change):
     path = folder / "prior.parquet"
     pq.write_table(change(pq.read_table(path)), path, compression="zstd")
     change_index(folder, lambda card: None)
-    assert failed(folder).keys() & {"noisy pairs", "one release"}
+    assert failed(folder).keys() & {"joint files", "one release"}
 
 
 def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
@@ -408,7 +408,7 @@ def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
     stated = json.loads((path / "flows.json").read_text())["prior"]
     change_index(folder, lambda card: card.update(prior=stated))
     wrong = {c.name for c in verify(folder, errors_of) if not c.ok}
-    assert wrong == {"one release", "errors"}
+    assert wrong == {"guarantee", "one release"}
 
 
 def test_the_explanation_names_the_prior(told):

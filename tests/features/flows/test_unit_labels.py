@@ -117,7 +117,7 @@ def test_names_that_columns_have_are_refused():
 def test_a_written_release_is_verified_and_opened(public, release):
     assert failed(public) == {}
     done = {one.name: one.detail for one in verify(public, errors_of)}
-    assert "noisy trips by label" in done["noisy pairs"]
+    assert "labels-origins.parquet" in done["joint files"]
     opened = geodp.open(public.parent)
     assert opened.flows.grid == release.flows.grid
     for one, other in zip(opened.labels, release.labels, strict=True):
@@ -169,7 +169,7 @@ def test_other_blocks_of_labels_are_found(public):
     turned = pa.array(rows["origin_block"].to_pylist()[::-1], pa.int32())
     pq.write_table(rows.set_column(0, "origin_block", turned), path, compression="zstd")
     list_sums(public)
-    assert "noisy pairs" in failed(public)
+    assert "joint files" in failed(public)
 
 
 @pytest.mark.parametrize("stated", [{"side": 3}, {"side": 1 << 40}, {"share": "1"}], ids=str)

@@ -5,8 +5,7 @@ import pytest
 
 import geodp
 from geodp.accuracy.interval import Estimate
-from geodp.features.households.comparison import compare
-from geodp.features.households.estimates import HouseholdEstimate, MeanSize
+from geodp.features.households.estimates import HouseholdEstimate, MeanSize, compare
 from tests.features.households.test_publish import publish, sizes_on, two_tables
 
 

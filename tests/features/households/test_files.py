@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from geodp.features.households.files import StagedHouseholds
 
 import geodp
 from geodp.errors import OutputError, UsageError
@@ -14,6 +13,7 @@ from geodp.features.households.card import HouseholdsCard
 from geodp.features.households.publish import prepare_households
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign
+from geodp.io.folder.staged_tables import StagedTables
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
@@ -82,7 +82,7 @@ def test_a_failed_write_leaves_nothing(release, tmp_path, monkeypatch):
     def full(*_args, **_more):
         raise OutputError("full", code="disk-full")
 
-    monkeypatch.setattr("geodp.features.households.files.write_joint", full)
+    monkeypatch.setattr("geodp.features.households.households.write_joint", full)
     with pytest.raises(OutputError):
         release.write(tmp_path / "out")
     assert os.listdir(tmp_path) == []
@@ -94,8 +94,8 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     ledger.add_dataset("census", PureDP(Fraction(5)))
     request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
     prepared = prepare_households(*two_tables(), None, None, 7, request)
-    with StagedHouseholds.stage(tmp_path / "out", overwrite=False) as place:
-        place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
+    with StagedTables.stage(tmp_path / "out", overwrite=False) as place:
+        place.try_out(prepared.preview, prepared.cells)
         assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
         release = prepared.release()
         release.write_into(place, {})
@@ -104,15 +104,15 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     def full(*_args, **_more):
         raise OutputError("full", code="disk-full")
 
-    write_files = "geodp.features.households.files.write_files"
+    write_joint = "geodp.features.households.households.write_joint"
     tried = "geodp.io.folder.staged_tables"
-    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_files):
+    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_joint):
         with monkeypatch.context() as patched:
             patched.setattr(name, full)
             with (
                 pytest.raises(OutputError),
-                StagedHouseholds.stage(tmp_path / "other", overwrite=False) as place,
+                StagedTables.stage(tmp_path / "other", overwrite=False) as place,
             ):
-                place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
+                place.try_out(prepared.preview, prepared.cells)
     assert len(ledger.charges("census")) == 1
     assert not (tmp_path / "other").exists()

@@ -109,7 +109,7 @@ CARDS = {
 
 OTHER_FILES = re.compile("other (joint )?files than")
 
-WITH_IDS = ("written again", "measurements", "shared files", "both counts", "table")
+WITH_IDS = ("written again", "measurements", "shared files", "joint files")
 """Checks of files that have the id of the release in them, which a forger would write anew."""
 
 

@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.features.amounts import english as of_amounts
 from geodp.features.explain import english as explanation
 from geodp.features.flows import english as of_flows
-from geodp.features.households import english as of_households
+from geodp.features.households import page as of_households
 from geodp.release.report.html import english
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import (

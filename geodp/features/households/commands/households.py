@@ -45,8 +45,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.features.households.comparison import HouseholdDifference
-    from geodp.features.households.estimates import HouseholdEstimate
+    from geodp.features.households.estimates import HouseholdDifference, HouseholdEstimate
     from geodp.features.households.households import Households
     from geodp.features.households.publish import AnyHouseholds
     from geodp.grid.grid import Grid
@@ -304,7 +303,7 @@ def compare(**options: Any) -> None:
     Differences of persons, households and mean size, the second less the first, have 95 %
     intervals. Those between regions of one release are bounds, as their errors may be opposite.
     """
-    from geodp.features.households.comparison import compare as subtract
+    from geodp.features.households.estimates import compare as subtract
 
     releases = [_open(path) for path in options["releases"]]
     require_named(options)

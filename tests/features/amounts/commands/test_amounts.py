@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from geodp import open as geodp_open
-from geodp.features.amounts import files
 from geodp.features.amounts.commands.amounts import report
 from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.publish import publish
+from geodp.io.folder.staged_tables import StagedTables
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release import simulation
@@ -105,7 +105,7 @@ def test_an_interrupted_run_is_completed_from_its_charge(call, tmp_path, monkeyp
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files.StagedAmounts, "write", fail)
+        patched.setattr(StagedTables, "write", fail)
         assert RUNNER.run(*charged).exit_code != 0
     assert len(ledger.charges("incomes")) == 1
     done = RUNNER.run(*charged, "--resume")
@@ -211,7 +211,7 @@ def test_an_earlier_release_is_a_prior_that_a_resumed_run_has_too(call, tmp_path
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files.StagedAmounts, "write", fail)
+        patched.setattr(StagedTables, "write", fail)
         assert RUNNER.run(*again).exit_code != 0
     done = RUNNER.run(*again, "--resume")
     assert done.exit_code == 0, done.output
@@ -355,7 +355,7 @@ def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_pa
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files.StagedAmounts, "write", fail)
+        patched.setattr(StagedTables, "write", fail)
         assert RUNNER.run(*words).exit_code != 0
     assert RUNNER.run(*words, "--resume").exit_code == 0
     index = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.households.formats.joint import COLUMNS, write_joint
+from geodp.features.households.joint import COLUMNS, write_joint
 from tests.features.households.test_publish import publish, sizes_on
 
 

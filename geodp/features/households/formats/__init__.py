@@ -1,1 +1,0 @@
-"""Files that show persons and households side by side."""
