@@ -146,9 +146,8 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         Parameters
         ----------
         *region, **options
-            As for ``compare`` of a release of this kind.
-        times : (str, str), optional
-            The two periods; default: the first and the last one.
+            As for ``compare`` of a release of this kind, and ``times``: the two periods; default:
+            the first and the last one.
 
         Returns
         -------
@@ -414,7 +413,7 @@ def require_alike(
 
 
 def join_inputs(
-    tables: Sequence[CountTable], periods: Periods, told: Iterable[str], *, allow_empty: bool
+    tables: Sequence[CountTable], periods: Periods, further: Iterable[str], *, allow_empty: bool
 ) -> tuple[tuple[str, ...], StatedReading | None]:
     """Return public facts about the tables of all periods, and how all of them were read.
 
@@ -422,8 +421,8 @@ def join_inputs(
     ----------
     tables : sequence of CountTable
     periods : Periods
-    told : iterable of str
-        Further facts.
+    further : iterable of str
+        Facts that follow from what was checked.
     allow_empty : bool
 
     Raises
@@ -434,7 +433,7 @@ def join_inputs(
     read = {time: (one.rows, one.reading) for time, one in zip(periods.names, tables, strict=True)}
     met = require_rows_of_series(read, allow_empty=allow_empty)
     readings = [None if one.reading is None else one.reading.public for one in tables]
-    facts = (*dict.fromkeys((*met, *told)), *state_land(tables[0].grid))
+    facts = (*dict.fromkeys((*met, *further)), *state_land(tables[0].grid))
     return facts, join_descriptions(readings)
 
 

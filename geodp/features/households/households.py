@@ -21,12 +21,13 @@ from geodp.features.households.card import (
     Protect,
     describe_other_unit,
 )
-from geodp.features.households.comparison import HouseholdDifference, compare
 from geodp.features.households.estimates import (
+    HouseholdDifference,
     HouseholdErrors,
     HouseholdEstimate,
     SizeErrors,
     StreamErrors,
+    compare,
 )
 from geodp.features.households.joint import view_joint, write_joint
 from geodp.features.households.methods import (

@@ -56,15 +56,9 @@ TABLES = Rule(
 class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
     """Releases of amounts in chronological order, on one scale and one grid.
 
-    Attributes
-    ----------
-    periods : Periods
-        Their times.
-    releases : tuple of Amounts
-        One for each period, with its part of the budget. ``series[2]`` and ``series["2020"]`` are
-        single ones, and ``series[1:]`` a tuple of some.
-    index : AmountsSeriesCard
-        What all periods share, the guarantee of all together, and the charge.
+    Its attributes are those of :class:`geodp.release.series.ReleasedPeriods`: ``periods``,
+    ``releases``, one with its part of the budget for each period, and ``index``. ``series[2]`` and
+    ``series["2020"]`` are single releases, and ``series[1:]`` a tuple of some.
     """
 
     def compare(
