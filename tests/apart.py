@@ -12,7 +12,7 @@ SERVER.set_forkserver_preload(
         "tests.io.folder.test_stopping",
         "tests.privacy.test_hash_chain",
         "tests.io.folder.test_staging",
-        "tests.cli.test_draw_storage",
+        "tests.cli.test_publishing",
     ]
 )
 

@@ -58,6 +58,7 @@ INTERNAL = {
         "geodp.accuracy.parts.Split",
         "geodp.accuracy.parts.Sum",
         "geodp.accuracy.variance.TreeVariance",
+        "geodp.features.amounts.streams.AmountAxes",
         "geodp.features.flows.estimator.NoisyPairs",
         "geodp.features.flows.labels.NoisyLabels",
         "geodp.features.flows.prior.FlowsPrior",

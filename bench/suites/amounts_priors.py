@@ -30,7 +30,7 @@ from bench.suites.amounts import (
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
 from geodp.features.amounts.publish import prepare_amounts
-from geodp.features.amounts.streams import AmountTable, release_streams
+from geodp.features.amounts.streams import AmountTable
 from geodp.grid.region import Region
 from geodp.privacy.budget import rational
 from geodp.privacy.terms import Terms
@@ -250,9 +250,9 @@ def publish_paired(
         made = AmountTable(made.records, made.above, made.scale)
     request = Request(terms=Terms.of(epsilon=epsilon, contribution=1), key=key_of(trial))
     prepared = prepare_amounts(made, request, **more)
-    key = key_of(trial).restrict(prepared.design.declare(truth.grid))
-    drawn = release_streams(prepared.streams, prepared.design, key, prepared.priors)
-    return prepared.complete(drawn, None)
+    design = prepared.design
+    drawn = prepared.draw(key_of(trial).restrict(design.draws))
+    return design.complete(drawn, None)
 
 
 def judge(truth: Truth, epsilon: Fraction, trials: int, more: dict[str, Any]) -> dict[str, float]:

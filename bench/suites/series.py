@@ -18,9 +18,9 @@ from bench.measure.errors import by_area, mean_and_error
 from bench.measure.squares import PLACES, SIDES, hold_squares
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
-from geodp.release.sharing import Noise
 from geodp.features.series.smoothing import Mode
 from geodp.privacy.budget import rational
+from geodp.release.sharing import Noise
 
 TITLE = """\
 Mean absolute errors of aligned blocks of 1, 4, 16 ... cells, over all snapshots and trials: one

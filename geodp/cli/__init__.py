@@ -206,7 +206,7 @@ def _end(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def main() -> NoReturn:
+def main(command: click.Command = geodp) -> NoReturn:
     """Run the command line and turn every error into a message and an exit code."""
     signals = _Signals()
     # A process started with nohup or in the background keeps ignoring Ctrl-C of its terminal.
@@ -222,7 +222,7 @@ def main() -> NoReturn:
     _show_warnings()
     choose_language(geodp)
     try:
-        code = geodp.main(standalone_mode=False)
+        code = command.main(standalone_mode=False)
     except SystemExit as end:
         _end(signals.code or (end.code if isinstance(end.code, int) else 1))
     except OSError as error:  # such as a closed pipe, after a release is in its place

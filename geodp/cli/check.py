@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.table.card import Card
+    from geodp.privacy.assumption import Assumption
     from geodp.table.reading import Reading
+    from geodp.table.stated.reading import StatedReading
 
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget, which refuses only what every budget would."""
@@ -71,7 +72,7 @@ def begin_check(options: dict[str, Any]) -> dict[str, Any]:
         )
     require_unpublished(options["output"])
     # A check charges nothing, so a full or missing ledger is no reason to refuse it.
-    has_budget = any(options[name] is not None for name in ("epsilon", "rho", "delta"))
+    has_budget = any(options.get(name) is not None for name in ("epsilon", "rho", "delta"))
     budget = {} if has_budget else {"epsilon": ANY_BUDGET}
     return {**options, "ledger": None, **budget}
 
@@ -82,7 +83,8 @@ NOTHING = "Nothing was drawn, charged or published."
 def write_check_file(
     options: Mapping[str, Any],
     reading: Reading | None,
-    card: Card,
+    stated: StatedReading | None,
+    assumptions: Sequence[Assumption],
     counted: Mapping[str, Any],
     files: Iterable[Path] = (),
     sentences: Iterable[str] = (),
@@ -95,8 +97,10 @@ def write_check_file(
         Of the command.
     reading : Reading
         How the inputs were read.
-    card : Card
-        Of the release that would be published, without its counts.
+    stated : StatedReading or None
+        What the card would state of it.
+    assumptions : sequence of Assumption
+        Those that the card would state.
     counted : mapping
         What the summary says of the domain and of what would be counted.
     files : iterable of path
@@ -117,8 +121,8 @@ def write_check_file(
             **counted,
             # Options from a layout or a header look like the operator's here; this corrects that.
             "read": reading.restate(options.get(FACTS, ())).describe(),
-            "stated": write_plain(card.reading),
-            "assumptions": write_plain(card.guarantee.assumptions),
+            "stated": write_plain(stated),
+            "assumptions": write_plain(tuple(assumptions)),
         },
     )
     # The summary is confidential and goes to the file only; stdout gets nothing but its path.

@@ -80,6 +80,11 @@ class Publishing(ABC):
         return Inputs
 
     @property
+    def call(self) -> dict[str, str]:
+        """Options by which a run that resumes this one is recognised."""
+        return describe_call(self.options)
+
+    @property
     def place(self) -> dict[str, Any]:
         """Keyword arguments by which a folder is staged."""
         path, overwrite, resume = (self.options[name] for name in ("output", "overwrite", "resume"))
@@ -93,13 +98,23 @@ class Publishing(ABC):
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
         """Do in the staged folder what may fail and needs no draw, and reserve its space."""
 
-    @abstractmethod
-    def result(self, release: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
-        """Return fields of the JSON document and sentences of the message on a release."""
+    def fields(self, release: Any) -> Mapping[str, Any]:
+        """Return what the JSON document has besides the fields of every kind."""
+        return {}
+
+    def sentences(self, release: Any) -> Sequence[str]:
+        """Return what the message says besides the guarantee."""
+        return ()
+
+    def answer(self, release: Any) -> Sequence[str]:
+        """Return lines that are printed before the message, as what was asked for."""
+        return ()
 
     def list_notes(self, prepared: Prepared[Any, Any]) -> Sequence[str]:
-        """List further sentences on what is prepared, whatever the data are."""
-        return ()
+        """List warnings and other sentences on what is prepared, whatever the data are."""
+        from geodp.release.preview import list_warnings
+
+        return [f"Warning: {one}" for one in list_warnings(prepared.design.shown)]
 
     def write(self, release: Any, run: dict[str, Any], place: Any) -> Written:
         """Write a release and the operator's record into the folder; return all paths."""
@@ -112,22 +127,23 @@ class Publishing(ABC):
         if options["resume"]:
             return self._write(None)
         from geodp.io.folder.staging import require_free, require_uninterrupted
-        from geodp.release.preview import list_warnings
 
         require_free(options["output"], overwrite=options["overwrite"])
         # An interrupted run may have been charged; a new one would charge again and hide it.
         require_uninterrupted(options["output"])
         with time_phase("Reading", "reading", self.seconds):
             prepared = self.prepare()
-        shown = prepared.design.shown
-        warnings = [f"Warning: {one}" for one in list_warnings(shown)]
-        for note in (*warnings, *self.list_notes(prepared)):
+        for note in self.list_notes(prepared):
             click.echo(translate_message(note), err=True)
         if not options["check"]:
             return self._write(prepared)
+        shown = prepared.design.shown
         counted = {**describe_domain(shown.grid), **prepared.counted}
-        read, card, said = prepared.reading, shown.card(), self._say_beyond("check.json")
-        return write_check_file(options, read, card, counted, self.files, said)
+        stated, assumptions = shown.reading, shown.card().guarantee.assumptions
+        said = self._say_beyond("check.json")
+        return write_check_file(
+            *(options, prepared.reading, stated, assumptions, counted, self.files, said)
+        )
 
     def _write(self, prepared: Prepared[Any, Any] | None) -> str:
         """Release what is prepared, or complete an interrupted run, and write it."""
@@ -138,9 +154,22 @@ class Publishing(ABC):
                 made = self._resume(place) if prepared is None else self._draw(place, prepared)
             with time_phase("Writing", "writing", self.seconds):
                 written = self.write(*made, place)
-        fields, sentences = self.result(made[0])
-        said = [*sentences, *self._say_beyond("run.json")]
-        return format_result(self.options, written, fields, said)
+            release = made[0]
+            card = release.card()
+            release_id = _identify(place.folder / "public", card)
+        # The guarantee is independent of the data, so it may be printed.
+        promise, budget = card.guarantee, ("spends", "epsilon", "rho", "delta")
+        fields = {
+            "release_id": release_id,
+            **{name: getattr(promise, name, None) for name in budget},
+            "method": promise.mechanism,
+            "private": card.private,
+            **self.fields(release),
+        }
+        said = [promise.in_words, *self.sentences(release), *self._say_beyond("run.json")]
+        message = format_result(self.options, written, fields, said)
+        answer = () if self.options["as_json"] else self.answer(release)
+        return "\n".join([*map(translate_message, answer), message])
 
     def _draw(self, place: Any, prepared: Prepared[Any, Any]) -> tuple[Any, dict[str, Any]]:
         """Draw and charge; return the release and the operator's record."""
@@ -152,8 +181,8 @@ class Publishing(ABC):
             run["prior"] = {"file": str(self.options["prior"]), **run["prior"]}
         # Formats and disk space fail here, before the charge, and not after it.
         self.try_out(place, prepared)
-        call, pack = describe_call(self.options), partial(pack_draw, prepared.design)
-        with store_before_charge(place.folder, self.request, call, run, pack) as keep:
+        pack = partial(pack_draw, prepared.design)
+        with store_before_charge(place.folder, self.request, self.call, run, pack) as keep:
             return prepared.release(keep), run
 
     def _resume(self, place: Any) -> tuple[Any, dict[str, Any]]:
@@ -162,13 +191,27 @@ class Publishing(ABC):
         from geodp.release.charging import find_charge
         from geodp.release.transaction import restore
 
-        stored = read_pending_draw(place.folder, describe_call(self.options))
+        stored = read_pending_draw(place.folder, self.call)
         charge = find_charge(self.request.ledger, stored.dataset, stored.fingerprint)
         release = restore(stored, self.design, self.inputs, place.folder, charge)
         return release, dict(stored.run)
 
     def _say_beyond(self, file: str) -> list[str]:
         return [self.beyond.format(f"restricted/{file}")] if self.beyond else []
+
+
+def _identify(public: Path, card: Any) -> str:
+    """Return the id of a release that was written."""
+    from geodp.io.folder.kinds import CARD
+    from geodp.io.folder.manifest import sha256 as digest_file
+    from geodp.io.opening import read_json
+    from geodp.table.index import IndexCard
+
+    # That of an index is a digest of it; other cards state theirs.
+    if isinstance(card, IndexCard):
+        return digest_file(public / card.file)[:16]
+    release_id: str = read_json(public / CARD)["release_id"]
+    return release_id
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from geodp import progress
-from geodp.cli.inputs import FACTS
+from geodp.cli.inputs import FACTS, sha256
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 
@@ -31,6 +31,9 @@ CARRIED_OUT = {
 }
 """Options on how and where a run is carried out, or on who states what, which do not change a
 release."""
+
+PUBLIC_FILES = ("mask", "regions", "public_totals", "prior")
+"""Options that name a public file, or a folder, of whose contents a release is made."""
 
 
 TOO_LONG = "The run took longer than --pad-time; choose a longer one."
@@ -52,12 +55,20 @@ def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
     """Describe the options of a run as text, without those on how and where it is carried out.
 
     They have the names that the command gives them, which may differ from those of parameters.
+    Behind the name of a public file is the digest of its contents.
     """
     context = click.get_current_context(silent=True)
     params = [] if context is None else context.command.get_params(context)
     flags = {one.name: one.opts[-1].removeprefix("--") for one in params if one.name is not None}
     kept = {name: value for name, value in options.items() if name not in CARRIED_OUT}
-    return {flags.get(name, name): str(value) for name, value in kept.items()}
+    return {flags.get(name, name): _describe_value(name, value) for name, value in kept.items()}
+
+
+def _describe_value(name: str, value: Any) -> str:
+    if name not in PUBLIC_FILES or not isinstance(value, Path):
+        return str(value)
+    files = (one for one in (value, *sorted(value.rglob("*"))) if one.is_file())
+    return " ".join([str(value), *map(sha256, files)])
 
 
 def format_result(

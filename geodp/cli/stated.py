@@ -64,7 +64,7 @@ def read_metadata_options(
 def _identify_corrected(folder: Path, kind: Kind | None) -> str:
     """Return the id of the release that is corrected; UsageError for one of another kind."""
     from geodp.io.folder.kinds import TABLE, kind_of
-    from geodp.io.verify.card import read_card
+    from geodp.io.verify.card import identify_release, read_card
     from geodp.table.card import Card
 
     card = read_card(folder)
@@ -76,4 +76,4 @@ def _identify_corrected(folder: Path, kind: Kind | None) -> str:
             f"and this command publishes {here}.",
             code="supersedes-other-kind",
         )
-    return card.release_id if isinstance(card, Card) else kind_of(card).identify(folder)
+    return identify_release(folder)

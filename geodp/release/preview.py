@@ -54,12 +54,11 @@ def list_warnings(release: Release, request: Request | None = None) -> tuple[str
     ``request`` is that of a single release, which may be better off without its delta.
     """
     about = warnings_of(release.method, release.grid, release.event, release.people)
-    delta_notes = () if request is None else list_delta_notes(release, request)
+    delta_notes = () if request is None else _warn_of_delta(release, request)
     return (*about, *warn_of_sea(release.grid), *delta_notes)
 
 
-def list_delta_notes(release: Release, request: Request) -> tuple[str, ...]:
-    """List what to know of a single release that may be better off without its delta."""
+def _warn_of_delta(release: Release, request: Request) -> tuple[str, ...]:
     if not isinstance(release.method, Mechanism):
         return ()
     # The table may have bounded the contribution, so it is that of the event.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from geodp.errors import VerificationError
+from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.folder.packing import Packed, pack, unpack
 from geodp.io.folder.pending import PendingDraw, another, unreadable
@@ -27,7 +27,6 @@ from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.selected import Selection
 from geodp.release.charging import Keep, release_and_charge
-from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.table.counts import Cells
 from geodp.table.reading import Reading
@@ -111,8 +110,8 @@ class StoredDesign(Design, Protocol):
         """What is stated of the inputs."""
 
     @property
-    def shown(self) -> Release:
-        """The release of an empty table whose card and warnings an operator is shown."""
+    def shown(self) -> Any:
+        """The release without data whose grid, reading and card stand for all of it."""
 
 
 AnyDesign = TypeVar("AnyDesign", bound=Design, covariant=True)
@@ -191,6 +190,9 @@ def restore(
         design = make(unpack(kind, stored.card["inputs"], stored.arrays))
         names = stored.card["grid"], stored.card["design"]
         drawn = unpack(design.drawn, stored.card["drawn"], stored.arrays)
+    except UsageError:
+        # Of the design: a public file is another one now, and the file of the draw is whole.
+        raise
     except (LookupError, TypeError, ValueError, VerificationError):
         raise unreadable(folder) from None
     if names[0] != _name_grid(design):

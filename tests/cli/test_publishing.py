@@ -1,84 +1,174 @@
-"""What commands do around the one transaction: stage, make or restore, write."""
+"""Between a draw and its charge nothing is lost: the ledger says what becomes of what was kept."""
 
-import contextlib
-from types import SimpleNamespace
+import os
+import signal
+from fractions import Fraction
 
 import pytest
 
-from geodp.cli import publishing
-from geodp.cli.publishing import draw_in, read_charged_draw, write_release
-from geodp.errors import UsageError
+from geodp.errors import VerificationError
+from geodp.io.folder import pending
+from geodp.privacy.hash_chain import Log
+from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.release.charging import release_and_charge
-from tests.ledgers import small_ledger
-from tests.refusals import refuses
-from tests.release.test_charging import CONTENTS, DRAWS, EVENT, ask
+from tests.apart import exit_code
+from tests.command import geodp
 
-OPTIONS = {"output": "out", "overwrite": False, "resume": False}
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals of POSIX")
+
+TABLE = ["--grid", "regular:8x8", "--value", "n", "--x", "x", "--y", "y", "--anchor", "index"]
+BUDGET = ["--epsilon", "1", "--contribution", "1", "--ledger", "ledger", "--dataset", "census"]
+END = [*TABLE, *BUDGET, "--output", "out"]
+CALLS = {
+    "publish": ["publish", "in.csv", *END],
+    "select": ["select", "top", "in.csv", "--k", "2", *END],
+}
+"""Selections are charged as releases are, and stored by their card."""
+
+by_command = pytest.mark.parametrize("command", CALLS)
 
 
-class Release:
-    def write_into(self, place, run):
-        return {"public": [place.folder.name], "restricted": [*run]}
+def before(home, name):
+    return home, name, True
+
+
+def after(home, name):
+    return home, name, False
+
+
+UNCHARGED = {
+    "keeping": before(pending, "keep"),
+    "kept": after(pending, "keep"),
+    "charging": before(Ledger, "charge"),
+}
+CHARGED = {"charged": after(Ledger, "charge"), "settled": after(pending, "mark_charged")}
+POINTS = {**UNCHARGED, **CHARGED, "committed": after(Log, "commit")}
 
 
 @pytest.fixture
-def stage(tmp_path):
-    """Return what stages a folder, and a list of what it was asked for and how it ended."""
-    told = []
-
-    @contextlib.contextmanager
-    def stage_folder(path, *, overwrite, resume):
-        told.append((path, overwrite, resume))
-        yield SimpleNamespace(folder=tmp_path)
-        told.append("complete")
-
-    return stage_folder, told
+def office(tmp_path):
+    rows = "".join(f"{x},{y},{20 + x}\n" for x in range(8) for y in range(8))
+    (tmp_path / "in.csv").write_text(f"x,y,n\n{rows}")
+    into = ["--ledger", "ledger", "--dataset", "census"]
+    assert geodp("budget", "init", *into, "--epsilon", 9, cwd=tmp_path).returncode == 0
+    return tmp_path
 
 
-@pytest.mark.parametrize("inferred", [True, False])
-def test_a_release_is_made_and_written_in_its_folder(stage, inferred, tmp_path, monkeypatch):
-    stage_folder, told = stage
-    recipes, release = [], Release()
-    monkeypatch.setattr(publishing, "write_recipe", lambda *given: recipes.append(given))
-    options = {**OPTIONS, "resume": True}
-    seconds = {}
-    made = write_release(
-        options, stage_folder, lambda _: (release, {"a": 1}), seconds, inferred=inferred
-    )
-    assert made == (release, {"public": [tmp_path.name], "restricted": ["a"]})
-    assert told == [("out", False, True), "complete"]
-    assert [*seconds] == ["mechanism", "writing"]
-    assert recipes == ([(options, tmp_path)] if inferred else [])
+def die(folder, call, point):
+    """Run a command, in a process of its own, that is killed at a point."""
+    os.chdir(folder)
+    home, name, first = POINTS[point]
+    whole = getattr(home, name)
+    # Before the draw a charge is rehearsed, which commits nothing.
+    rehearsals = ["commit"] if point == "committed" else []
+
+    def dies(*given, **more):
+        is_rehearsal = bool(rehearsals) and bool(rehearsals.pop())
+        if is_rehearsal or not first:
+            whole(*given, **more)
+        if not is_rehearsal:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(home, name, dies)
+    geodp(*call)
 
 
-def test_what_fails_leaves_the_folder_unfinished(stage):
-    def fail(_):
-        raise OSError("full")
-
-    stage_folder, told = stage
-    with pytest.raises(OSError, match="full"):
-        write_release(OPTIONS, stage_folder, fail, {})
-    assert told == [("out", False, False)]
+def kill(office, call, point):
+    assert exit_code(die, office, call, point) == -signal.SIGKILL
 
 
-def test_a_charged_draw_is_read_by_the_same_call_alone(tmp_path):
-    ledger, folder = small_ledger(tmp_path), tmp_path / "staged"
-    (folder / "restricted").mkdir(parents=True)
-    request = ask(ledger=ledger, dataset="census")
+def charges(office):
+    return len(Ledger.open(office / "ledger").charges("census"))
 
-    def release(keep):
-        made, _ = release_and_charge(request, EVENT, DRAWS, lambda: CONTENTS, lambda _: "x", keep)
-        return made
 
-    prepared, options = SimpleNamespace(request=request, release=release), {"epsilon": "1/2"}
-    drawn = draw_in(folder, prepared, options, {"fact": 3}, lambda one: ({"drawn": one}, {}))
-    assert drawn == "x"
-    stored, charge = read_charged_draw(folder, request, options)
-    assert (dict(stored.card), dict(stored.run)) == ({"drawn": "x"}, {"fact": 3})
-    assert charge.fingerprint == stored.fingerprint
-    assert charge.loss == PureDP(EVENT.epsilon)
-    with refuses(UsageError, "resumed-options-differ"):
-        read_charged_draw(folder, request, {"epsilon": "1"})
-    with refuses(UsageError, "resumed-charge-missing"):
-        read_charged_draw(folder, ask(), options)
+def left(office):
+    return sorted({*os.listdir(office)} - {"in.csv", "ledger"})
+
+
+def require_refused(office, call, words):
+    """Assert that a call is refused by a sentence, with --resume and without."""
+    for more in ([], ["--resume"]):
+        done = geodp(*call, *more, cwd=office)
+        assert (done.returncode, words in done.stderr) == (2, True)
+
+
+@by_command
+@pytest.mark.parametrize("point", UNCHARGED)
+def test_what_was_not_charged_is_removed_by_the_next_run(office, command, point):
+    kill(office, CALLS[command], point)
+    assert (charges(office), left(office)) == (0, [".out.partial"])
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert (done.returncode, "Nothing waits" in done.stderr) == (2, True)
+    assert (charges(office), left(office)) == (0, [])
+    kill(office, CALLS[command], point)
+    done = geodp(*CALLS[command], cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (charges(office), left(office)) == (1, ["out"])
+
+
+@by_command
+@pytest.mark.parametrize("point", CHARGED)
+def test_what_was_charged_is_completed(office, command, point):
+    kill(office, CALLS[command], point)
+    assert (charges(office), left(office)) == (1, [".out.partial"])
+    done = geodp(*CALLS[command], cwd=office)
+    assert (done.returncode, "which was charged, waits in" in done.stderr) == (2, True)
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (charges(office), left(office)) == (1, ["out"])
+    assert geodp("verify", office / "out").returncode == 0
+
+
+@by_command
+def test_without_its_ledger_nobody_knows(office, command):
+    kill(office, CALLS[command], "charged")
+    os.rename(office / "ledger", office / "elsewhere")
+    index = CALLS[command].index("--ledger")
+    Ledger.create(office / "other").add_dataset("census", PureDP(Fraction(9)))
+    other = [*CALLS[command][: index + 1], "other", *CALLS[command][index + 2 :]]
+    require_refused(office, other, "cannot be asked whether it was")
+    os.rename(office / "other", office / "ledger")  # of the same name, and another one
+    require_refused(office, CALLS[command], "is another ledger now")
+    os.rename(office / "elsewhere", office / "ledger")
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (charges(office), left(office)) == (1, ["out"])
+
+
+@by_command
+def test_a_ledger_without_the_charge_completes_nothing(office, command):
+    before = (office / "ledger").read_bytes()
+    kill(office, CALLS[command], "settled")
+    (office / "ledger").write_bytes(before)
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert (done.returncode, "no charge of the interrupted run" in done.stderr) == (2, True)
+    assert (charges(office), left(office)) == (0, [".out.partial"])
+
+
+@by_command
+def test_what_is_resumed_is_known_to_the_witness(office, command):
+    ledger = Ledger.open(office / "ledger")
+    ledger.set_witness(office / "witness")
+    before = (office / "ledger").read_bytes()
+    kill(office, CALLS[command], "committed")
+    older = (office / "witness").read_bytes()
+    done = geodp(*CALLS[command], "--resume", cwd=office)
+    assert done.returncode == 0, done.stderr
+    assert (office / "witness").read_bytes() != older
+    (office / "ledger").write_bytes(before)
+    with pytest.raises(VerificationError):
+        Ledger.open(office / "ledger").check()
+
+
+@by_command
+def test_a_ledger_that_its_witness_refutes_removes_no_draw(office, command):
+    ledger = Ledger.open(office / "ledger")
+    ledger.set_witness(office / "witness")
+    before = (office / "ledger").read_bytes()
+    kill(office, CALLS[command], "charged")
+    after = (office / "ledger").read_bytes()
+    (office / "ledger").write_bytes(before)
+    require_refused(office, CALLS[command], "cannot be asked whether it was")
+    (office / "ledger").write_bytes(after)
+    assert geodp(*CALLS[command], "--resume", cwd=office).returncode == 0
+    assert (charges(office), left(office)) == (1, ["out", "witness"])

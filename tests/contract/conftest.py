@@ -9,13 +9,25 @@ from dataclasses import replace
 import pytest
 
 import geodp
-from geodp import progress
+from geodp import cli, progress
+from geodp.cli.maps import publish_maps
+from geodp.io.folder import kinds
 from tests.contract.desk import CHARGED, DATASET, KEPT, Desk, count_draws, require
-from tests.contract.kinds import KINDS, widen
+from tests.contract.kinds import KINDS, OWN, widen
 from tests.contract.reading import Reader
 from tests.contract.records import RECORDS
 from tests.contract.using import LANGUAGES, LIMIT, REASON, write_page
 from tests.ledgers import steady_ledgers
+
+
+@pytest.fixture(scope="package", autouse=True)
+def installed():
+    """The kind of one's own as a package offers it, with its command among the others."""
+    command = cli._prepare(publish_maps(OWN))
+    kinds.list_kinds()[OWN.name] = OWN
+    cli.geodp.add_command(command)
+    yield
+    del kinds.list_kinds()[OWN.name], cli.geodp.commands[command.name]
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,15 @@ from typing import Any
 import pandas
 
 import geodp
+from geodp.privacy.terms import Terms
+from geodp.release.metadata import state_metadata
+from geodp.release.request import Request
+from tests.house.recipes import example
+
+MODULE: dict[str, Any] = {"__name__": "employment"}
+exec(example("Add a kind of release"), MODULE)
+OWN = MODULE["KINDS"][0]
+"""The kind of one's own of docs/how-to, which is no file of the project."""
 
 BOUNDS = 139.5, 35.5, 139.55, 35.525
 GRID = ("--grid", "jis:basic", "--bounds", *map(str, BOUNDS))
@@ -98,6 +107,8 @@ class Kind:
         Words with which it takes this prior, without file, source and assertion.
     telling : dict of str to str
         Names of its columns that tell what they hold, in place of those that do not.
+    public : tuple of str
+        Options of public files that it takes at once, besides a prior.
     """
 
     name: str
@@ -129,6 +140,7 @@ class Kind:
     prior: str = ""
     with_prior: tuple[str, ...] = ()
     telling: dict[str, str] = field(default_factory=dict)
+    public: tuple[str, ...] = ("--mask",)
 
     def write(self, folder: Path) -> None:
         """Write its confidential files."""
@@ -232,6 +244,19 @@ def _publish_series_of_amounts(frames: dict[str, pandas.DataFrame], **more: Any)
     )
 
 
+def _publish_own(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
+    tables = {
+        name: geodp.read_table(frames["a.csv"], grid=grid(), code="code", value=value)
+        for name, value in (("employed", "n"), ("adults", "adults"))
+    }
+    asked = ASKED | more
+    if (metadata := asked.pop("metadata", None)) is not None:
+        asked["metadata"] = state_metadata(metadata)
+    named = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
+    terms = Terms.of(**{name: asked.pop(name) for name in named if name in asked})
+    return OWN.prepare(tables, Request(terms=terms, **asked)).release()
+
+
 def _select(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
     table = geodp.read_table(frames["a.csv"], grid=grid(), code="code", value="n")
     return geodp.select.top_cells(table, 3, **ASKED | more)
@@ -271,6 +296,7 @@ KINDS = {
             people=1050,
             planned=("plan", *GRID, *TERMS),
             prior=EARLIER,
+            public=("--regions", "--public-totals"),
         ),
         Kind(
             "counts by label",
@@ -293,6 +319,7 @@ KINDS = {
                 ("code", "sex", "n"), *((code, sex, 7919) for code in CODES for sex in "fm")
             ),
             with_prior=("--method", "pyramid"),
+            public=("--regions",),
         ),
         Kind(
             "series",
@@ -435,12 +462,28 @@ KINDS = {
             ("a.csv",),
             (*GRID, "--code", "code", "--value", "n", "--k", "3"),
             "release.json",
-            dry=(),
             page=("--format", "html"),
             in_python=_select,
             people=1050,
             uses=("explain",),
             planned=("select", "plan", *GRID, *TERMS, "--k", "3"),
+        ),
+        Kind(
+            "own kind",
+            {
+                "a.csv": lines(
+                    ("code", "n", "adults"),
+                    *((code, 60 + 5 * i, 90 + 7 * i) for i, code in enumerate(CODES)),
+                )
+            },
+            ("employment",),
+            ("a.csv",),
+            (*GRID, "--code", "code", "--map", "employed=n", "--map", "adults=adults"),
+            "employment.json",
+            amounts=("n", "adults"),
+            in_python=_publish_own,
+            people=2592,
+            uses=(),
         ),
         Kind(
             "local round",

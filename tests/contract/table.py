@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.holes import EVERY, HOLES, NOT_ASKED
+from tests.contract.holes import EVERY, HOLES, NOT_ASKED, SUBJECTS
 from tests.contract.kinds import KINDS
 
 HERE = "tests/contract/test_"
@@ -23,10 +23,13 @@ def reason_of(rows: dict[str, dict[str, str]], check: str, kind: str) -> str | N
     return found.get(kind, found.get(EVERY))
 
 
-def params_of(check: str) -> list[object]:
+def params_of(check: str, subject: str) -> list[object]:
     """Return the kinds that a check is run for; those with a hole are expected to fail."""
     found = []
     for name in KINDS:
+        asked = SUBJECTS.get(name)
+        if asked is not None and subject not in asked:
+            continue
         if reason_of(NOT_ASKED, check, name) is None:
             reason = reason_of(HOLES, check, name)
             # Only what is asserted is a hole: another exception is a fault of the check.
@@ -43,7 +46,8 @@ def check_of(function: str) -> str:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a check of the contract for every kind."""
     if metafunc.definition.nodeid.startswith(HERE) and "kind" in metafunc.fixturenames:
-        names = params_of(check_of(metafunc.function.__name__))
+        subject = metafunc.module.__name__.rpartition("test_")[2]
+        names = params_of(check_of(metafunc.function.__name__), subject)
         metafunc.parametrize("kind", names, indirect=True, scope="session")
 
 

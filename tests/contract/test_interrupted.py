@@ -5,7 +5,16 @@ import pytest
 from geodp.io.folder import pending, staging
 from geodp.privacy.ledger import Ledger
 from tests.contract.desk import CHARGED, contents, require
+from tests.contract.kinds import CODES, lines
 from tests.ledgers import steady_ledgers
+
+CITIES = dict(zip(CODES, "aaaaaabbbbbb", strict=True))
+PUBLIC = {
+    "--mask": [lines(("code",), *zip(CODES[n:], strict=True)) for n in (0, 1)],
+    "--regions": [lines(("code", "city"), *{**CITIES, CODES[0]: city}.items()) for city in "ab"],
+    "--public-totals": [lines(("city", "total"), ("a", 435), ("b", n)) for n in (615, 616)],
+}
+"""Texts of public files by their options, and others in their place."""
 
 STORED, CHARGE = (pending, "keep"), (Ledger, "charge")
 NOTED, PLACED = (pending, "mark_charged"), (staging, "_exchange")
@@ -76,3 +85,24 @@ def test_the_same_command_alone_resumes_a_run(desk):
     assert "--resume" in again.stderr
     assert {*contents(desk.folder)} >= {*before} - {".out.partial/restricted/released.drawn"}
     assert len(desk.charges()) == 1
+
+
+def test_a_public_file_that_changed_refuses_to_resume(desk):
+    """What the release was made of is as it was, or it is said which file is not."""
+    kind = desk.kind
+    files = {option: PUBLIC[option] for option in kind.public}
+    words = [word for one in files for word in (one, f"{one[2:]}.csv", f"{one}-source", "A law")]
+    if kind.prior:
+        files["--prior"] = kind.prior, kind.prior.replace("7919", "7920")
+        words += ["--prior", "prior.csv", "--prior-source", "A map", "--prior-is-public"]
+    for option, (text, _) in files.items():
+        (desk.folder / f"{option[2:]}.csv").write_text(text, encoding="utf-8")
+    call = (*CHARGED, *words, *kind.with_prior)
+    fail_at(NOTED, desk, *call)
+    for option, (text, other) in files.items():
+        (desk.folder / f"{option[2:]}.csv").write_text(other, encoding="utf-8")
+        done = desk.publish(*call, "--resume")
+        assert done.returncode == 2, done.stdout or done.stderr
+        assert f"had other {option};" in done.stderr
+        (desk.folder / f"{option[2:]}.csv").write_text(text, encoding="utf-8")
+    require(desk.publish(*call, "--resume"))

@@ -120,7 +120,7 @@ def asked_of_python(words):
     elif (ROOT / module.partition(".")[0]).is_dir():
         assert importlib.util.find_spec(module), module
     else:
-        assert module.partition(".")[0] in ("bench", "pytest", "pip", "venv"), module
+        assert module.partition(".")[0] in ("acme", "bench", "pytest", "pip", "venv"), module
 
 
 def asked_of_pytest(words):

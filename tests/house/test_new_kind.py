@@ -14,37 +14,61 @@ from tests.house.test_plugins import plant, run
 
 pytestmark = pytest.mark.law
 
+ROWS = "code,working,grown\n" + "".join(
+    f"533945{i:02d},{10 * i},{20 * i + 5}\n" for i in range(100)
+)
+WORDS = (
+    *("census.csv", "--grid", "jis:basic", "--bounds", "139", "35", "140", "36", "--code", "code"),
+    *("--map", "employed=working", "--map", "adults=grown"),
+    *("--epsilon", "1", "--contribution", "1"),
+)
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The example as an installed package, and a release of its kind that it wrote."""
-    folder = tmp_path_factory.mktemp("installed")
-    total = example("Add a kind of release")
-    plant(folder, "acme", [("geodp.kinds", "total")], total=total)
-    python(folder, "total.write(total.TotalCard(12, '1'), Path('out'))")
-    return folder
 
-
-def python(folder, code):
-    """Run code where the package is installed; what it printed."""
+def start(folder, *words):
+    """Run Python where the package is installed."""
     paths = os.pathsep.join([str(folder), str(Path(geodp.__file__).parents[1])])
-    head = "from pathlib import Path\nimport geodp\nfrom acme import total\n"
-    done = subprocess.run(
-        [sys.executable, "-c", head + code],
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def publish(folder, *more):
+    """Run the command of the package."""
+    return start(folder, "-m", "acme.employment", *WORDS, *more)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The example as an installed package, and a release of its kind that its command wrote."""
+    folder = tmp_path_factory.mktemp("installed")
+    source = example("Add a kind of release")
+    plant(folder, "acme", [("geodp.kinds", "employment")], employment=source)
+    (folder / "census.csv").write_text(ROWS, encoding="utf-8")
+    done = publish(folder, "--output", "out")
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return folder
+
+
+def test_it_takes_few_lines_and_no_file_of_the_project():
+    lines = [one for one in example("Add a kind of release").splitlines() if one.strip()]
+    assert len(lines) <= 25
 
 
 def test_it_is_verified_opened_and_withdrawn(folder):
     done = run(folder, "verify", "out")
-    assert (done.returncode, done.stdout) == (0, "ok      people: 12 people\n")
-    assert python(folder, "print(geodp.open('out').people)") == "12\n"
+    assert done.returncode == 0, done.stdout
+    assert "ok      employed: " in done.stdout
+    assert "ok      joint files: rate.csv, rate.csvt, rate.parquet, rate.gpkg" in done.stdout
+    code = "import geodp; print(geodp.open('out').estimate((139, 35, 140, 36))['rate'])"
+    found = start(folder, "-c", code)
+    assert found.returncode == 0, found.stderr
+    value = float(found.stdout.partition("value=")[2].partition(",")[0])
+    assert abs(value - 49500 / 99500) < 0.02
     done = run(folder, "withdraw", "out", "--reason", "It was counted twice.")
     assert done.returncode == 0, done.stderr
     notice = json.loads((folder / "out" / "WITHDRAWN.json").read_text(encoding="utf-8"))
@@ -52,14 +76,20 @@ def test_it_is_verified_opened_and_withdrawn(folder):
     assert "counted twice" in run(folder, "verify", "out").stderr
 
 
-def test_it_is_a_release_that_is_replaced_only_where_that_is_asked_for(folder):
-    again = "total.write(total.TotalCard(13, '1'), Path('again'){})\n"
-    python(folder, again.format(""))
-    refused = (
-        "try:\n    " + again.format("") + "except geodp.GeodpError as error:\n    print(error)"
-    )
-    assert "--overwrite" in python(folder, refused)
-    python(folder, again.format(", overwrite=True"))
+@pytest.mark.parametrize("file", ["employment.json", "rate.csv", "adults/adults.csv"])
+def test_what_was_changed_is_found(folder, tmp_path, file):
+    copied = publish(folder, "--output", tmp_path / "copy")
+    assert copied.returncode == 0, copied.stderr
+    path = tmp_path / "copy" / "public" / file
+    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+    assert run(folder, "verify", tmp_path / "copy").returncode == 3
+
+
+def test_maps_without_a_column_are_asked_for(folder):
+    done = start(folder, "-m", "acme.employment", *WORDS[:-6], "--output", "no", *WORDS[-4:])
+    assert done.returncode == 2
+    assert "--map adults=COLUMN" in done.stderr
+    assert not (folder / "no").exists()
 
 
 def test_what_needs_a_table_says_what_it_is(folder):
@@ -67,7 +97,7 @@ def test_what_needs_a_table_says_what_it_is(folder):
         more = ["--output", "to"] if words[0] == "export" else []
         done = run(folder, words[0], "out", *words[1:], *more)
         assert done.returncode == 3, done.stderr
-        assert "This is a total, which has no table." in done.stderr
+        assert "This is a release of employment; give the folder of one of its maps" in done.stderr
     done = run(folder, "explain", "out")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "This is a total, which geodp explain does not know." in done.stderr
+    assert "This is a release of employment, which geodp explain does not know." in done.stderr

@@ -18,11 +18,13 @@ from geodp.features.amounts.series.publish import prepare_series as prepare_amou
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.flows.publish import prepare_flows
 from geodp.features.households.publish import prepare_households
-from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
+from geodp.release.periods import Periods
 from geodp.release.request import Request
+from geodp.release.transaction import DrawnCells
+from geodp.table.counts import Cells
 from tests.laws.audit import RISK, best_set, counts_of, discriminant, floored, shown, signs
 
 pytestmark = pytest.mark.law
@@ -48,6 +50,11 @@ def request(epsilon, unit="person", **more):
     return Request(terms=Terms.of(epsilon=epsilon, contribution=1, unit=unit), **more)
 
 
+def drawn_on(grid, *drawn):
+    """Take drawn cells as counts of a grid."""
+    return [Cells(grid, one.key, one.count) for one in drawn]
+
+
 def columns(tables):
     """The counts of all cells of tables, one after the other."""
     return [float(n) for table in tables for n in table.to_vector()]
@@ -55,20 +62,22 @@ def columns(tables):
 
 def flows(epsilon, more, levels=None):
     """All folders have a digest of both maps and the noisy pairs; ``alone``: without it."""
-    trips = counted(CELL.pairs(), 40 + more)
-    ready = prepare_flows(trips, request(epsilon), levels or {1: "19/20"})
-    plan = ready.plan
+    ready = prepare_flows(
+        counted(CELL.pairs(), 40 + more), request(epsilon), levels or {1: "19/20"}
+    )
+    design, (trips,) = ready.design, ready.draw.args
+    plan = design.plan
 
     def draw(number):
         key = key_of(number).restrict(plan.declare())
-        total = columns(plan.draw_ends(ready.trips, key).tables[:1])
-        pair = float(plan.draw_pairs(ready.trips, key)[0].noisy[0, 0])
+        total = columns(plan.draw_ends(trips, key).tables[:1])
+        pair = float(plan.draw_pairs(trips, key)[0].noisy[0, 0])
         every = [*total, pair]
         names = ("index", "flows", "origins", "destinations")
         return {**dict.fromkeys(names, every), "alone": total}
 
-    cards = {name: one.card() for name, one in ready.preview.tables.items()}
-    return draw, {"index": ready.preview.card(), **cards}
+    cards = {name: one.card() for name, one in design.preview.tables.items()}
+    return draw, {"index": design.preview.card(), **cards}
 
 
 PERSONS = {"opens a household": (1, 1, 0), "joins one": (0, 1, 0), "lives in none": (0, 0, 1)}
@@ -79,13 +88,14 @@ def households(epsilon, more, person="opens a household"):
     added = more * np.array(PERSONS[person])
     homes, people, others = (counted(CELL, n) for n in np.array([40, 95, 30]) + added)
     ready = prepare_households(people, homes, None, others, 7, request(epsilon))
+    design = ready.design
 
     def draw(number):
-        found = columns(ready._draw(key_of(number).restrict(ready.declare())))
+        found = columns(drawn_on(CELL, *ready.draw(key_of(number).restrict(design.draws))))
         return dict.fromkeys(("index", "persons", "households", "others"), found)
 
-    cards = {name: one.card() for name, one in ready.preview.tables.items()}
-    return draw, {"index": ready.preview.card(), **cards}
+    cards = {name: one.card() for name, one in design.preview.tables.items()}
+    return draw, {"index": design.preview.card(), **cards}
 
 
 def sizes(epsilon, more):
@@ -94,7 +104,8 @@ def sizes(epsilon, more):
     ready = prepare_households(
         None, None, counted(grid, 90 + more, 40), None, 2, request(epsilon, "household")
     )
-    made, table = ready.prepared, ready.sizes.table
+    design, (table,) = ready.design, ready.draw.args
+    made = design.by_size
 
     def draw(number):
         found = columns([made.method.release(table, made.event, key_of(number))])
@@ -102,8 +113,8 @@ def sizes(epsilon, more):
         every = {"index": found, "sizes": found}
         return {**every, "households": [ones + twos], "persons": [ones + 2 * twos]}
 
-    cards = {name: one.card() for name, one in ready.preview.tables.items()}
-    return draw, {"index": ready.preview.card(), **cards}
+    cards = {name: one.card() for name, one in design.preview.tables.items()}
+    return draw, {"index": design.preview.card(), **cards}
 
 
 SCALE = Scale.of((0, 1), 1, "EUR", "income")
@@ -117,14 +128,15 @@ def records(more):
 def amounts(epsilon, more):
     """The card of the records has a digest of the sums."""
     ready = prepare_amounts(records(more), request(epsilon))
+    design = ready.design
 
     def draw(number):
-        made = ready.draw(key_of(number).restrict(ready.design.declare(CELL)))
+        made = ready.draw(key_of(number).restrict(design.draws))
         number, above = (0, 0) if not made.number.size else (made.number[0], made.above[0])
         every = [float(number - above), float(above)]
         return {"index": every, "count": every}
 
-    return draw, {"index": ready.preview.card(), "count": ready.preview.count.card()}
+    return draw, {"index": design.preview.card(), "count": design.shown.card()}
 
 
 def series_of_amounts(epsilon, more):
@@ -133,14 +145,15 @@ def series_of_amounts(epsilon, more):
     ready = prepare_amounts_series(
         [records(more)] * 2, Periods.of(["2024", "2025"]), request(epsilon), options
     )
+    design = ready.design
 
     def draw(number):
-        made = ready._draw(key_of(number).restrict(ready.declare()))
+        made = ready.draw(key_of(number).restrict(design.draws))
         each = [[float(one.number[0] - one.above[0]), float(one.above[0])] for one in made]
         return {"index": [*each[0], *each[1]], "2024": each[0], "2024/count": each[0]}
 
-    first = ready.parts[0].preview
-    return draw, {"index": ready.index, "2024": first.card(), "2024/count": first.count.card()}
+    first = design.parts[0].preview
+    return draw, {"index": design.index, "2024": first.card(), "2024/count": first.count.card()}
 
 
 def series(epsilon, more):
@@ -148,19 +161,18 @@ def series(epsilon, more):
     tables = [counted(CELL, 40 + more)] * 2
     options = SeriesOptions(person="all", smooth="none")
     ready = prepare_series(tables, Periods.of(["2024", "2025"]), request(epsilon), options)
+    design = ready.design
 
     def draw(number):
-        found = columns(ready._draw(key_of(number).restrict(ready.declare())))
+        found = columns(drawn_on(CELL, *ready.draw(key_of(number).restrict(design.draws))))
         return {"index": found, "2024": found[:1], "2025": found[1:]}
 
-    return draw, cards_of_series(ready)
+    return draw, cards_of_series(design)
 
 
-def cards_of_series(ready):
-    grid, each = ready.tables[0].grid, ready.each
-    none = geodp.CountTable.from_dense(np.zeros(grid.shape, int), grid)
-    made = ready.complete([ready.method.release(none, each, key_of(0))] * len(ready.tables), None)
-    times = ready.periods.names
+def cards_of_series(design):
+    times = design.periods.names
+    made = design.complete([DrawnCells.of(design.shown.table)] * len(times), None)
     return {"index": made.card(), **{t: one.card() for t, one in zip(times, made, strict=True)}}
 
 
@@ -177,15 +189,16 @@ def smoothed(epsilon, more):
     tables = [counted(SQUARE, dense)] * SNAPSHOTS
     times = Periods.of([f"2024-{n:02}" for n in range(1, SNAPSHOTS + 1)])
     ready = prepare_series(tables, times, request(epsilon), SeriesOptions(person="all"))
+    design = ready.design
 
     def draw(number):
-        made = ready._draw(key_of(number).restrict(ready.declare()))
+        made = ready.draw(key_of(number).restrict(design.draws))
         # Of the cell that changes, which tells most.
-        found = [columns([one])[:1] for one in made]
+        found = [columns(drawn_on(SQUARE, one))[:1] for one in made]
         first, fourth = times.names[0], times.names[3]
         return {"index": [n for one in found for n in one], first: found[0], fourth: found[3]}
 
-    return draw, cards_of_series(ready)
+    return draw, cards_of_series(design)
 
 
 def whole(runs, _changed):

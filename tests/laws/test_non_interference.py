@@ -10,15 +10,9 @@ import click
 import pytest
 
 from geodp.cli import geodp as command_line
-from geodp.cli.commands import publish as publish_command
-from geodp.features.amounts.publish import PreparedAmounts
-from geodp.features.amounts.series.publish import PreparedAmountsSeries
-from geodp.features.flows.publish import PreparedFlows
-from geodp.features.households.publish import PreparedStreams
-from geodp.features.select.selected import PreparedSelection as PreparedSelection
-from geodp.features.series.publish import PreparedSeries
+from geodp.cli import publishing
 from geodp.io.folder import publication
-from geodp.release.publish import Prepared
+from geodp.release.transaction import Prepared
 from tests.command import geodp, override
 from tests.laws.fixed_draws import begin_run, fix_draws
 from tests.laws.public_commands import (
@@ -196,142 +190,123 @@ def test_what_reads_a_release_tells_nothing_of_what_it_was_made_from(offices, tm
     assert results[0] == results[1]
 
 
-def tell_rows(patch):
-    """Let cards say one bit of the input: whether it has more than 10 rows."""
+def leak(patch, tell):
+    """Let releases be what is told of them by what is known of their data, and of themselves."""
     real = Prepared.release
+    patch.setattr(Prepared, "release", lambda self, *keep: tell(self, real(self, *keep)))
 
-    def release(self, keep=None):
-        found = real(self, keep)
-        told = f"that there are {'many' if self.table.rows > 10 else 'some'} rows"
-        return replace(found, public_facts=(*found.public_facts, told))
 
-    patch.setattr(Prepared, "release", release)
+def constrain(made, told):
+    """Say on the index of a release whether something is so."""
+    index = made.index
+    told = (*index.constraints, f"that it is {told}")
+    return replace(made, index=replace(index, constraints=told))
+
+
+def tell_rows(patch):
+    """Let cards say one bit of the input: whether it has more than 10 cells."""
+
+    def tell(prepared, made):
+        told = f"that there are {'many' if prepared.cells > 10 else 'some'} cells"
+        return replace(made, public_facts=(*made.public_facts, told))
+
+    leak(patch, tell)
 
 
 def tell_series(patch):
     """Let the preview of a series say whether its first table has many people."""
-    real = PreparedSeries.complete
+    real = Prepared.release
 
-    def complete(self, drawn, charge):
-        many = int(self.tables[0].count.sum()) > 1000
-        told = (*self.preview.public_facts, f"that it is {many}")
-        return real(replace(self, preview=replace(self.preview, public_facts=told)), drawn, charge)
+    def release(self, *keep):
+        preview = self.design.preview
+        told = (*preview.public_facts, f"that it is {self.record['people'][0] > 1000}")
+        design = replace(self.design, preview=replace(preview, public_facts=told))
+        return real(replace(self, design=design), *keep)
 
-    patch.setattr(PreparedSeries, "complete", complete)
+    patch.setattr(Prepared, "release", release)
 
 
 def tell_selection(patch):
     """Let the question of a selection say whether its last cell is empty."""
-    real = PreparedSelection.release
 
-    def release(self, keep=None):
-        last = self.table.grid.size - 1 in self.table.key.tolist()
-        found = real(self, keep)
-        return replace(found, public_facts=(*found.public_facts, f"that it is {last}"))
+    def tell(prepared, made):
+        (measured,) = prepared.draw.args
+        told = f"that it is {measured.size - 1 in measured.rank.tolist()}"
+        return replace(made, public_facts=(*made.public_facts, told))
 
-    patch.setattr(PreparedSelection, "release", release)
+    leak(patch, tell)
 
 
 def tell_households(patch):
     """Let the release of households say whether there are many of them."""
-    real = PreparedStreams.complete
-
-    def complete(self, drawn, charge):
-        many = int(self.streams.households.count.sum()) > 1000
-        made = real(self, drawn, charge)
-        told = (*made.index.constraints, f"that it is {many}")
-        return replace(made, index=replace(made.index, constraints=told))
-
-    patch.setattr(PreparedStreams, "complete", complete)
+    leak(patch, lambda one, made: constrain(made, one.counted["counted"]["households"] > 1000))
 
 
 def tell_amounts(patch):
     """Let the release of amounts say whether there are many records."""
-    real = PreparedAmounts.complete
-
-    def complete(self, drawn, charge):
-        many = int(self.table.records.count.sum()) > 1000
-        made = real(self, drawn, charge)
-        told = (*made.index.constraints, f"that it is {many}")
-        return replace(made, index=replace(made.index, constraints=told))
-
-    patch.setattr(PreparedAmounts, "complete", complete)
+    leak(patch, lambda one, made: constrain(made, one.counted["counted_records"] > 1000))
 
 
 def tell_amounts_series(patch):
     """Let the index of a series of amounts say whether its first period has many records."""
-    real = PreparedAmountsSeries.release
 
-    def release(self, keep=None):
-        many = int(self.parts[0].table.records.count.sum()) > 1000
-        made = real(self, keep)
+    def tell(prepared, made):
+        first, *_ = prepared.counted["counted_records"].values()
         promise = made.index.guarantee
-        told = replace(promise, not_protected=(*promise.not_protected, f"that it is {many}"))
+        told = replace(
+            promise, not_protected=(*promise.not_protected, f"that it is {first > 1000}")
+        )
         return replace(made, index=replace(made.index, guarantee=told))
 
-    patch.setattr(PreparedAmountsSeries, "release", release)
+    leak(patch, tell)
 
 
 def tell_flows(patch):
     """Let the release of flows say whether there are many trips."""
-    real = PreparedFlows.complete
+    leak(patch, lambda one, made: constrain(made, one.counted["counted_trips"] > 1000))
 
-    def complete(self, drawn, charge):
-        many = int(self.table.count.sum()) > 1000
-        made = real(self, drawn, charge)
-        told = (*made.index.constraints, f"that it is {many}")
-        return replace(made, index=replace(made.index, constraints=told))
 
-    patch.setattr(PreparedFlows, "complete", complete)
+def remember(patch, what):
+    """Note what is known of the data of each release; return the list of it."""
+    known = []
+
+    def tell(prepared, made):
+        known.append(what(prepared))
+        return made
+
+    leak(patch, tell)
+    return known
 
 
 def print_people(patch):
     """Let the last words of a run have one blank more where many people are counted."""
-    real, known = publish_command._format_message, []
-    prepared = Prepared.release
-
-    def release(self, keep=None):
-        known.append(int(self.table.count.sum()))
-        return prepared(self, keep)
-
-    patch.setattr(Prepared, "release", release)
+    real, known = publishing.format_result, remember(patch, lambda one: one.record["people"])
     patch.setattr(
-        publish_command, "_format_message", lambda *given: real(*given) + " " * (known[-1] > 1500)
+        publishing, "format_result", lambda *given: real(*given) + " " * (known[-1] > 1500)
     )
 
 
 def end_with_a_code(patch):
-    """Let a run fail after all is written, where one cell has a large count."""
-    known, real = [], publish_command._format_message
-    prepared = Prepared.release
-
-    def release(self, keep=None):
-        known.append(int(self.table.count.max()))
-        return prepared(self, keep)
+    """Let a run fail after all is written, where many people are counted."""
+    real, known = publishing.format_result, remember(patch, lambda one: one.record["people"])
 
     def say(*given):
         if known[-1] > 1 << 50:
             raise SystemExit(3)
         return real(*given)
 
-    patch.setattr(Prepared, "release", release)
-    patch.setattr(publish_command, "_format_message", say)
+    patch.setattr(publishing, "format_result", say)
 
 
 def write_a_longer_card(patch):
     """Let a public file be one byte longer where the input has an odd number of cells."""
-    known, prepared, real = [], Prepared.release, publication.write_card
-
-    def release(self, keep=None):
-        known.append(self.table.key.size)
-        return prepared(self, keep)
+    real, known = publication.write_card, remember(patch, lambda one: one.cells)
 
     def write(card, folder):
         real(card, folder)
         with (folder / "release.json").open("a") as file:
             file.write(" " * (known[-1] % 2))
 
-    patch.setattr(Prepared, "release", release)
     patch.setattr(publication, "write_card", write)
 
 

@@ -24,7 +24,6 @@ from geodp.features.select.mechanisms.questions import quantile_candidates
 from geodp.features.select.quantiles import Quantile
 from geodp.features.select.question import Question, find_places
 from geodp.features.select.selected import prepare as prepare_selection
-from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.io.read.layout.presets import presets
 from geodp.mechanisms import mechanism
@@ -32,6 +31,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
 from geodp.privacy.terms import Terms
 from geodp.release import publish
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.public_totals import PublicTotals
@@ -191,7 +191,7 @@ def selection_neighbours(grid, kind, contribution, most=300):
 
 def event_of(question, table, kind, contribution):
     terms = Terms.of(epsilon=1, neighbours=kind, contribution=contribution)
-    return prepare_selection(table, question, Request(terms=terms)).preview.event
+    return prepare_selection(table, question, Request(terms=terms)).design.event
 
 
 def changes(question, grid, kind, contribution):
@@ -323,20 +323,20 @@ def series_losses(method, person, kind, noise, bounds, given=None):
         Request(terms=terms, method=method),
         SeriesOptions(person=person, noise=noise),
     )
-    prepared = prepare_series(tables, Periods.of(TIMES), request, options)
-    each, factor = prepared.each, 1
+    design = prepare_series(tables, Periods.of(TIMES), request, options).design
+    each, factor = design.each, 1
     if kind == REPLACE and person == "one":
         kind, factor = ADD_REMOVE, 2  # one leaves a snapshot, and the other comes into another
     found = []
     for table, bound in zip(tables, bounds, strict=True):
         counts = np.zeros(dense.size, np.int64)
         counts[table.key.astype(np.int64)] = table.count
-        losses = Losses(prepared.method, table, each)
+        losses = Losses(design.method, table, each)
         others = neighbours(counts, inside, kind, given or bound, 12)
         found.append(max(losses.of(table_of(PLACES, other)) for other in others))
     if person == "all":
-        return sum(found) / budget(prepared.total)
-    return sum(sorted(found)[-factor:]) / budget(prepared.total)
+        return sum(found) / budget(design.total)
+    return sum(sorted(found)[-factor:]) / budget(design.total)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -406,9 +406,9 @@ def test_sums_that_no_name_tells_count_a_person_twice_and_are_refused_for_less()
     table, method = table_of(grid, dense), mechanism("geometric")
     once = method.event(grid, Terms.of(epsilon=1, contribution=1))
     with refuses(UsageError, "contribution-below-sums-found"):
-        require_no_sums(grid, once, InMemoryTable(table))
+        require_no_sums(grid, once.bound, InMemoryTable(table))
     twice = method.event(grid, Terms.of(epsilon=1, contribution=2))
-    require_no_sums(grid, twice, InMemoryTable(table))
+    require_no_sums(grid, twice.bound, InMemoryTable(table))
     more = dense.copy()
     for label in (0, 1):
         more[int(grid.encode(np.array([[0], [1], [label]]))[0])] += 1
@@ -500,15 +500,14 @@ def read_as_published(path, options, patch):
     """Return the table that ``publish`` reads, and the contribution that is settled for it."""
     found = []
 
-    def stop(table, *rest):
-        event = make(table, *rest)
-        found.append((table, event.contribution))
+    def stop(table, contribution):
+        found.append((table, bound(table, contribution).value))
         raise Agreed
 
-    make = publish.make_table_event
+    bound = publish.bound_contribution
     for more in ([], ["--contribution", 1]):  # of the layout, or asked of the operator
         with patch.context() as inner:
-            inner.setattr(publish, "make_table_event", stop)
+            inner.setattr(publish, "bound_contribution", stop)
             done = run(
                 "publish", path, *options, *more, "--epsilon", 1, "--output", path.parent / "o"
             )

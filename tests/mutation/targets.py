@@ -56,7 +56,7 @@ PARTS = (
     "parts or marginal",
 )
 RESUME = ("tests/io/folder/test_pending.py", "tests/cli/test_resume.py")
-RESUMED = (*RESUME, "-k", "own_call_alone or would_have or cannot_be_kept")
+RESUMED = (*RESUME, "-k", "own_call_alone or would_have")
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ TARGETS = (
     Target(
         "geodp.features.select.selected",
         SELECT,
-        ("PreparedSelection.release", "prepare", "selection_digest"),
+        ("SelectionDesign.draw", "prepare", "selection_digest"),
     ),
     Target(
         "geodp.features.select.mechanisms.permute_and_flip",
@@ -343,14 +343,16 @@ TARGETS = (
     Target(
         "geodp.features.series.publish",
         SERIES,
-        (
-            *("PreparedSeries.release", "PreparedSeries.identify", "PreparedSeries._draw"),
-            *("prepare_series", "restore_series", "_share", "name_series"),
-        ),
+        ("SeriesDesign.draw", "prepare_series", "design_series", "_share", "name_series"),
+    ),
+    Target(
+        "geodp.release.periods",
+        SERIES,
+        ("name_part", "declare_periods", "identify_periods", "draw_periods"),
     ),
     Target(
         "geodp.release.sharing",
-        ("tests/features/series/test_sharing.py", "tests/features/series/test_terms.py"),
+        ("tests/release/test_sharing.py", "tests/features/series/test_terms.py"),
         ("share_budget", "divide", "count_levels", "_choose", "_compare_means", "_resolve_terms"),
     ),
     # Parts of a map.
@@ -378,10 +380,13 @@ TARGETS = (
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
     Target("geodp.io.folder.pending", RESUME),
-    Target("geodp.io.folder.pending_tables", RESUME),
-    Target("geodp.cli.draw_storage", RESUMED),
-    Target("geodp.cli.commands.publish", RESUMED, ("_Start.require_totals", "_release", "_resume")),
-    Target("geodp.features.series.commands.publish_series", RESUMED, ("_release", "_resume")),
+    Target("geodp.io.folder.packing", ("tests/io/folder/test_packing.py",)),
+    Target("geodp.release.transaction", ("tests/release/test_transaction.py",)),
+    Target(
+        "geodp.cli.publishing",
+        RESUMED,
+        ("Publishing._write", "Publishing._draw", "Publishing._resume", "store_before_charge"),
+    ),
     Target(
         "geodp.io.verify.files",
         ("tests/io/verify/test_files.py",),
@@ -399,7 +404,7 @@ TARGETS = (
             "-k",
             "not eight",
         ),
-        ("make_table_event", "make_event", "Prepared.release"),
+        ("make_table_event", "make_event", "TableDesign.draw"),
     ),
     Target(
         "geodp.release.charging",

@@ -183,9 +183,4 @@ def test_everything_that_is_drawn_here_is_drawn_and_charged_by_one_function():
     assert callers["draw_and_charge"] == {"release/charging.py"}
     # A cluster charges before it draws.
     assert callers["charge_event"] == {"features/cluster/run.py"}
-    assert callers["release_and_charge"] == {
-        "release/publish.py",
-        *(f"features/{one}/publish.py" for one in ("amounts", "flows", "households", "series")),
-        "features/amounts/series/publish.py",
-        "features/select/selected.py",
-    }
+    assert callers["release_and_charge"] == {"release/transaction.py"}

@@ -157,11 +157,11 @@ class TablePublishing(Publishing):
         return design_table(self.grid, self.request, inputs)
 
     def list_notes(self, prepared: Prepared[TableDesign, Release]) -> list[str]:
-        """List warnings about delta, who answers for the contribution, and measurements."""
-        from geodp.release.preview import list_delta_notes
+        """List warnings, also about delta, who answers for the contribution, and measurements."""
+        from geodp.release.preview import list_warnings
 
         design = prepared.design
-        notes = [f"Warning: {one}" for one in list_delta_notes(design.preview, self.request)]
+        notes = [f"Warning: {one}" for one in list_warnings(design.preview, self.request)]
         # The operator did not state the contribution, so the operator must at least see it.
         if design.event.layout:
             notes.append(_format_assumption(design.event.assumption))
@@ -190,21 +190,13 @@ class TablePublishing(Publishing):
         with work_within(self.options["memory"]):
             return release.write_into(place, run) | write_formats(place, self.formats)
 
-    def result(self, release: Release) -> tuple[dict[str, Any], list[str]]:
-        """Return the guarantee, which is independent of the data, so that it may be printed."""
+    def fields(self, release: Release) -> dict[str, Any]:
+        """Return the warnings about a release."""
         from geodp.release.preview import list_warnings
 
-        event = release.event
         # Working them out may read a ledger, and a message has shown them already.
-        warnings = [*list_warnings(release, self.request)] if self.options["as_json"] else []
-        budget = {name: getattr(event, name) for name in ("epsilon", "rho", "delta")}
-        fields = {
-            **{name: None if one is None else str(one) for name, one in budget.items()},
-            "method": event.mechanism,
-            "private": event.is_private,
-            "warnings": warnings,
-        }
-        return fields, [event.statement]
+        is_read = self.options["as_json"]
+        return {"warnings": [*list_warnings(release, self.request)] if is_read else []}
 
 
 def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:

@@ -34,7 +34,7 @@ def withdraw(
     a withdrawal returns no budget.
     """
     from geodp.io.folder.manifest import sha256
-    from geodp.io.verify.card import public_folder
+    from geodp.io.verify.card import identify_release, public_folder
     from geodp.io.verify.withdrawn import notice_of, seal_of
     from geodp.table.withdrawal import SCHEMA, Withdrawal
 
@@ -56,7 +56,8 @@ def withdraw(
             "This release is withdrawn already; change the notice with --overwrite.",
             code="already-withdrawn",
         )
-    release_id, replacement = _identify(release), None if use is None else _identify(use)
+    release_id = identify_release(release)
+    replacement = None if use is None else identify_release(use)
     # A notice that points to its own release would send readers in a circle.
     if replacement == release_id:
         raise UsageError(
@@ -81,16 +82,6 @@ def _end(sentence: str) -> str:
         return sentence
     kana_or_kanji = "\u3040" <= sentence[-1] <= "\u9fff"
     return sentence + ("\u3002" if kana_or_kanji else ".")
-
-
-def _identify(release: Path) -> str:
-    """Return the id of a release of any kind."""
-    from geodp.io.folder.kinds import Kind
-    from geodp.io.verify.card import open_card, public_folder
-
-    folder = public_folder(release)
-    card = open_card(folder)
-    return card.identify(folder) if isinstance(card, Kind) else card.release_id
 
 
 COMMAND = withdraw

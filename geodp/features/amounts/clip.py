@@ -14,7 +14,7 @@ from geodp.features.amounts.amounts import CLIPPED
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
-from geodp.features.select.quantiles import ROUND, Quantile, count_at
+from geodp.features.select.quantiles import ROUND, Quantile, count_at, line_up
 from geodp.features.select.question import Answer
 from geodp.features.select.selected import Selected, SelectionDesign, prepare
 from geodp.features.select.terms import read_terms
@@ -205,9 +205,9 @@ def prepare_choice(
         Part of the records below the chosen end.
     request : Request
     """
-    labels = [label_number(exact(one, "candidates")) for one in uppers]
+    question, grid = ask(q, uppers)
     numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
-    counts = count_at(AXIS, labels, numbers)
+    counts = count_at(AXIS, grid.attributes[0].labels, numbers)
     # Totals are looked for among the labels that were read, and not among amounts.
     read = CountTable.from_keys(
         table.records.grid,
@@ -224,7 +224,13 @@ def prepare_choice(
     if table.max_weight > 1:
         facts = (*facts, GIVEN.format(table.max_weight))
     request = replace(request, terms=replace(request.terms, contribution=None))
-    return prepare(counts, QuantileOfAmounts(q, AXIS), request, facts=facts)
+    return prepare(counts, question, request, facts=facts)
+
+
+def ask(q: Fraction, uppers: Sequence[str]) -> tuple[QuantileOfAmounts, Grid]:
+    """Return the question of the upper end of the clip, and the grid of its candidates."""
+    labels = [label_number(exact(one, "candidates")) for one in uppers]
+    return QuantileOfAmounts(q, AXIS), line_up(AXIS, labels)
 
 
 def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:

@@ -15,7 +15,7 @@ from geodp.features.flows.reading.pings import Pings
 from geodp.features.flows.reading.reader import RowReader
 from geodp.features.flows.reading.stays import Stays
 from geodp.features.flows.reading.trips import Trips
-from geodp.features.select.quantiles import ROUND, Quantile, count_at
+from geodp.features.select.quantiles import ROUND, Quantile, count_at, line_up
 from geodp.features.select.question import Answer
 from geodp.features.select.selected import Selected, SelectionDesign, prepare
 from geodp.features.select.terms import read_terms
@@ -194,6 +194,12 @@ def prepare_choice(
     request : Request
     """
     return prepare(table, QuantileOfTrips(q, AXIS), request)
+
+
+def ask(q: Fraction, largest: int) -> tuple[QuantileOfTrips, Grid]:
+    """Return the question of the most trips, and the grid of its candidates."""
+    labels = [str(one) for one in list_candidates(largest)]
+    return QuantileOfTrips(q, AXIS), line_up(AXIS, labels)
 
 
 def list_candidates(largest: int) -> IntArray:

@@ -27,7 +27,8 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     Raises ValueError where a file lists other pairs or cells than were measured.
     """
     tables = {one.name: open_release(folder / one.name) for one in card.tables}
-    opened = Flows(*(tables[name] for name in TABLES), card, ())
+    flows, origins, destinations = (tables[name] for name in TABLES)
+    opened = Flows(flows, origins, destinations, card, ())
     plan, prior = opened.plan, None
     if card.prior is not None and not card.prior.left_out:
         prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)

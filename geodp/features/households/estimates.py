@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
+from geodp.accuracy.bounds import Bounds, divide
 from geodp.accuracy.difference import Bounded, Difference, subtract
 from geodp.accuracy.interval import Estimate
 from geodp.accuracy.parts import PartEstimates, Sum, intervals_around
@@ -57,46 +58,6 @@ class HouseholdEstimate:
     def is_below(self, limit: int | None) -> bool:
         """Test whether one of the counts is shown as below an office's limit of display."""
         return any(is_below(one.count, limit) for one in (self.persons, self.households))
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Counts of one kind at some places, with standard errors and 95 % intervals.
-
-    Attributes
-    ----------
-    count, error, low, high : float64[n]
-    """
-
-    count: FloatArray
-    error: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(cls, estimates: Sequence[Estimate]) -> Self:
-        """Collect the estimates of regions."""
-        rows = [(one.count, one.standard_error, one.low, one.high) for one in estimates]
-        return cls(*np.array(rows, np.float64).reshape(-1, 4).T)
-
-    def add(self, other: Self) -> Self:
-        """Add counts with independent errors, by the method of variance estimates recovery.
-
-        The distances of the ends from the counts are added as their squares.
-        """
-        count = self.count + other.count
-        below = np.hypot(self.count - self.low, other.count - other.low)
-        above = np.hypot(self.high - self.count, other.high - other.count)
-        return type(self)(count, np.hypot(self.error, other.error), count - below, count + above)
-
-    def add_dependent(self, other: Self) -> Self:
-        """Add counts whose errors may depend on each other: a bound of errors and intervals."""
-        return type(self)(
-            self.count + other.count,
-            self.error + other.error,
-            self.low + other.low,
-            self.high + other.high,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,30 +302,10 @@ def estimate_mean_sizes(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Estimate 1 + members / households, with low and high ends: float64[n] each.
 
-    The intervals of the two sums are combined by the method of variance estimates recovery for a
-    ratio (Donner and Zou 2012), which takes intervals that are not symmetric. NaN where there may
-    be no household, as the ratio then has no upper bound, or where any size is possible.
+    NaN where the ratio is not estimable.
     """
-    q, h, most = members.count, households.count, float(max_size - 1)
-    below, above = h - households.low, households.high - h
-    known = (h > 0) & (below < h)
-    # Elsewhere the formulas divide by numbers that may be 0.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        down = (q * h - _spread(q, h, q - members.low, above)) / (h**2 - above**2)
-        up = (q * h + _spread(q, h, members.high - q, below)) / (h**2 - below**2)
-        value = 1 + q / h
-    low = np.clip(np.where(above < h, down, 0.0), 0.0, most)
-    high = np.clip(up, 0.0, most)
-    known &= ~((low <= 0) & (high >= most))
-    value, low, high = (np.where(known, one, np.nan) for one in (value, 1 + low, 1 + high))
-    return value, low, high
-
-
-def _spread(q: FloatArray, h: FloatArray, of_q: FloatArray, of_h: FloatArray) -> FloatArray:
-    """Return the root in the end of a ratio's interval, from how far each sum may be off."""
-    # (q h)^2 - (h^2 - of_h^2) (q^2 - of_q^2), multiplied out so that large terms cancel exactly.
-    square = h**2 * of_q**2 + q**2 * of_h**2 - of_q**2 * of_h**2
-    return np.sqrt(np.maximum(square, 0.0))
+    value, low, high = divide(members, households, 0.0, float(max_size - 1))
+    return 1 + value, 1 + low, 1 + high
 
 
 @dataclass(frozen=True)

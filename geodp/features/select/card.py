@@ -76,6 +76,11 @@ class SelectionGuarantee:
         """The name and title of the layout that bounds the contribution; empty without one."""
         return name_layout(self.assumptions or ())
 
+    @property
+    def spends(self) -> str:
+        """The exact budget in a line."""
+        return f"epsilon = {self.epsilon}"
+
 
 @dataclass(frozen=True)
 class QuestionInfo:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from geodp.features.select.card import SelectionCard
 from geodp.io.folder.kinds import CARD
@@ -36,43 +36,40 @@ class StagedSelection:
     folder: Path
     target: Path
 
+    @classmethod
+    @contextmanager
+    def stage(cls, path: str | Path, *, overwrite: bool, resume: bool = False) -> Iterator[Self]:
+        """Yield a folder that is moved to ``path`` when the block succeeds.
+
+        Parameters
+        ----------
+        path : path
+        overwrite : bool
+            Allow ``path`` to hold an earlier release.
+        resume : bool
+            Continue in the folder of the interrupted run that stored its answer.
+
+        Raises
+        ------
+        UsageError, OutputError
+            As :func:`geodp.io.folder.staging.stage`.
+        """
+        require_free(path, overwrite=overwrite)
+        require_only_release_files(path)
+        with stage(path, overwrite=overwrite, resume=resume) as folder:
+            (folder / "public").mkdir()
+            make_restricted(folder, path, again=resume)
+            yield cls(folder, Path(path))
+
+    def try_out(self, preview: SelectionCard) -> None:
+        """Write a card as long as the one to come, so that a full disk shows before the charge."""
+        _write_card(preview, self.folder / "public")
+
     def write(self, card: SelectionCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""
         _write_card(card, self.folder / "public")
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)
-
-
-@contextmanager
-def stage_selection(
-    preview: SelectionCard | None, path: str | Path, *, overwrite: bool, resume: bool = False
-) -> Iterator[StagedSelection]:
-    """Yield a :class:`StagedSelection` that is moved to ``path`` when the block succeeds.
-
-    Parameters
-    ----------
-    preview : SelectionCard or None
-        A card as long as the one to come, which is written to try the disk. None to resume.
-    path : path
-    overwrite : bool
-        Allow ``path`` to hold an earlier release.
-    resume : bool
-        Continue in the folder of the interrupted run that stored its card.
-
-    Raises
-    ------
-    UsageError, OutputError
-        As :func:`geodp.io.folder.staging.stage`.
-    """
-    require_free(path, overwrite=overwrite)
-    require_only_release_files(path)
-    with stage(path, overwrite=overwrite, resume=resume) as folder:
-        (folder / "public").mkdir()
-        make_restricted(folder, path, again=resume)
-        # A card of full length is written now, so that a full disk shows before the charge.
-        if preview is not None:
-            _write_card(preview, folder / "public")
-        yield StagedSelection(folder, Path(path))
 
 
 def _write_card(card: SelectionCard, folder: Path) -> None:

@@ -126,8 +126,13 @@ def count_at(axis: str, labels: Sequence[str], numbers: IntArray) -> CountTable:
     >>> count_at("trips", ["1", "2"], np.array([5, 7])).grid.axis_names
     ('row', 'col', 'trips')
     """
-    grid = Grid.regular((1, 1)).with_attribute(axis, labels)
+    grid = line_up(axis, labels)
     return CountTable.from_keys(grid, np.arange(numbers.size, dtype=np.uint64), numbers)
+
+
+def line_up(axis: str, labels: Sequence[str]) -> Grid:
+    """Make the grid of candidates of a quantile, in order, which are an axis of their own."""
+    return Grid.regular((1, 1)).with_attribute(axis, labels)
 
 
 def count_along(table: CountTable, axis: int) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from geodp import __version__
 from geodp.errors import UsageError
@@ -17,7 +17,7 @@ from geodp.features.select.card import (
     SelectionGuarantee,
     SelectorInfo,
 )
-from geodp.features.select.files import stage_selection
+from geodp.features.select.files import StagedSelection
 from geodp.features.select.mechanisms import Selector, find_selector
 from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
@@ -30,7 +30,7 @@ from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request
-from geodp.release.transaction import Prepared
+from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
 from geodp.table.contribution import bound_contribution, require_no_sums
@@ -38,6 +38,7 @@ from geodp.table.counts import CountTable
 from geodp.table.plain import read_plain, write_plain
 from geodp.table.reading import require_rows
 from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Software
 from geodp.table.totals import InMemoryTable
 
@@ -68,6 +69,8 @@ class Selected:
         The charge to a ledger.
     public_facts : tuple of str
         Facts that a refusal would have revealed, which the card lists as not protected.
+    reading : StatedReading or None
+        How the input was read, which no card of a selection states.
     """
 
     __repr__ = one_line
@@ -79,6 +82,7 @@ class Selected:
     chosen: tuple[Answer, ...]
     charge: Charge | None = None
     public_facts: tuple[str, ...] = ()
+    reading: StatedReading | None = None
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -181,8 +185,15 @@ class Selected:
         OutputError
             The disk is full or the folder cannot be written; nothing is published there.
         """
-        with stage_selection(self.card(), path, overwrite=overwrite) as place:
-            return place.write(self.card(), restricted or {})
+        with StagedSelection.stage(path, overwrite=overwrite) as place:
+            place.try_out(self.card())
+            return self.write_into(place, restricted or {})
+
+    def write_into(
+        self, place: StagedSelection, restricted: dict[str, Any]
+    ) -> dict[str, list[str]]:
+        """Write the selection into a folder that was staged before the charge."""
+        return place.write(self.card(), restricted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,32 +203,35 @@ class SelectionDesign:
     Attributes
     ----------
     request : Request
-    preview : Selected
+    inputs : Inputs
+    shown : Selected
         The selection with an answer that depends on no data, and without a charge.
     """
 
+    drawn: ClassVar[Any] = tuple[Answer, ...]
+
     request: Request
-    preview: Selected
+    inputs: Inputs
+    shown: Selected
 
     @property
     def event(self) -> Selection:
         """The event of the selection."""
-        return self.preview.event
+        return self.shown.event
 
     @property
     def draws(self) -> Draws:
         """The draws of the mechanism."""
-        return Draws.of(self.preview.draws)
+        return Draws.of(self.shown.draws)
 
-    def draw(self, measured: Any, key: NoiseKey) -> Selected:
+    def draw(self, measured: Any, key: NoiseKey) -> tuple[Answer, ...]:
         """Draw the answer from the utilities that decide it, which are confidential."""
-        one = self.preview
-        chosen = one.question.draw(one.selector, one.grid, measured, one.event.rate, key)
-        return replace(one, chosen=chosen)
+        one = self.shown
+        return one.question.draw(one.selector, one.grid, measured, one.event.rate, key)
 
-    def complete(self, drawn: Selected, charge: Charge | None) -> Selected:
-        """Return the selection with its charge."""
-        return replace(drawn, charge=charge)
+    def complete(self, drawn: tuple[Answer, ...], charge: Charge | None) -> Selected:
+        """Return the selection of what was drawn."""
+        return replace(self.shown, chosen=drawn, charge=charge)
 
 
 def choose(
@@ -265,37 +279,47 @@ def prepare(
             "A selection needs a CountTable; CountTable.from_dense makes one.",
             code="table-expected",
         )
-    selector, terms = find_selector(mechanism), request.terms
     # Refuses a question that does not suit the grid before anything is measured.
     question.candidates(table.grid)
     # Labels that geodp made itself are no totals, whatever they are called.
-    own = table.bound if question.disjoint and terms.contribution is None else None
-    bound = own or bound_contribution(table, terms.contribution)
-    # Built before measuring, so that the terms are checked without reading counts.
-    event = Selection.of(
-        f"select-{question.name}:{selector.name}",
-        terms.bound(bound),
-        question.change,
-        question.rounds,
-        request.key_origin,
-    )
+    own = table.bound if question.disjoint and request.terms.contribution is None else None
+    bound = own or bound_contribution(table, request.terms.contribution)
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
         *(() if question.disjoint else require_no_sums(table.grid, bound, InMemoryTable(table))),
         *facts,
     )
-    preview = Selected(
-        table.grid, question, selector, event, question.longest_answer(table.grid), None, facts
-    )
-    # Building the card now shows errors in it before anything is charged.
-    preview.card()
-    design = SelectionDesign(request, preview)
+    read = None if table.reading is None else table.reading.public
+    inputs = Inputs(facts, (read,), bound)
+    design = design_selection(table.grid, question, request, mechanism, inputs)
+    cells, people = int(table.key.size), int(table.count.sum())
     return Prepared(
         design,
-        lambda: selection_digest(table, preview),
-        partial(design.draw, question.measure(table, event)),
+        lambda: selection_digest(table, design.shown),
+        partial(design.draw, question.measure(table, design.event)),
         table.reading,
+        counted={"occupied_cells": cells, "people": people},
+        record={"occupied_cells": cells, "people": people},
     )
+
+
+def design_selection(
+    grid: Grid, question: Question, request: Request, mechanism: str | Selector, inputs: Inputs
+) -> SelectionDesign:
+    """Design a selection from public things alone; raises UsageError as :func:`prepare` does."""
+    selector = find_selector(mechanism)
+    event = Selection.of(
+        f"select-{question.name}:{selector.name}",
+        request.terms.bound(inputs.bound),
+        question.change,
+        question.rounds,
+        request.key_origin,
+    )
+    answer, facts = question.longest_answer(grid), inputs.facts
+    shown = Selected(grid, question, selector, event, answer, None, facts, inputs.readings[0])
+    # Building the card now shows errors in it before anything is charged.
+    shown.card()
+    return SelectionDesign(request, inputs, shown)
 
 
 def selection_digest(table: CountTable, selected: Selected) -> bytes:

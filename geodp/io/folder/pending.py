@@ -60,7 +60,8 @@ class PendingDraw:
     ledger, ledger_id, dataset, fingerprint : str
         Path and id of the ledger, the data set that is charged, and under which name.
     call : dict of str to str
-        Options of the run by name: it is completed for the same call only.
+        Options of the run by name, with digests of public files: it is completed for the same
+        call only.
     run : dict
         Entries of ``restricted/run.json`` so far, for the operator.
     card : dict
@@ -229,13 +230,13 @@ def another(what: str, folder: Path) -> UsageError:
 
 
 def require_same_call(pending: Mapping[str, str], call: Mapping[str, str], folder: Path) -> None:
-    """Raise UsageError if an interrupted run had other options."""
+    """Raise UsageError if an interrupted run had other options or public files."""
     other = sorted(name for name in {*pending, *call} if pending.get(name) != call.get(name))
     if other:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
         raise UsageError(
-            f"The interrupted run had other {options}; repeat its command, or remove {folder} to "
-            "give it up.",
+            f"The interrupted run had other {options}; repeat its command with the files that it "
+            f"had, or remove {folder} to give it up.",
             code="resumed-options-differ",
         )
 

@@ -165,3 +165,10 @@ def require(ok: bool, message: Rule) -> None:
     """Raise VerificationError with a message if a condition does not hold."""
     if not ok:
         raise VerificationError(message)
+
+
+def identify_release(path: str | Path) -> str:
+    """Return the id of a written release of any kind, by its folder."""
+    folder = public_folder(path)
+    card = open_card(folder)
+    return card.identify(folder) if isinstance(card, Kind) else card.release_id

@@ -55,6 +55,9 @@ UNREAD = {
     "amounts.json": "sums, means and classes, which are in the table of amounts",
     "amounts-series.json": "changes between periods",
 }
+# A kind of another package states its maps in an index of the same form.
+MAPS = ("tables", "name", "these maps")
+MAPS_UNREAD = "the tables of all maps together, and what holds exactly"
 # Versions whose words this file knows, and formats of the noise of earlier releases, which have
 # other words. Numbers are compared whatever the version is.
 WORDED, EARLIER = ("0.1.0",), ("chacha20-inverse-2",)
@@ -1238,7 +1241,9 @@ def verify(folder: str) -> Iterator[tuple[str, bool, str]]:
 
 def find_seal(folder: str) -> str:
     """Return the name of the index in a folder of several releases, or that of a card."""
-    there = [name for name in INDEXES if os.path.isfile(os.path.join(folder, name))]
+    # Kinds of other packages have other names, and a folder of files has no other document.
+    names = (*INDEXES, *sorted(one for one in os.listdir(folder) if one.endswith(".json")))
+    there = [name for name in names if os.path.isfile(os.path.join(folder, name))]
     return CARD if os.path.isfile(os.path.join(folder, CARD)) or not there else there[0]
 
 
@@ -1282,12 +1287,12 @@ def verify_index(folder: str, seal: str) -> Iterator[tuple[str, bool, str]]:
                 verify_card(part) if inner == CARD else verify_index(part, inner)
             )
         )
-    yield NOT_CHECKED, True, f"Only geodp verify checks {UNREAD[seal]}."
+    yield NOT_CHECKED, True, f"Only geodp verify checks {UNREAD.get(seal, MAPS_UNREAD)}."
 
 
 def list_parts(index: dict[str, Any], seal: str) -> list[str]:
     """Return the names of the folders that an index lists; ValueError for another name."""
-    field, key, _ = INDEXES[seal]
+    field, key, _ = INDEXES.get(seal, MAPS)
     names = [one[key] for one in index[field]]
     plain = all(re.fullmatch(r"[0-9a-z][0-9a-zT-]{0,40}", name) for name in names)
     require(names and plain and len(set(names)) == len(names), "It lists no folders of releases.")
@@ -1326,7 +1331,7 @@ def check_listed(folder: str, seal: str, names: list[str], index: dict[str, Any]
 
 def check_index(folder: str, seal: str, index: dict[str, Any]) -> str:
     """Require an index to agree with the cards that it lists, and its words with its budget."""
-    field, key, together = INDEXES[seal]
+    field, key, together = INDEXES.get(seal, MAPS)
     guarantee, cards = index["guarantee"], list_cards(folder)
     for name in ("epsilon", "rho", "delta"):
         text, decimal = guarantee[name], guarantee[name + "_decimal"]

@@ -13,4 +13,15 @@ HOLES: dict[str, dict[str, str]] = publishing.HOLES | using.HOLES | reading.HOLE
 NOT_ASKED: dict[str, dict[str, str]] = publishing.NOT_ASKED | using.NOT_ASKED | reading.NOT_ASKED
 """What a kind is not asked for, and why it would make no sense there: not run."""
 
-__all__ = ["EVERY", "HOLES", "NOT_ASKED"]
+SUBJECTS: dict[str, set[str]] = {
+    "own kind": {
+        *("charging", "checking", "folders", "interrupted", "numbers", "opening", "refusing"),
+        *("replaying", "running", "silence", "stating", "verifying", "withdrawn", "inspecting"),
+    }
+}
+"""Files whose checks a kind is asked for, if not for all: how a release is made, kept and checked.
+
+A kind of one's own has no commands by which it is used, and reads by the readers of counts.
+"""
+
+__all__ = ["EVERY", "HOLES", "NOT_ASKED", "SUBJECTS"]

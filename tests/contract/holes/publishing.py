@@ -1,27 +1,11 @@
 """Holes of what publishes: see :mod:`tests.contract.holes`."""
 
-from tests.contract.holes.every import EVERY
-
 HOLES: dict[str, dict[str, str]] = {
-    "a_check_writes_what_would_be_counted": {
-        "selection": "select top has no --check",
-    },
-    "a_check_says_nothing_of_the_data": {
-        "selection": "select top has no --check",
-    },
-    "a_check_is_replaced_by_the_release": {
-        "selection": "select top has no --check",
-    },
-    "a_check_replaces_no_release": {
-        "selection": "select top has no --check",
-    },
-    "a_check_refuses_what_publishing_refuses": {
-        "selection": "select top has no --check",
-    },
     "the_operator_s_record_says_what_was_read": {
         "local round": "run.json is empty",
     },
     "the_operator_s_record_says_how_many_were_counted": {
+        "own kind": "run.json has a number for each map",
         "households of persons": "run.json has no number of persons and households",
         "households by size": "run.json has no number of persons and households",
         "flows": "run.json has no number of trips",
@@ -30,6 +14,7 @@ HOLES: dict[str, dict[str, str]] = {
         "local round": "run.json is empty",
     },
     "a_recipe_makes_the_release_again": {
+        "own kind": "its command has no --recipe",
         "households of persons": "recipes refuse --households, which is a column as --value is",
         "flows": "flows publish has no --recipe",
         "amounts": "amounts publish has no --recipe",
@@ -37,11 +22,9 @@ HOLES: dict[str, dict[str, str]] = {
         "selection": "select top has no --recipe",
     },
     "progress_is_reported_without_a_terminal": {
-        "selection": "no step of releasing or writing is named",
         "local round": "no step of reading or releasing is named",
     },
     "seconds_are_shown_on_request_alone": {
-        "selection": "select top has no --profile",
         "local round": "local publish has no --profile",
     },
     "memory_is_limited_on_request": {
@@ -51,21 +34,17 @@ HOLES: dict[str, dict[str, str]] = {
         "local round": "the restricted folder is not named",
     },
     "json_has_the_same_fields_for_every_kind": {
-        "counts": "epsilon, rho and delta in place of spends",
-        "counts by label": "epsilon, rho and delta in place of spends",
-        "series": "together in place of spends",
-        "series of amounts": "together in place of spends",
-        "selection": "epsilon in place of spends, mechanism in place of method",
         "local round": "no spends, method and private",
     },
     "json_names_the_id_of_the_release": {
-        EVERY: "the document has no id, by which a later release supersedes this one",
+        "local round": "the document has no id, by which a later release supersedes this one",
     },
     "metadata_stand_on_every_card": {
         "selection": "select top has no --metadata",
         "local round": "local publish has no --metadata",
     },
     "metadata_stand_on_the_page": {
+        "own kind": "it has no page",
         "series": "report refuses a series and asks for a snapshot",
         "series of amounts": "report refuses a series and asks for a period",
         "selection": "report refuses a selection, which has no page",
@@ -138,6 +117,9 @@ NOT_ASKED: dict[str, dict[str, str]] = {
         "local round": "the round is charged when it is opened",
     },
     "the_same_command_alone_resumes_a_run": {
+        "local round": "the round is charged when it is opened",
+    },
+    "a_public_file_that_changed_refuses_to_resume": {
         "local round": "the round is charged when it is opened",
     },
     "an_empty_input_is_refused": {

@@ -22,7 +22,7 @@ HOLES: dict[str, dict[str, str]] = {
     "a_placeholder_is_refused_in_python": {"local round": NO_FRONT_DOOR},
     "a_total_is_no_place": {"local round": NO_COLUMN},
     "a_number_beyond_mankind_is_no_count": dict.fromkeys(
-        ("counts", "counts by label", "series", "households by size", "selection"),
+        ("counts", "counts by label", "series", "households by size", "selection", "own kind"),
         "WRONG: a cell of 9,999,999,999 people, which many tables write for unknown, is counted",
     ),
     "an_exponent_is_read": dict.fromkeys(
@@ -158,7 +158,7 @@ NOT_ASKED: dict[str, dict[str, str]] = {
         "selection": "its files are those of counts",
         "local round": "its files are those of counts",
     },
-    "a_person_is_not_quoted": NO_PERSONS,
+    "a_person_is_not_quoted": NO_PERSONS | {"own kind": "its files have no persons"},
     "a_prior_is_used_where_the_operator_vouches_for_it": NO_ESTIMATES,
     "records_are_no_prior": NO_ESTIMATES,
     "a_prior_of_another_grid_is_refused": NO_ESTIMATES,

@@ -84,6 +84,7 @@ HOLES: dict[str, dict[str, str]] = {
     "reports_state_the_limit": NO_LIMIT,
     "pages_show_the_withdrawal": {"selection": "geodp report refuses a selection"},
     "maps_show_the_withdrawal": {
+        "own kind": "geodp map refuses it, and draws one of its maps",
         **refused("map", *(kind for kind in OF_SEVERAL if kind != "amounts")),
         "selection": "geodp map refuses a selection",
     },
@@ -137,6 +138,7 @@ HOLES: dict[str, dict[str, str]] = {
         "series": "geodp.open returns a dict of its snapshots",
     },
     "a_release_that_is_opened_becomes_a_frame": {
+        "own kind": "Maps has no to_pandas and no to_geopandas",
         "series": "geodp.open returns a dict of its snapshots",
         "households of persons": "Households has no to_pandas and no to_geopandas",
         "households by size": "Households has no to_pandas and no to_geopandas",
@@ -152,7 +154,8 @@ HOLES: dict[str, dict[str, str]] = {
         EVERY: "geodp inspect says that it is a release of geodp, and not of what",
     },
     "commands_that_inspect_names_work": dict.fromkeys(
-        (*OF_SEVERAL, "selection"), "geodp inspect names geodp report, which refuses it"
+        (*OF_SEVERAL, "selection", "own kind"),
+        "geodp inspect names geodp report, which refuses it",
     ),
     "a_release_is_no_input": {
         "local round": "geodp local publish says that it cannot read a directory",
@@ -165,6 +168,7 @@ HOLES: dict[str, dict[str, str]] = {
 """What a kind should do and does not do yet, as what is seen: strict expected failures."""
 
 NOT_ASKED: dict[str, dict[str, str]] = {
+    "pages_show_the_withdrawal": {"own kind": "it has no page"},
     "a_kept_key_replays": {"local round": "its noise is drawn by devices"},
     "a_release_is_charged_once": {"local round": "the round is charged when it is opened"},
     "an_output_is_replaced_on_request_alone": {"local round": "the round is charged"},

@@ -77,10 +77,10 @@ def prepare_weighted(*records, max_weight=3, contribution=1, q=Fraction(1, 2)):
 
 def log_chances(prepared, q):
     """Logarithms of the chances of all candidates, of the exponential mechanism's law."""
-    before = np.concatenate([[0], np.cumsum(prepared.measured)])
+    before = np.concatenate([[0], np.cumsum(prepared.draw.args[0])])
     target = float(q) * before[-1]
     missing = np.maximum(np.maximum(before[:-1] - target, target - before[1:]), 0)
-    score = -float(prepared.preview.event.rate) * missing
+    score = -float(prepared.design.shown.event.rate) * missing
     return score - np.log(np.exp(score).sum())
 
 
@@ -95,11 +95,11 @@ def test_a_record_with_its_weight_costs_no_more_than_is_stated(contribution, q):
         prepared = prepare_weighted(*base, *added, contribution=contribution, q=q)
         worst = max(worst, np.abs(log_chances(prepared, q) - old).max())
     assert 0.3 < worst <= 1
-    assert prepared.preview.event.contribution == 3 * contribution
+    assert prepared.design.shown.event.contribution == 3 * contribution
 
 
 def test_its_card_says_what_is_public_of_weights_and_amounts():
-    card = prepare_weighted((5, 1), (50, 2)).preview.card()
+    card = prepare_weighted((5, 1), (50, 2)).design.shown.card()
     facts = " ".join(card.guarantee.not_protected)
     for said in ("every amount was a plain number", "amounts below 0 and above 1000",
                  "weights are taken as given", "every weight was a plain number"):  # fmt: skip

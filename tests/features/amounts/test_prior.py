@@ -171,8 +171,7 @@ def same(one, other):
 
 def draw(table, priors, **terms):
     """Draw the streams of a table under one key, with priors of their own."""
-    prepared = prepare_amounts(table, Request(terms=Terms.of(contribution=1, **terms)))
-    design = prepared.design
+    design = plan_of(table, **terms)
     key = KEY.restrict(design.declare(GRID))
     known = [] if priors is None else priors(design)
     return release_streams(design.streams(table), design, key, known)
@@ -183,10 +182,8 @@ def test_a_prior_changes_nothing_of_what_is_measured(now, before, earlier):
     plain = prepare_amounts(now, request)
     for prior in (as_published(before), earlier):
         prepared = prepare_amounts(now, request, **told(prior))
-        assert prepared.design == plain.design
-        for one, other in zip(prepared.streams, plain.streams, strict=True):
-            assert one[1:] == other[1:]
-            assert np.array_equal(one.counts.to_dense(), other.counts.to_dense())
+        assert prepared.design.plan == plain.design.plan
+        assert prepared.identify() == plain.identify()
 
 
 def test_a_prior_draws_nothing_more():
@@ -198,9 +195,8 @@ def test_a_prior_draws_nothing_more():
     found = []
     for more in ({}, told(geodp.CountTable.from_dense(truth(seed=8)[0], table.records.grid))):
         prepared = prepare_amounts(table, request, **more)
-        key = KEY.restrict(prepared.design.declare(table.records.grid))
         with listening() as wire:
-            release_streams(prepared.streams, prepared.design, key, prepared.priors)
+            prepared.draw(KEY.restrict(prepared.design.draws))
         found.append({(one.secret, draw) for one in wire.heard for draw in one.draws})
     assert found[0]
     assert found[1] <= found[0]
@@ -296,16 +292,17 @@ def test_a_changed_prior_is_found(now, before, tmp_path, change):
     assert failed(public)
 
 
-def design(table, **more):
-    return prepare_amounts(table, Request(terms=Terms.of(contribution=1, epsilon=1)), **more).design
+def plan_of(table, **terms):
+    request = Request(terms=Terms.of(contribution=1, **(terms or {"epsilon": 1})))
+    return prepare_amounts(table, request).design.plan
 
 
 def test_streams_of_an_earlier_release_are_their_priors(now, earlier):
-    known = declare_prior(now.records, design(now), earlier, SOURCE)
+    known = declare_prior(now.records, plan_of(now), earlier, SOURCE)
     assert set(known.shapes) == {"amounts"}
     assert known.identity == earlier.identity.removeprefix(IDENTITY)
     above, below = (one.cumulative[-1] for one in known.streams[:2])
-    notches = design(now).notches
+    notches = plan_of(now).notches
     assert above + below == pytest.approx(notches * earlier.count.table.count.sum(), rel=1e-3)
     assert above == pytest.approx(earlier.sum.table.count.sum() * notches / 1000, rel=1e-3)
     each = [int(one.count.sum()) for one in earlier.classes]
@@ -316,21 +313,21 @@ def test_another_clip_is_converted_and_other_classes_are_records(before, earlier
     wide = replace(before, scale=replace(before.scale, lower=-500, upper=1500),
                    above=before.above + 500 * before.records.count,
                    edges=(), classes=())  # fmt: skip
-    made = design(wide)
+    made = plan_of(wide)
     known = declare_prior(wide.records, made, earlier, SOURCE)
     people, total = (int(one.table.count.sum()) for one in (earlier.count, earlier.sum))
     above, below = (one.cumulative[-1] / made.notches for one in known.streams)
     assert above == pytest.approx((total + 500 * people) / 2000, rel=1e-3)
     assert below == pytest.approx((1500 * people - total) / 2000, rel=1e-3)
     other = read(town(), 1, (300,))
-    assert declare_prior(other.records, design(other), earlier, SOURCE).shapes == (
+    assert declare_prior(other.records, plan_of(other), earlier, SOURCE).shapes == (
         "amounts", "amounts", "records", "records",
     )  # fmt: skip
 
 
 def test_a_release_of_classes_alone_has_records_for_sums(now, before):
     alone = geodp.amounts.publish(before, means=False, epsilon=1, contribution=1)
-    shapes = declare_prior(now.records, design(now), alone, SOURCE).shapes
+    shapes = declare_prior(now.records, plan_of(now), alone, SOURCE).shapes
     assert shapes == ("records",) * 2 + ("amounts",) * (len(EDGES) + 1)
 
 

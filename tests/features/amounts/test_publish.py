@@ -88,14 +88,15 @@ def test_streams_have_noise_of_their_own():
         terms=Terms.of(epsilon=1, contribution=1), method="pyramid:setting=R", key=KEY
     )
     prepared = prepare_amounts(table, request)
-    streams = prepared.design.streams(table)
+    plan = prepared.design.plan
+    streams = plan.streams(table)
     assert len({label for *_, label in streams}) == 2
-    other = replace(prepared.design, whole=replace(prepared.design.whole, epsilon=Fraction(2)))
+    other = replace(plan, whole=replace(plan.whole, epsilon=Fraction(2)))
     key = NoiseKey.generate().restrict(other.declare(GRID))
     # The declaration is of streams, whose events are the same.
-    release_streams(prepared.streams, prepared.design, key)
+    release_streams(streams, plan, key)
     with pytest.raises(UndeclaredDrawError):
-        release_streams(prepared.streams, prepared.design, NoiseKey.generate())
+        release_streams(streams, plan, NoiseKey.generate())
 
 
 @pytest.fixture

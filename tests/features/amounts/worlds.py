@@ -61,7 +61,7 @@ def table_of(world, edges=(), grid=GRID, scale=SCALE):
 
 def design_of(table, *, contribution=1, notches=None, means=True, share="1/2", **terms):
     """What is measured of a table; ``notches``: another number than that of the noise."""
-    request = Request(terms=Terms.of(**terms))
+    request = Request(terms=Terms.of(**terms), method=METHOD)
     bound = ContributionBound(contribution)
     made = make_plan(table.axes, request, bound, means=means, share=share)
     if notches is None:

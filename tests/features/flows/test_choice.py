@@ -96,10 +96,10 @@ def test_one_person_changes_each_rank_by_at_most_one(others):
 
 def log_chances(made, q):
     """Logarithms of the chances of all candidates, of the exponential mechanism's law."""
-    before = np.concatenate([[0], np.cumsum(made.measured)])
+    before = np.concatenate([[0], np.cumsum(made.draw.args[0])])
     target = float(q) * before[-1]
     missing = np.maximum(np.maximum(before[:-1] - target, target - before[1:]), 0)
-    score = -float(made.preview.event.rate) * missing
+    score = -float(made.design.shown.event.rate) * missing
     return score - np.log(np.exp(score).sum())
 
 
@@ -207,7 +207,7 @@ def test_trips_of_stays_and_pings_are_counted():
 
 
 def test_its_card_says_what_is_counted_and_read():
-    card = prepared((((0, 1),),), Fraction(9, 10)).preview.card()
+    card = prepared((((0, 1),),), Fraction(9, 10)).design.shown.card()
     facts = " ".join(card.guarantee.not_protected)
     assert "each person with trips in the domain counts once" in facts
     assert "both places of every trip" in facts

@@ -115,7 +115,7 @@ def test_levels_with_too_many_pairs_are_refused_and_never_chosen():
     with refuses(UsageError, "flows-level-too-fine"):
         publish(table, levels={1: "1/2"})
     request = Request(terms=Terms.of(epsilon=1, contribution=1))
-    assert prepare_flows(table, request).plan.design.sides[0] > 1
+    assert prepare_flows(table, request).design.plan.design.sides[0] > 1
 
 
 def test_a_kept_key_gives_the_same_release_and_another_input_another_one():

@@ -217,13 +217,13 @@ def test_the_key_draws_nothing_but_what_is_declared(key):
     streams = streams_of(persons, homes, 7)
     request = Request(terms=Terms.of(epsilon=1, contribution=1, unit="person"), key=key)
     prepared = prepare_households(persons, homes, None, None, 7, request)
-    declared = prepared.declare()
-    other = prepared.method.event(GRID, Terms.of(epsilon=2, contribution=1))
+    method, declared = prepared.design.method, prepared.design.draws
+    other = method.event(GRID, Terms.of(epsilon=2, contribution=1))
     with pytest.raises(UndeclaredDrawError):
         release_streams(
             streams.households,
             streams.members,
-            prepared.method,
+            method,
             other,
             key.derive(prepared.identify(), declared),
             7,

@@ -79,9 +79,9 @@ class Listing:
 
 def rounds_of(prepared, script, real):
     """Return the candidates of every draw where the first ones end as the script says."""
-    at, seen = prepared.preview, []
+    at, seen = prepared.design.shown, []
     selector = Listing(real, script, seen)
-    at.question.draw(selector, GRID, prepared.measured, at.event.rate, KEY)
+    at.question.draw(selector, GRID, prepared.draw.args[0], at.event.rate, KEY)
     return seen
 
 
@@ -106,9 +106,9 @@ def law(prepared, real):
 
 
 def answer_of(prepared, script, real):
-    at = prepared.preview
+    at = prepared.design.shown
     chosen = at.question.draw(
-        Listing(real, script, []), GRID, prepared.measured, at.event.rate, KEY
+        Listing(real, script, []), GRID, prepared.draw.args[0], at.event.rate, KEY
     )
     return str([sorted(one.items()) for one in chosen])
 
@@ -154,12 +154,12 @@ def utilities(question, dense):
     terms = Terms.of(epsilon=1, contribution=1)
     prepared = prepare(count_table(dense), question, Request(terms=terms, allow_empty=True))
     if isinstance(question, Top):
-        table = prepared.measured
+        table = prepared.draw.args[0]
         found = np.zeros(table.size, object)
         found[table.rank] = table.count
         return found
     (one, *_) = rounds_of(prepared, (), None)
-    unit = one.rate / prepared.preview.event.rate
+    unit = one.rate / prepared.design.shown.event.rate
     return np.array([-unit * int(d) for d in one.deficit], object)
 
 
@@ -177,7 +177,7 @@ def stated(question, relation):
     """Return the sensitivity that a selection is drawn by."""
     terms = Terms.of(epsilon=1, contribution=1, neighbours=relation)
     prepared = prepare(count_table(np.ones((SIDE, SIDE), int)), question, Request(terms=terms))
-    return prepared.preview.event.sensitivity
+    return prepared.design.shown.event.sensitivity
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def test_labels_that_are_sums_of_others_are_refused_and_asked_about():
         prepare(table, question, request)
     counts[0, 0, 2] = 4
     other = geodp.CountTable.from_dense(counts, grid)
-    facts = prepare(other, question, request).preview.public_facts
+    facts = prepare(other, question, request).design.shown.public_facts
     assert any("labels which count the sum of others" in fact for fact in facts)
 
 
@@ -237,7 +237,7 @@ def test_an_empty_table_is_refused_unless_it_is_allowed():
         with refuses(UsageError, "table-empty"):
             prepare(count_table(nobody), Top(1), Request(terms=terms, **given))
     allowed = prepare(count_table(nobody), Top(1), Request(terms=terms, allow_empty=True))
-    assert allowed.preview.public_facts == ()
+    assert allowed.design.shown.public_facts == ()
 
 
 STATED = {
@@ -254,7 +254,7 @@ def test_the_card_has_the_settings_and_the_sensitivity_that_the_draws_go_by(name
     for relation in (ADD_REMOVE, REPLACE):
         terms = Terms.of(epsilon=1, contribution=3, neighbours=relation)
         request = Request(terms=terms)
-        at = prepare(count_table(np.ones((SIDE, SIDE), int)), question, request).preview
+        at = prepare(count_table(np.ones((SIDE, SIDE), int)), question, request).design.shown
         card = at.card()
         found = {key: getattr(card.question, key) for key in STATED[name]}
         assert found == STATED[name]

@@ -18,7 +18,7 @@ from geodp.features.select.card import SelectionCard
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms.permute_and_flip import PermuteAndFlip
 from geodp.features.select.quantiles import Quantile, count_along
-from geodp.features.select.selected import PreparedSelection, prepare, selection_digest
+from geodp.features.select.selected import prepare, selection_digest
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder.stopping import begin, hold_stops, request_stop
 from geodp.io.verify import verify_release
@@ -29,6 +29,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
+from geodp.release.transaction import Prepared
 from tests.grids import FORMS, cells_of
 from tests.refusals import refuses
 
@@ -204,7 +205,7 @@ def test_a_draw_that_fails_is_not_charged(ledger, monkeypatch):
 def test_everything_that_is_asked_is_part_of_the_identity():
     def of(question, table=TABLE, mechanism="permute-and-flip", **terms):
         request = Request(terms=Terms.of(**{"epsilon": 1, "contribution": 1, **terms}))
-        return selection_digest(table, prepare(table, question, request, mechanism).preview)
+        return selection_digest(table, prepare(table, question, request, mechanism).design.shown)
 
     other = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8) + 1, GRID)
     found = [
@@ -253,16 +254,15 @@ def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypa
         request_stop(KeyboardInterrupt())
         return released(self)
 
-    released = PreparedSelection.release
-    monkeypatch.setattr(PreparedSelection, "release", stopped)
+    released = Prepared.release
+    monkeypatch.setattr(Prepared, "release", stopped)
     begin()
     terms = Terms.of(epsilon="1/2", contribution=1)
     prepared = prepare(TABLE, Top(2), Request(terms=terms, ledger=ledger, dataset="census"))
-    preview = prepared.preview.card()
     with (
         pytest.raises(KeyboardInterrupt),
         hold_stops(),
-        folder_of_selection.stage_selection(preview, tmp_path / "out", overwrite=False) as place,
+        folder_of_selection.StagedSelection.stage(tmp_path / "out", overwrite=False) as place,
     ):
         place.write(prepared.release().card(), {})
     begin()

@@ -8,12 +8,12 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.release.periods import Periods
 from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release import charging
+from geodp.release.periods import Periods
 from geodp.release.request import Request
 from geodp.table.reading import SERIES_ROWS_FACT
 from tests.keys import secret
@@ -42,7 +42,7 @@ def prepare(tables, contribution=None, **more):
         Periods.of(TIMES[: len(tables)]),
         SeriesOptions(person="all", noise="laplace"),
     )
-    return prepare_series(tables, periods, request, options)
+    return prepare_series(tables, periods, request, options).design
 
 
 @pytest.mark.parametrize("bounds", sorted({*permutations((1, 2, 5))} | {(3, 3, 3)}))
@@ -113,7 +113,7 @@ def test_both_events_say_where_the_key_is_from():
         terms, tables = Terms.of(epsilon=1, contribution=1), [snapshot(1, True)] * 2
         request = Request(terms=terms, method="laplace", key=key)
         periods, options = Periods.of(TIMES[:2]), SeriesOptions(person="all")
-        found = prepare_series(tables, periods, request, options)
+        found = prepare_series(tables, periods, request, options).design
         assert (found.total.key_origin, found.each.key_origin) == (origin, origin)
 
 

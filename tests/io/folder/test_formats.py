@@ -148,7 +148,7 @@ def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, c
     planted(**changes)
     terms = Terms.of(epsilon=1, contribution=1)
     request = Request(terms=terms, method="pyramid", ledger=ledger, dataset="census")
-    preview = prepare(TABLE, request).preview
+    preview = prepare(TABLE, request).design.preview
     with refuses(UsageError, said):
         preview.write(tmp_path / "out")
     assert ledger.charges("census") == ()

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-import geodp.release.publish
+import geodp.release.transaction
 from geodp import cli
 from geodp.io.folder import pending, staging, stopping
 from geodp.io.read import table
@@ -89,7 +89,7 @@ FREE = {
 }
 KEPT = {
     "charge": after(Ledger, "charge"),
-    "charged": after(geodp.release.publish.Prepared, "release"),
+    "charged": after(geodp.release.transaction.Prepared, "release"),
     "write": before(picture, "draw_map"),
     "flush": before(staging, "sync_all"),
     "check": after(staging, "sync_all"),

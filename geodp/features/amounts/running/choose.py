@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import folder_options, grid_options, inputs, weight_options
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.translation import translate_message
+from geodp.cli.running import carry_out
 from geodp.features.amounts.running.options import (
     BEYOND,
     RecordsCommand,
@@ -24,15 +25,11 @@ from geodp.features.amounts.running.options import (
     step_option,
     unit_of_amount_option,
 )
-from geodp.features.select.running import FIELDS, Shown, run_selection
+from geodp.features.select.running import FIELDS, SelectionPublishing
 
 if TYPE_CHECKING:
-    from geodp.features.amounts.streams import AmountTable
-    from geodp.features.select.running import Card, Ready
-
-
-TOLD = BEYOND.format("restricted/run.json")
-"""Sentence of every choice, whatever the data are."""
+    from geodp.features.select.selected import Selected, SelectionDesign
+    from geodp.release.transaction import Prepared
 
 
 @click.command("choose-clip", cls=RecordsCommand, no_args_is_help=True)
@@ -76,6 +73,7 @@ TOLD = BEYOND.format("restricted/run.json")
 @contribution_option
 @request_options(*FIELDS, without=("contribution",))
 @folder_options
+@check_options
 def choose_clip(**options: Any) -> None:
     """Choose the upper end of the clip by the records in INPUTS, with a charge of its own.
 
@@ -87,39 +85,50 @@ def choose_clip(**options: Any) -> None:
     OUTPUT/public and OUTPUT/restricted, and prints the option of geodp amounts publish, which
     spends a budget of its own.
     """
-    check_reading(click.get_current_context(), options)
-    show = partial(_show_clip, options)
-    run_selection(options, "choose-clip", lambda: _prepare_clip(options), show)
+    carry_out(options, lambda *run: ClipPublishing(*run).run())
 
 
-def _prepare_clip(options: dict[str, Any]) -> Ready:
-    """Read the inputs, and prepare the choice of the upper end of the clip."""
-    from geodp.features.amounts.clip import list_candidates, prepare_choice, require_quantile
+class ClipPublishing(SelectionPublishing):
+    """A run of ``geodp amounts choose-clip``, checked before anything is read."""
 
-    q = require_quantile(options["share"])
-    candidates = split_amounts(options["candidates"])
-    uppers = list_candidates(candidates, options["lowest"], options["highest"])
-    # Records are counted between candidates, of which the last one ends the clip.
-    counted = {"clip": (options["lower"], uppers[-1]), "classes": ",".join(uppers[:-1])}
-    grid = grid_of(options)
-    request = read_request(options, grid)
-    reader = make_records_reader({**options, **counted}, grid, request)
-    progress.begin("Reading")
-    table = reader.read_amounts(options["inputs"])
-    return prepare_choice(table, uppers, q, request), _facts(table)
+    beyond = BEYOND
 
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.features.amounts.clip import ask, list_candidates, require_quantile
 
-def _facts(table: AmountTable) -> dict[str, Any]:
-    """Return what the operator may know of the records of a choice."""
-    number = int(table.records.count.sum())
-    return {"records": number, "records_beyond_clip": dict(table.beyond)}
+        check_reading(click.get_current_context(), options)
+        self.q = require_quantile(options["share"])
+        candidates = split_amounts(options["candidates"])
+        self.uppers = list_candidates(candidates, options["lowest"], options["highest"])
+        self.question, self.grid = ask(self.q, self.uppers)
+        # Records are counted between candidates, of which the last one ends the clip.
+        clip, edges = (options["lower"], self.uppers[-1]), ",".join(self.uppers[:-1])
+        places = grid_of(options)
+        self.request = read_request(begin_check(options), places)
+        counted = {**options, "clip": clip, "classes": edges}
+        self.reader = make_records_reader(counted, places, self.request)
 
+    def prepare(self) -> Prepared[SelectionDesign, Selected]:
+        """Read the records, and prepare the choice."""
+        from geodp.features.amounts.clip import prepare_choice
 
-def _show_clip(options: dict[str, Any], card: Card) -> Shown:
-    """Say which option of a release was chosen."""
-    from geodp.features.amounts.clip import find_upper
-    from geodp.features.amounts.scale import exact, show_number
+        table = self.reader.read_amounts(self.options["inputs"])
+        number = int(table.records.count.sum())
+        records = {"records": number, "records_beyond_clip": dict(table.beyond)}
+        prepared = prepare_choice(table, self.uppers, self.q, self.request)
+        return replace(prepared, counted=records, record=records)
 
-    lower, upper = show_number(exact(options["lower"], "lower")), find_upper(card.chosen)
-    use = f"Use --clip {lower} {upper} with geodp amounts publish."
-    return Shown([*map(translate_message, (use, TOLD))], {"clip": (lower, upper)})
+    def answer(self, release: Selected) -> list[str]:
+        """Say which option of a release was chosen."""
+        return [f"Use --clip {' '.join(self._find_clip(release))} with geodp amounts publish."]
+
+    def fields(self, release: Selected) -> dict[str, Any]:
+        """Return the chosen clip."""
+        return {**super().fields(release), "clip": self._find_clip(release)}
+
+    def _find_clip(self, release: Selected) -> tuple[str, str]:
+        from geodp.features.amounts.clip import find_upper
+        from geodp.features.amounts.scale import exact, show_number
+
+        return show_number(exact(self.options["lower"], "lower")), find_upper(release.chosen)

@@ -129,13 +129,6 @@ class AmountsPublishing(Publishing):
         design = cast("AmountsDesign", prepared.design)
         place.try_out(design.preview, [prepared.cells], design.example)
 
-    def result(self, release: Any) -> tuple[dict[str, Any], list[str]]:
-        """Return the amount and the guarantee."""
-        promise = release.index.guarantee
-        fields = {
-            "amount": asdict(release.index.amount),
-            "spends": promise.spends,
-            "method": promise.mechanism,
-            "private": release.index.private,
-        }
-        return fields, [promise.in_words]
+    def fields(self, release: Any) -> dict[str, Any]:
+        """Return the amount."""
+        return {"amount": asdict(release.index.amount)}

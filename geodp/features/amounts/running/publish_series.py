@@ -113,14 +113,7 @@ class SeriesPublishing(AmountsPublishing):
         first = prepared.design.parts[0]
         place.try_out(first.preview, prepared.cells, first.example)
 
-    def result(self, release: AmountsSeries) -> tuple[dict[str, Any], list[str]]:
-        """Return the periods, and the guarantee of all of them together."""
-        promise = release.index.guarantee
-        fields = {
-            "periods": list(release.periods.names),
-            "together": promise.spends,
-            "each": promise.each_spends,
-            "method": promise.mechanism,
-            "private": release.index.private,
-        }
-        return fields, [promise.in_words]
+    def fields(self, release: AmountsSeries) -> dict[str, Any]:
+        """Return the periods, and the budget of each."""
+        each = release.index.guarantee.each_spends
+        return {"periods": list(release.periods.names), "each": each}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options
 from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.translation import translate_message
+from geodp.cli.running import carry_out
 from geodp.errors import UsageError
 from geodp.features.flows.running.inputs import (
     NOT_COUNTED,
@@ -19,10 +20,11 @@ from geodp.features.flows.running.inputs import (
     split_grid,
 )
 from geodp.features.flows.running.options import PersonsCommand, choosing_options
-from geodp.features.select.running import FIELDS, Shown, run_selection
+from geodp.features.select.running import FIELDS, SelectionPublishing
 
 if TYPE_CHECKING:
-    from geodp.features.select.running import Card, Ready
+    from geodp.features.select.selected import Selected, SelectionDesign
+    from geodp.release.transaction import Prepared
 
 
 @click.command("choose-trips", cls=PersonsCommand, no_args_is_help=True)
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 @choosing_options
 @request_options(*FIELDS, without=("contribution", "unit"))
 @folder_options
+@check_options
 def choose_trips(**options: Any) -> None:
     """Choose the most trips of a person by the trips in INPUTS, with a charge of its own.
 
@@ -43,40 +46,50 @@ def choose_trips(**options: Any) -> None:
     OUTPUT/public and OUTPUT/restricted, and prints the option of geodp flows publish, which spends
     a budget of its own.
     """
-    run_selection(options, "choose-trips", lambda: _prepare(options), _show)
+    carry_out(options, lambda *run: TripsPublishing(*run).run())
 
 
-def _prepare(options: dict[str, Any]) -> Ready:
-    """Read the inputs, and prepare the choice of the most trips of a unit."""
-    from geodp.features.flows.choice import (
-        count_units,
-        prepare_choice,
-        require_largest,
-        require_quantile,
-    )
+class TripsPublishing(SelectionPublishing):
+    """A run of ``geodp flows choose-trips``, checked before anything is read."""
 
-    q, largest = require_quantile(options["share"]), require_largest(options["largest"])
-    grid, labels = split_grid(options)
-    if labels:
-        raise UsageError(
-            "Trips of a person are counted whatever their labels: leave --labels out.",
-            code="flows-choice-labels",
-        )
-    request = read_request(options, grid)
-    # Of the bound it is only required that there is one.
-    given = {**options, "trips": largest, "value": None, "attributes": None}
-    given |= dict.fromkeys(RULES["trips"]) | NOT_COUNTED
-    reader = make_trips_reader(given, grid, request, {})
-    progress.begin("Reading")
-    table = count_units(reader, list_paths(options), largest)
-    facts = {"units": int(table.count.sum())}
-    return prepare_choice(table, q, request), facts
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.features.flows.choice import ask, require_largest, require_quantile
+
+        q, self.largest = require_quantile(options["share"]), require_largest(options["largest"])
+        zones, labels = split_grid(options)
+        if labels:
+            raise UsageError(
+                "Trips of a person are counted whatever their labels: leave --labels out.",
+                code="flows-choice-labels",
+            )
+        self.question, self.grid = ask(q, self.largest)
+        self.request = read_request(begin_check(options), zones)
+        # Of the bound it is only required that there is one.
+        given = {**options, "trips": self.largest, "value": None, "attributes": None}
+        given |= dict.fromkeys(RULES["trips"]) | NOT_COUNTED
+        self.reader = make_trips_reader(given, zones, self.request, {})
+
+    def prepare(self) -> Prepared[SelectionDesign, Selected]:
+        """Count units by their trips, and prepare the choice."""
+        from geodp.features.flows.choice import count_units
+        from geodp.features.select.selected import prepare
+
+        table = count_units(self.reader, list_paths(self.options), self.largest)
+        units = {"units": int(table.count.sum())}
+        prepared = prepare(table, self.question, self.request)
+        return replace(prepared, counted=units, record=units)
+
+    def answer(self, release: Selected) -> list[str]:
+        """Say which option of a release was chosen."""
+        return [f"Use --trips {_find_trips(release)} with geodp flows publish."]
+
+    def fields(self, release: Selected) -> dict[str, Any]:
+        """Return the chosen number."""
+        return {**super().fields(release), "trips": _find_trips(release)}
 
 
-def _show(card: Card) -> Shown:
-    """Say which option of a release was chosen."""
+def _find_trips(release: Selected) -> int:
     from geodp.features.flows.choice import find_trips
 
-    trips = find_trips(card.chosen)
-    use = f"Use --trips {trips} with geodp flows publish."
-    return Shown([translate_message(use)], {"trips": trips})
+    return find_trips(release.chosen)

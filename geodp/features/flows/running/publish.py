@@ -154,18 +154,17 @@ class FlowsPublishing(Publishing):
         noisy, labels = tuple(plan.empty_pairs), tuple(plan.empty_labels)
         place.try_out(replace(preview, noisy=noisy, labels=labels), [PAIRS])
 
-    def result(self, release: Flows) -> tuple[dict[str, Any], list[str]]:
-        """Return the guarantee, and which file has no noise."""
+    def fields(self, release: Flows) -> dict[str, Any]:
+        """Return whom the guarantee protects, and which file has no noise."""
         promise = release.index.guarantee
-        fields = {
-            "unit": promise.unit,
-            "trips": promise.contribution,
-            "spends": promise.spends,
-            "method": promise.mechanism,
-            "private": release.index.private,
-        }
-        sentences = [promise.in_words]
-        if release.index.prior is not None and not release.index.prior.left_out:
-            sentences.append(PRIOR_WRITTEN)
-            fields["without_noise"] = ["prior.parquet"]
-        return fields, sentences
+        without_noise = {"without_noise": ["prior.parquet"]} if _has_prior_file(release) else {}
+        return {"unit": promise.unit, "trips": promise.contribution, **without_noise}
+
+    def sentences(self, release: Flows) -> list[str]:
+        """Say which file has no noise."""
+        return [PRIOR_WRITTEN] if _has_prior_file(release) else []
+
+
+def _has_prior_file(release: Flows) -> bool:
+    """Test whether a release has a file of its prior."""
+    return release.index.prior is not None and not release.index.prior.left_out

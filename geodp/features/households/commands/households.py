@@ -541,17 +541,13 @@ class HouseholdsPublishing(Publishing):
         """Write empty tables."""
         place.try_out(prepared.design.preview, [prepared.cells])
 
-    def result(self, release: Households) -> tuple[dict[str, Any], list[str]]:
-        """Return the guarantee for persons and households."""
-        promise = release.index.guarantee
-        fields = {
-            "protects": release.index.protects,
-            "max_size": release.max_size,
-            "spends": promise.spends,
-            "method": promise.mechanism,
-            "private": release.index.private,
-        }
-        return fields, [promise.in_words, promise.other_unit]
+    def fields(self, release: Households) -> dict[str, Any]:
+        """Return whom the guarantee protects, and the largest size."""
+        return {"protects": release.index.protects, "max_size": release.max_size}
+
+    def sentences(self, release: Households) -> list[str]:
+        """Say what the guarantee means for the other unit."""
+        return [release.index.guarantee.other_unit]
 
 
 def _require_columns(options: dict[str, Any], grid: Grid) -> None:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp import progress
+from geodp.cli.check import begin_check, check_options
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import read_request, request_options
-from geodp.cli.translation import translate_message
-from geodp.features.select.running import FIELDS, Shown, run_selection
+from geodp.cli.running import carry_out
+from geodp.features.select.running import FIELDS, SelectionPublishing
 
 if TYPE_CHECKING:
-    from geodp.features.select.question import Question
-    from geodp.features.select.running import Card, Ready
+    from geodp.features.select.selected import Selected, SelectionDesign
+    from geodp.release.transaction import Prepared
 
 MECHANISMS = ("permute-and-flip", "exponential")
 """Names of the mechanisms, repeated so that ``--help`` imports nothing heavy."""
@@ -45,6 +45,7 @@ def select() -> None:
     help="Mechanism that draws the candidates; the first is never worse.",
 )
 @folder_options
+@check_options
 @option("--k", group="Privacy", type=int, required=True, help="Number of cells or areas to select.")
 @option(
     "--level",
@@ -54,39 +55,45 @@ def select() -> None:
 )
 def top(**options: Any) -> None:
     """Select the K cells or areas of INPUTS with the most people."""
-    from geodp.features.select.hot_spots import Top
-
-    _run(options, Top(options["k"], options["level"]))
+    carry_out(options, lambda *run: TopPublishing(*run).run())
 
 
 COMMAND = select
 
 
-def _run(options: dict[str, Any], question: Question) -> None:
-    """Choose, write, and print what was chosen."""
-    check_applicable(click.get_current_context())
-    run_selection(options, repr(question), lambda: _prepare(options, question), _show)
+class TopPublishing(SelectionPublishing):
+    """A run of ``geodp select top``, checked before anything is read."""
 
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.features.select.hot_spots import Top
 
-def _prepare(options: dict[str, Any], question: Question) -> Ready:
-    """Read the inputs, and prepare the question about them."""
-    from geodp.features.select.selected import prepare
+        check_applicable(click.get_current_context())
+        self.grid = grid_of(options)
+        self.question = Top(options["k"], options["level"])
+        # Before reading: a question that does not suit the grid must not wait for a large file.
+        self.question.candidates(self.grid)
+        self.request = read_request(begin_check(options), self.grid)
 
-    grid = grid_of(options)
-    # Before reading: a question that does not suit the grid must not wait for a large file.
-    question.candidates(grid)
-    request = read_request(options, grid)
-    progress.begin("Reading")
-    table = read(options, grid, request.key)
-    facts = {"occupied_cells": int(table.key.size), "people": int(table.count.sum())}
-    return prepare(table, question, request, options["mechanism"]), facts
+    def prepare(self) -> Prepared[SelectionDesign, Selected]:
+        """Read the inputs, and prepare the question about them."""
+        from geodp.features.select.selected import prepare
 
+        table = read(self.options, self.grid, self.request.key)
+        return prepare(table, self.question, self.request, self.mechanism)
 
-def _show(card: Card) -> Shown:
-    """Say which candidates were chosen."""
-    below = None if card.false_hot_spots is None else card.false_hot_spots.count
-    lines = [" ".join(map(str, candidate.values())) for candidate in card.chosen]
-    if below is not None:
-        false = f"Below {below:,.0f} people false hot spots are to be expected."
-        lines.append(translate_message(false))
-    return Shown(lines, {"false_hot_spots_below": below})
+    def answer(self, release: Selected) -> list[str]:
+        """List the chosen places, and below which count empty ones are to be expected."""
+        lines = [" ".join(map(str, candidate.values())) for candidate in release.chosen]
+        if (below := self._false_below(release)) is not None:
+            lines.append(f"Below {below:,.0f} people false hot spots are to be expected.")
+        return lines
+
+    def fields(self, release: Selected) -> dict[str, Any]:
+        """Return the chosen places."""
+        return {**super().fields(release), "false_hot_spots_below": self._false_below(release)}
+
+    @staticmethod
+    def _false_below(release: Selected) -> float | None:
+        false = release.card().false_hot_spots
+        return None if false is None else false.count

@@ -202,9 +202,9 @@ class SeriesPublishing(Publishing):
 
         return design_series(self.grid, self.periods, self.request, self.series, inputs)
 
-    def list_notes(self, prepared: Prepared[SeriesDesign, Series]) -> Sequence[str]:
-        """Say how the snapshots share the budget."""
-        return prepared.design.sharing.sentences
+    def list_notes(self, prepared: Prepared[SeriesDesign, Series]) -> list[str]:
+        """List warnings, and say how the snapshots share the budget."""
+        return [*super().list_notes(prepared), *prepared.design.sharing.sentences]
 
     def stage(self) -> AbstractContextManager[StagedSeries]:
         """Yield the folder of the series."""
@@ -222,15 +222,10 @@ class SeriesPublishing(Publishing):
         run = {**run, "released_people": [one.table.total for one in release]}
         return release.write_into(place, self.options["name"], run)
 
-    def result(self, release: Series) -> tuple[dict[str, Any], list[str]]:
-        """Return the periods, and the guarantee of all of them together."""
-        total, promise = release.total, release.card().guarantee
-        fields = {
+    def fields(self, release: Series) -> dict[str, Any]:
+        """Return the snapshots, and how they share the budget."""
+        return {
             "snapshots": list(release.periods.names),
-            "together": total.spends,
-            "each": promise.each_spends,
-            "method": total.mechanism,
-            "private": total.is_private,
+            "each": release.card().guarantee.each_spends,
             "sharing": list(release.sharing.sentences),
         }
-        return fields, [promise.in_words]

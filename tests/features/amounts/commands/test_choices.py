@@ -42,7 +42,7 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     folder, into = office
     done = choose(office)
     assert done.returncode == 0, done.stderr
-    use, told, where, promise = done.stdout.splitlines()
+    use, where, promise, told = done.stdout.splitlines()
     assert "records_beyond_clip" in told
     assert "Published in" in where
     assert "2.718 (exp(1))" in promise

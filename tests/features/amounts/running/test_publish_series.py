@@ -88,7 +88,7 @@ def test_two_years_are_compared(call, tmp_path):
 def test_the_document_names_what_was_spent(call):
     found = RUNNER.document_of(*call)
     assert found["periods"] == ["2015", "2020"]
-    assert (found["together"], found["each"]) == ("epsilon = 1", "epsilon = 1/2")
+    assert (found["spends"], found["each"]) == ("epsilon = 1", "epsilon = 1/2")
     assert found["private"] is True
 
 

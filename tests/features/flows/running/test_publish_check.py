@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from geodp.features.flows.publish import PreparedFlows
 from geodp.privacy.ledger import Ledger
+from geodp.release.transaction import Prepared
 from tests.command import geodp
 
 CODED = "id,o,d,t\na,53394611,53394612,2024-05-01T08:00\nb,53394612,53394611,2024-05-02T09:30\n"
@@ -66,7 +66,7 @@ def test_a_check_says_what_would_be_counted(office, monkeypatch):
         raise AssertionError("a check draws nothing")
 
     with monkeypatch.context() as patch:
-        patch.setattr(PreparedFlows, "release", draw)
+        patch.setattr(Prepared, "release", draw)
         done = check(folder, "--check", *ledger)
     assert done.returncode == 0, done.stderr
     assert "Nothing was drawn, charged or published." in done.stdout

@@ -92,7 +92,7 @@ def test_a_file_that_adds_nobody_is_refused_and_one_of_zeros_is_an_empty_month(
 def test_the_document_names_what_was_spent(call):
     found = RUNNER.document_of(*call)
     assert found["snapshots"] == list(MONTHS)
-    assert (found["together"], found["each"]) == ("epsilon = 1", "epsilon = 1/3")
+    assert (found["spends"], found["each"]) == ("epsilon = 1", "epsilon = 1/3")
     assert len(found["sharing"]) == 3
 
 

@@ -9,11 +9,11 @@ from PIL import Image
 
 import geodp
 from geodp.features.series.formats import sheet
-from geodp.release.periods import Periods
 from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map.captions import ENGLISH, describe_margin
 from geodp.io.write.map.look import SMALL_COUNT, UNTOLD_LAND
 from geodp.io.write.map.panel import Panel
+from geodp.release.periods import Periods
 from tests.features.series.test_publish import publish, tables
 
 LONG = tuple(str(np.datetime64("2024-01-01T00", "h") + n) for n in range(130))

@@ -50,12 +50,11 @@ LONG_PATH = "\\\\?\\"
 _PATTERN = re.compile(r"[*?\[]")
 
 
-CARDS = (
-    *("release.json", "series.json", "households.json", "amounts.json", "flows.json"),
-    *("households-series.json", "amounts-series.json", "flows-series.json"),
-)
-"""Cards of a release of geodp: of a table, a series, persons and households, amounts, flows, and of
-series of these."""
+SCHEMA = re.compile(rb'"schema":\s*"[\w-]+-[0-9]+"')
+"""How a card of a release of any kind names its schema."""
+
+HEAD = 1 << 12
+"""Bytes of a card that are searched for it: cards begin with their schema."""
 
 SUMS = "SHA256SUMS"
 """List of all other files of a release or a series."""
@@ -70,7 +69,7 @@ RELEASE = Rule(
 def find_release(path: str | os.PathLike[str]) -> str | None:
     """Return the folder of a release or series, given it or its card; None for other paths."""
     location = Path(path)
-    if location.name in CARDS and _has_card(location.parent):
+    if location.suffix == ".json" and (location.parent / SUMS).is_file() and _is_card(location):
         return str(location.parent)
     return str(location) if _has_card(location) or _has_card(location / "public") else None
 
@@ -91,16 +90,27 @@ def is_packed_release(path: str | os.PathLike[str]) -> bool:
         return False
     try:
         with zipfile.ZipFile(path) as archive:
-            names = {name.rpartition("/")[2] for name in archive.namelist()}
-    except zipfile.BadZipFile:
+            names = archive.namelist()
+            if SUMS not in {name.rpartition("/")[2] for name in names}:
+                return False
+            cards = [archive.open(name) for name in names if name.endswith(".json")]
+            return any(SCHEMA.search(card.read(HEAD)) is not None for card in cards)
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError):
         return False
-    return SUMS in names and not names.isdisjoint(CARDS)
 
 
 def _has_card(folder: Path) -> bool:
     """Whether a folder holds a release or series."""
-    cards = any((folder / card).is_file() for card in CARDS)
-    return cards and (folder / SUMS).is_file()
+    return (folder / SUMS).is_file() and any(map(_is_card, sorted(folder.glob("*.json"))))
+
+
+def _is_card(file: Path) -> bool:
+    """Whether a JSON document names a schema as cards do."""
+    try:
+        with file.open("rb") as opened:
+            return SCHEMA.search(opened.read(HEAD)) is not None
+    except OSError:
+        return False
 
 
 def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:

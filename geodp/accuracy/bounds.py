@@ -1,0 +1,91 @@
+"""Counts of many places with 95 % intervals, their sums and their ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from geodp.accuracy.interval import Estimate
+from geodp.typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Counts of one kind at some places, with standard errors and 95 % intervals.
+
+    Attributes
+    ----------
+    count, error, low, high : float64[n]
+    """
+
+    count: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, estimates: Sequence[Estimate]) -> Self:
+        """Collect the estimates of regions."""
+        rows = [(one.count, one.standard_error, one.low, one.high) for one in estimates]
+        return cls(*np.array(rows, np.float64).reshape(-1, 4).T)
+
+    def add(self, other: Self) -> Self:
+        """Add counts with independent errors, by the method of variance estimates recovery.
+
+        The distances of the ends from the counts are added as their squares.
+        """
+        count = self.count + other.count
+        below = np.hypot(self.count - self.low, other.count - other.low)
+        above = np.hypot(self.high - self.count, other.high - other.count)
+        return type(self)(count, np.hypot(self.error, other.error), count - below, count + above)
+
+    def add_dependent(self, other: Self) -> Self:
+        """Add counts whose errors may depend on each other: a bound of errors and intervals."""
+        return type(self)(
+            self.count + other.count,
+            self.error + other.error,
+            self.low + other.low,
+            self.high + other.high,
+        )
+
+
+def divide(
+    first: Bounds, second: Bounds, least: float, most: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Estimate first / second, whose errors are independent, with low and high ends: float64[n].
+
+    The intervals of the two are combined by the method of variance estimates recovery for a ratio
+    (Donner and Zou 2012), which takes intervals that are not symmetric. NaN where the second may be
+    0, as the ratio then has no upper bound, or where every ratio from ``least`` to ``most``, 0 or
+    more, is possible.
+
+    Examples
+    --------
+    >>> one = Bounds.of([Estimate(50, 5, 40, 60, clamped=False)])
+    >>> other = Bounds.of([Estimate(100, 5, 90, 110, clamped=False)])
+    >>> [round(float(each[0]), 3) for each in divide(one, other, 0, 1)]
+    [0.5, 0.393, 0.618]
+    """
+    q, h = first.count, second.count
+    below, above = h - second.low, second.high - h
+    known = (h > 0) & (below < h)
+    # Elsewhere the formulas divide by numbers that may be 0.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        down = (q * h - _spread(q, h, q - first.low, above)) / (h**2 - above**2)
+        up = (q * h + _spread(q, h, first.high - q, below)) / (h**2 - below**2)
+        value = q / h
+    low = np.clip(np.where(above < h, down, 0.0), least, most)
+    high = np.clip(up, least, most)
+    known &= ~((low <= least) & (high >= most))
+    value, low, high = (np.where(known, one, np.nan) for one in (value, low, high))
+    return value, low, high
+
+
+def _spread(q: FloatArray, h: FloatArray, of_q: FloatArray, of_h: FloatArray) -> FloatArray:
+    """Return the root in the end of a ratio's interval, from how far each sum may be off."""
+    # (q h)^2 - (h^2 - of_h^2) (q^2 - of_q^2), multiplied out so that large terms cancel exactly.
+    square = h**2 * of_q**2 + q**2 * of_h**2 - of_q**2 * of_h**2
+    return np.sqrt(np.maximum(square, 0.0))

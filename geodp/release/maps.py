@@ -1,0 +1,549 @@
+"""A release of several maps of one grid, stated by its streams, quantities and constraints.
+
+It is for a kind of one's own (docs/how-to/add-a-kind-of-release.md): a subclass of
+:class:`MapsKind` states what is measured with which part of the budget, what follows from it, and
+what must hold. How a release is prepared, charged, kept, written, checked, opened and resumed
+follows from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from types import new_class
+from typing import Any, ClassVar, Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.bounds import Bounds, divide
+from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.region import Region
+from geodp.io.folder.joint import write_rows
+from geodp.io.read.public.land import state_land
+from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.view import View
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.assumption import Assumption
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.ledger import Charge
+from geodp.privacy.noise.draws import Draws
+from geodp.release.composite import Composite, fill_tables
+from geodp.release.index_kind import IndexKind
+from geodp.release.noise_identity import encode, loss_fields, release_digest
+from geodp.release.opening import open_release
+from geodp.release.preview import preview_release
+from geodp.release.publish import make_event
+from geodp.release.release import Release
+from geodp.release.request import Request, choose_pyramid
+from geodp.release.transaction import DrawnCells, Inputs, Prepared
+from geodp.reprs import one_line
+from geodp.table.card import File, LeftOut
+from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.contribution import bound_contribution, combine_bounds
+from geodp.table.counts import CountTable
+from geodp.table.index import Constraint, Joint, Rebuilt, TablesCard, state_event
+from geodp.table.reading import join_known, require_rows
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.release import Size, Software, TableInfo
+from geodp.typing import FloatArray, KeyArray
+
+LABEL = b"geodp maps identity 1"
+"""Domain separation of the hash of a release, with a version of the list of components."""
+
+STREAM = b"geodp maps stream 1"
+"""Domain separation of the derivation of a stream's key."""
+
+DECIMALS = 4
+"""Decimals of ratios in files."""
+
+PROOF = (
+    "each map has a part of the budget, the parts add up to it, and the noise of all maps is "
+    "independent; everything else is post-processing"
+)
+"""Why such a release holds what it promises."""
+
+
+COUNTED = "One {} adds at most {:,} to the sum of the counts of each map."
+"""The assumption of the contribution."""
+
+
+class Stream(NamedTuple):
+    """A map that is measured.
+
+    Attributes
+    ----------
+    name : str
+        Of its table: small letters. It derives the key of the noise, so that it is never renamed.
+    share : Fraction
+        Part of the budget; those of all streams add up to 1.
+    """
+
+    name: str
+    share: Fraction
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A quantity that follows from two maps, the first for each of the second.
+
+    Attributes
+    ----------
+    name : str
+        Of its column.
+    of : (str, str)
+        Names of the streams.
+    unit : str
+        Such as "employed for each adult".
+    least, most : float
+        Between which every true ratio lies.
+    """
+
+    name: str
+    of: tuple[str, str]
+    unit: str
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class RatioEstimate:
+    """A ratio in a region, with a 95 % interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MapsGuarantee:
+    """The privacy guarantee of all maps together.
+
+    Attributes
+    ----------
+    in_words, source, mechanism : str
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal; ``spends``: as one line.
+    neighbours, unit : str
+    contribution : int
+        The most that one unit adds to the sum of the counts of each map.
+    assumptions : tuple of Assumption
+        Assumptions about the input, and who answers for them.
+    """
+
+    in_words: str
+    source: str
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    spends: str
+    neighbours: Literal["add-remove-one", "replace-one"]
+    unit: str
+    contribution: Size
+    assumptions: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MapsCard(TablesCard):
+    """The index of a release of several maps.
+
+    Attributes
+    ----------
+    schema : str
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    guarantee : MapsGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for all maps.
+    quantities : tuple of Ratio
+        What follows from the maps.
+    constraints : tuple of str
+        What holds exactly, a sentence each.
+    tables, files, left_out
+        The maps, each a release in a folder of its name; files of all together.
+    """
+
+    schema: str
+    software: Software
+    private: bool
+    guarantee: MapsGuarantee
+    budget: StatedCharge | None
+    quantities: tuple[Ratio, ...]
+    constraints: tuple[str, ...]
+    tables: tuple[TableInfo, ...] = ()
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def about(self) -> str:
+        """The names of the maps."""
+        return ", ".join(one.name for one in self.tables)
+
+
+@dataclass(frozen=True, eq=False)
+class Maps(Composite[MapsCard]):
+    """A release of several maps.
+
+    Attributes
+    ----------
+    kind : MapsKind
+    maps : mapping of str to Release
+        By the names of the streams.
+    index : MapsCard
+    """
+
+    __repr__ = one_line
+
+    kind: MapsKind = field(repr=False)
+    maps: Mapping[str, Release] = field(repr=False)
+    index: MapsCard
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """The maps by name."""
+        return {**self.maps}
+
+    @property
+    def constraints(self) -> tuple[Constraint[Maps], ...]:
+        """What holds exactly."""
+        return self.kind.constraints
+
+    def with_fact(self, fact: str) -> Maps:
+        """Return the release with a public fact more on the card of every map."""
+        maps = {
+            name: replace(one, public_facts=(*one.public_facts, fact))
+            for name, one in self.maps.items()
+        }
+        return replace(self, maps=maps)
+
+    def estimate(self, region: Any) -> dict[str, Any]:
+        """Estimate every map and every quantity in a region.
+
+        Returns
+        -------
+        dict of str
+            An :class:`~geodp.accuracy.interval.Estimate` for each map, a :class:`RatioEstimate` for
+            each ratio; None where it is not estimable.
+        """
+        return self.estimate_all([region])[0]
+
+    def estimate_all(self, regions: Iterable[Any]) -> list[dict[str, Any]]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        grid = next(iter(self.maps.values())).grid
+        listed = [Region.of(grid, one) for one in regions]
+        found: dict[str, Any] = {name: one.estimate_all(listed) for name, one in self.maps.items()}
+        bounds = {name: Bounds.of(each) for name, each in found.items()}
+        for one in self.kind.quantities:
+            ends = zip(*divide_maps(one, bounds), strict=True)
+            found[one.name] = [
+                None if np.isnan(value) else RatioEstimate(*map(float, (value, low, high)))
+                for value, low, high in ends
+            ]
+        return [dict(zip(found, each, strict=True)) for each in zip(*found.values(), strict=True)]
+
+    def write_joint(self, folder: Path) -> Joint:
+        """Write a table of every ratio, of the cells that its second map lists."""
+        files: list[File] = []
+        left_out: list[LeftOut] = []
+        for one in self.kind.quantities:
+            base = self.maps[one.of[1]]
+            card = replace(base.view(one.of[1]).card, release_id="")
+            view = View(base.table, card, _RatioColumns(0.0, None, self, one))
+            what = f"{one.unit} in every cell that {one.of[1]} lists, with 95 % intervals"
+            listed, missing = write_rows(view, one.name, folder, what)
+            files += listed
+            left_out += missing
+        return tuple(files), tuple(left_out)
+
+    def rebuild(self) -> Rebuilt[MapsCard]:
+        """Derive from the maps what their index and their cards must say."""
+        first = cast(Measurement, next(iter(self.maps.values())).event)
+        whole = replace(first, share=Fraction(1))
+        events = {one.name: replace(first, share=one.share) for one in self.kind.streams}
+        total = self.kind.name_event(whole)
+        facts = (self.kind.describe(total), describe_maps(self.maps))
+        return Rebuilt(self.kind.state(total), events, facts, total.loss)
+
+
+def describe_maps(maps: Mapping[str, Release] | Mapping[str, ReleasedTable]) -> str:
+    """Describe, for the card of each map, the released counts of all of them."""
+    tables = (one.table if isinstance(one, Release) else one for one in maps.values())
+    arrays = (array for one in tables for array in (one.key, np.asarray(one.count, np.int64)))
+    return f"that the counts of all maps of its release have the digest {digest(*arrays).hex()}"
+
+
+@dataclass(frozen=True, eq=False)
+class _RatioColumns(RowErrors):
+    """The columns of a ratio's table after the count of its second map."""
+
+    maps: Maps | None = None
+    ratio: Ratio | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        assert self.ratio is not None
+        name = self.ratio.name
+        return (self.ratio.of[0], name, f"{name}_low", f"{name}_high")
+
+    def columns(self, key: KeyArray, rows: slice) -> list[NDArray[Any]]:
+        """Return the columns of some cells; ratios are masked where they are not estimable."""
+        assert self.maps is not None
+        assert self.ratio is not None
+        bounds = {name: _bound_cells(self.maps.maps[name], key) for name in self.ratio.of}
+        value, low, high = divide_maps(self.ratio, bounds)
+        unknown, unit = np.isnan(value), 10**DECIMALS
+        # Ends are rounded outwards.
+        rounded = ((np.round, value), (np.floor, low), (np.ceil, high))
+        ratios = [np.ma.masked_array(each(one * unit) / unit, unknown) for each, one in rounded]
+        return [bounds[self.ratio.of[0]].count.astype(np.int64), *ratios]
+
+
+def divide_maps(ratio: Ratio, bounds: Mapping[str, Bounds]) -> tuple[FloatArray, ...]:
+    """Estimate a ratio of maps at some places: value, low and high, float64[n] each."""
+    first, second = (bounds[name] for name in ratio.of)
+    return divide(first, second, ratio.least, ratio.most)
+
+
+def _bound_cells(release: Release, key: KeyArray) -> Bounds:
+    """Return the bounds of cells, which need not be listed."""
+    # Those of files are rounded, and the same before and after a release is written.
+    intervals = Release(release.table, margins=release.margins).intervals()
+    assert intervals is not None  # as a pyramid has closed forms
+    count = np.asarray(release.table.counts_at(key), np.float64)
+    return Bounds(count, np.zeros(key.size), *intervals.of(key))
+
+
+@dataclass(frozen=True, eq=False)
+class MapsDesign:
+    """A release of several maps before anything is drawn.
+
+    Attributes
+    ----------
+    request : Request
+    inputs : Inputs
+    kind : MapsKind
+    method : Pyramid
+    whole : Measurement
+        Event of all maps together.
+    preview : Maps
+        The release of empty maps.
+    """
+
+    drawn: ClassVar[Any] = tuple[DrawnCells, ...]
+
+    request: Request
+    inputs: Inputs
+    kind: MapsKind
+    method: Pyramid
+    whole: Measurement
+    preview: Maps
+
+    @property
+    def event(self) -> Measurement:
+        """The event of all maps, with the release's name for the ledger."""
+        return self.kind.name_event(self.whole)
+
+    @property
+    def shown(self) -> Release:
+        """The first map without people."""
+        return next(iter(self.preview.maps.values()))
+
+    @property
+    def parts(self) -> list[Measurement]:
+        """Events of the noise of every map."""
+        return [cast(Measurement, one.event).own for one in self.preview.maps.values()]
+
+    @property
+    def draws(self) -> Draws:
+        """The draws of the method, with the key of each map."""
+        grid = self.shown.grid
+        names = map(self.kind.name_key, self.preview.maps)
+        return Draws.of(
+            (),
+            {
+                name: self.method.declare(grid, part)
+                for name, part in zip(names, self.parts, strict=True)
+            },
+        )
+
+    def identify(self, tables: Sequence[CountTable]) -> bytes:
+        """Return the SHA-256 of everything that the release depends on except the key."""
+        named = ("kind", self.kind.name), ("whole", loss_fields(self.whole))
+        digests = [
+            release_digest(one, self.method, part)
+            for one, part in zip(tables, self.parts, strict=True)
+        ]
+        return digest(LABEL, encode(named), *digests)
+
+    def draw(self, tables: Sequence[CountTable], key: NoiseKey) -> tuple[DrawnCells, ...]:
+        """Draw every map with a key of its own."""
+        drawn = []
+        for name, table, part in zip(self.preview.maps, tables, self.parts, strict=True):
+            own = key.derive(self.kind.name_key(name))
+            try:
+                drawn.append(DrawnCells.of(self.method.release(table, part, own)))
+            finally:
+                own.forget()
+        return tuple(drawn)
+
+    def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Maps:
+        """Return the release of what was drawn."""
+        previews = self.preview.maps
+        tables = {
+            name: cells.on(one.grid, one.event)
+            for (name, one), cells in zip(previews.items(), drawn, strict=True)
+        }
+        # Of what is released: whoever puts maps of two releases together is found out.
+        identity = describe_maps(tables)
+        made = fill_tables(previews.values(), tables.values(), identity, charge)
+        maps = dict(zip(previews, made, strict=True))
+        return replace(self.preview, maps=maps).with_charge(charge)
+
+
+class MapsKind(IndexKind):
+    """A kind of release of several maps; a subclass states what differs.
+
+    Attributes
+    ----------
+    name : str
+        Of the kind: small letters. The index is ``NAME.json``, of the schema ``geodp-NAME-1``.
+    title : str
+        With its article, for sentences.
+    streams : tuple of Stream
+        All maps, at least one.
+    quantities : tuple of Ratio
+    constraints : tuple of Constraint
+        What holds exactly of every release, a sentence of the index and its check.
+    """
+
+    index = MapsCard
+    streams: ClassVar[tuple[Stream, ...]]
+    quantities: ClassVar[tuple[Ratio, ...]] = ()
+    constraints: ClassVar[tuple[Constraint[Maps], ...]] = ()
+    advice = Rule(
+        "maps-are-tables", "give the folder of one of its maps, inside its public folder."
+    )
+    doors: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Make the class of the index; TypeError for shares that do not add up to 1."""
+        if sum(one.share for one in cls.streams) != 1:
+            raise TypeError(f"The shares of the budget of {cls.__name__} do not add up to 1.")
+        card = new_class(f"{cls.__name__}Card", (MapsCard,), {"kind": cls.name})
+        cls.index = cast(type[MapsCard], card)
+        super().__init_subclass__()
+
+    def prepare(
+        self, tables: Mapping[str, CountTable], request: Request
+    ) -> Prepared[MapsDesign, Maps]:
+        """Do everything that comes before the charge of a release of confidential maps.
+
+        Parameters
+        ----------
+        tables : mapping of str to CountTable
+            Of every stream, by name, all on one public grid.
+        request : Request
+
+        Raises
+        ------
+        UsageError
+            Maps that are missing or on other grids, and as for :func:`geodp.publish`.
+        """
+        names = [one.name for one in self.streams]
+        if sorted(tables) != sorted(names) or len({*(one.grid for one in tables.values())}) != 1:
+            raise UsageError(
+                f"Give the maps {', '.join(names)}, all on one public grid.", code="maps-expected"
+            )
+        listed = [tables[name] for name in names]
+        stated = request.terms.contribution
+        bound = combine_bounds([bound_contribution(one, stated) for one in listed])
+        met = [
+            fact
+            for one in listed
+            for fact in require_rows(one.rows, one.reading, allow_empty=request.allow_empty)
+        ]
+        grid = listed[0].grid
+        readings = [None if one.reading is None else one.reading.public for one in listed]
+        facts = (*dict.fromkeys(met), *state_land(grid))
+        design = self.design(grid, request, Inputs(facts, tuple(readings), bound))
+        cells = {name: int(tables[name].key.size) for name in names}
+        counted = {name: int(tables[name].count.sum()) for name in names}
+        return Prepared(
+            design,
+            partial(design.identify, listed),
+            partial(design.draw, listed),
+            join_known(one.reading for one in listed),
+            cells=max(cells.values()),
+            counted={"occupied_cells": cells, "counted": counted},
+            record={"occupied_cells": cells, "counted": counted},
+        )
+
+    def design(self, grid: Grid, request: Request, inputs: Inputs) -> MapsDesign:
+        """Design a release from public things alone; UsageError as for :meth:`prepare`."""
+        method = choose_pyramid(request.method, "Several maps")
+        terms, origin = request.terms.bound(inputs.bound), request.key_origin
+        whole = make_event(grid, method, terms, origin)
+        facts = (*inputs.facts, self.describe(self.name_event(whole)))
+        maps = {}
+        for one, reading in zip(self.streams, inputs.readings, strict=True):
+            event = make_event(grid, method, terms.share(one.share), origin).depending_on(whole)
+            people = request.terms.people
+            maps[one.name] = preview_release(
+                *(grid, method, event, people, facts, reading, request.metadata)
+            )
+        preview = Maps(self, maps, self.state(self.name_event(whole)))
+        return MapsDesign(request, inputs, self, method, whole, preview)
+
+    def open(self, folder: Path) -> Maps:
+        """Open the maps in a public folder, which its index lists."""
+        index = self.read_card(folder)
+        return Maps(
+            self, {one.name: open_release(folder / one.name) for one in index.tables}, index
+        )
+
+    def state(self, total: Measurement) -> MapsCard:
+        """State the index of a release that is not drawn yet; ``total``: event of all maps."""
+        counted = COUNTED.format(total.unit, total.contribution)
+        promise = MapsGuarantee(
+            source=PROOF,
+            **state_event(total, "these maps"),
+            assumptions=(replace(total.assumption, statement=counted),),
+        )
+        return self.index.state(
+            total,
+            guarantee=promise,
+            quantities=self.quantities,
+            constraints=tuple(one.sentence for one in self.constraints),
+        )
+
+    def name_event(self, whole: Measurement) -> Measurement:
+        """Return the event of all maps together, with the release's name for the ledger."""
+        names = ", ".join(one.name for one in self.streams)
+        return replace(whole, mechanism=f"{whole.mechanism} of {names}")
+
+    def describe(self, total: Measurement) -> str:
+        """Describe, for the card of one map, the release that it is a part of."""
+        return (
+            f"that it is one of the maps of {self.title}; together they spend {total.spends}, "
+            "charged once"
+        )
+
+    def name_key(self, stream: str) -> bytes:
+        """Return the digest from which the key of a stream is derived."""
+        return digest(STREAM, self.name.encode(), stream.encode())
