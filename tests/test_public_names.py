@@ -23,7 +23,6 @@ INTERNAL = {
         "geodp.features.amounts.card.StatedAmount",
         "geodp.features.amounts.card.StatedAmountsPrior",
         "geodp.features.amounts.series.card.AmountsSeriesGuarantee",
-        "geodp.features.amounts.series.card.PeriodInfo",
         "geodp.features.flows.card.FlowsGuarantee",
         "geodp.features.flows.card.StatedDecay",
         "geodp.features.flows.card.StatedFlowsPrior",
@@ -41,6 +40,7 @@ INTERNAL = {
         "geodp.table.card.LeftOut",
         "geodp.table.card.StatedMetadata",
         "geodp.table.charged.StatedCharge",
+        "geodp.table.index.PeriodInfo",
         "geodp.table.plain.AtLeast",
         "geodp.table.plain.Text",
         "geodp.table.stated.domain.StatedDomain",
@@ -88,9 +88,9 @@ INTERNAL = {
         "geodp.table.index.Rebuilt",
     ),
     "what a folder is written and read by: save, open and the command line use it": (
-        "geodp.features.amounts.series.files.StagedAmountsSeries",
         "geodp.features.series.files.StagedSeries",
         "geodp.io.folder.staged_release.StagedRelease",
+        "geodp.io.folder.staged_tables.StagedPeriods",
         "geodp.io.folder.staged_tables.StagedTables",
         "geodp.io.write.view.View",
         "geodp.privacy.hash_chain.HashChain",
@@ -103,11 +103,13 @@ INTERNAL = {
     ),
     "a form that many types have, each public by itself or somebody else's": (
         "geodp.features.amounts.numbers.AmountNumbers",
+        "geodp.features.amounts.streams.AmountAxes",
         "geodp.io.folder.kinds.PublicCard",
         "geodp.io.read.rows.input_files.ArrowStream",
         "geodp.io.read.rows.input_files.LabelledArray",
         "geodp.release.protocol.ReleaseProtocol",
         "geodp.table.counts.Cells",
+        "geodp.table.index.TablesCard",
     ),
 }
 """Classes that signatures name and that are deliberately no public names, by the reason."""

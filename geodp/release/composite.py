@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -65,6 +65,20 @@ class Composite(ABC, Generic[IndexOf]):
         made: Any = self
         charged: Self = replace(made, index=replace(made.index, budget=state_budget(charge)))
         return charged
+
+    def with_fact(self, fact: str) -> Self:
+        """Return the release with one more public fact on the cards of all tables."""
+        made: Any = self
+        tables = {one.name: getattr(made, one.name) for one in fields(made)}
+        told: Self = replace(
+            made,
+            **{
+                name: replace(one, public_facts=(*one.public_facts, fact))
+                for name, one in tables.items()
+                if isinstance(one, Release)
+            },
+        )
+        return told
 
     def write(
         self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None

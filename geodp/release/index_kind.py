@@ -12,7 +12,7 @@ from geodp.feature_registry import FEATURES
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
 from geodp.io.verify.withdrawn import find_day
-from geodp.table.index import IndexCard
+from geodp.table.index import IndexCard, PeriodsCard
 
 
 class IndexKind(Kind):
@@ -37,7 +37,12 @@ class IndexKind(Kind):
 
     def __init_subclass__(cls) -> None:
         """Take the names of the kind, its file and its schema from the class of the index."""
-        cls.name, cls.file, cls.schemas = cls.index.kind, cls.index.file, (cls.index.identifier,)
+        if "index" in vars(cls):
+            cls.name, cls.file, cls.schemas = (
+                cls.index.kind,
+                cls.index.file,
+                (cls.index.identifier,),
+            )
 
     def read_card(self, folder: Path) -> Any:
         """Read the index."""
@@ -81,3 +86,30 @@ class IndexKind(Kind):
         module, _, name = self.doors[door].partition(":")
         found: Callable[..., Any] = getattr(import_module(f"{FEATURES}.{module}"), name)
         return found
+
+
+class SeriesKind(IndexKind):
+    """A kind of series, which has a release in a folder for every period.
+
+    Attributes
+    ----------
+    index : type
+        Class of the index.
+    doors : mapping of str to str
+        ``series`` is the class of an opened series, and ``explain`` as for other kinds.
+    """
+
+    index: ClassVar[type[PeriodsCard]]
+
+    def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
+        """Check that the index follows from its periods, and verify each of these."""
+        from geodp.release.verifying_series import verify_periods
+
+        return verify_periods(folder, self.index, errors)
+
+    def open(self, folder: Path) -> Any:
+        """Open all periods as one series."""
+        from geodp.release.series import ReleasedPeriods, open_periods
+
+        made: Any = self._find("series") if "series" in self.doors else ReleasedPeriods
+        return open_periods(folder, self.read_card(folder), made)

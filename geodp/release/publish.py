@@ -403,10 +403,15 @@ def prepare(table: CountTable, request: Request) -> Prepared[TableDesign, Releas
     design = design_table(table.grid, request, Inputs(facts, (read,), bound))
     if request.totals is not None:
         request.totals.require(table)
-    cells, people = int(table.key.size), int(table.count.sum())
+    return prepare_table(design, table)
+
+
+def prepare_table(design: TableDesign, table: CountTable) -> Prepared[TableDesign, Release]:
+    """Prepare the release of a table by its design."""
+    cells, people, prior = int(table.key.size), int(table.count.sum()), design.request.prior
     record: dict[str, Any] = {"occupied_cells": cells, "people": people}
-    if request.prior is not None:
-        record["prior"] = {"cells_sha256": request.prior.sha256}
+    if prior is not None:
+        record["prior"] = {"cells_sha256": prior.sha256}
     return Prepared(
         design,
         lambda: release_digest(table, design.method, design.event),

@@ -125,11 +125,7 @@ def share_budget(
             "A series needs at least two snapshots; publish releases a single one.",
             code="snapshots-fewer-than-two",
         )
-    changed = snapshots
-    # Replacing a person may remove one from a snapshot and add another elsewhere: two snapshots
-    # change.
-    if person == "one":
-        changed = 2 if terms.neighbours == REPLACE else 1
+    changed = count_changed(person, terms.neighbours, snapshots)
     forms = _compare(grid, method, terms, changed)
     measured = changed * count_levels(grid, method, terms)
     gaussian, why = _choose(method, terms, noise, measured, forms)
@@ -140,6 +136,14 @@ def share_budget(
     levels = count_levels(grid, method, each, gaussian=gaussian)
     rule = describe_sharing(snapshots, person, changed, levels) + why
     return Sharing(snapshots, person, method, changed, levels, total, each, gaussian, rule, forms)
+
+
+def count_changed(person: Person, neighbours: str, snapshots: int) -> int:
+    """Return the maximal number of snapshots that differ between neighbours."""
+    if person == "all":
+        return snapshots
+    # Replacing a person may remove one from a snapshot and add another elsewhere.
+    return 2 if neighbours == REPLACE else 1
 
 
 def divide(loss: Loss, parts: int) -> Loss:

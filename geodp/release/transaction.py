@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
@@ -99,15 +99,11 @@ class Design(Protocol):
 
 
 class StoredDesign(Design, Protocol):
-    """A design whose draw is stored, so that a run which was cut short can be completed.
+    """A design whose draw is stored, so that a run which was cut short can be completed."""
 
-    Attributes
-    ----------
-    drawn : type
-        Of what is drawn: a dataclass of arrays and plain values, or a tuple of such.
-    """
-
-    drawn: ClassVar[Any]
+    @property
+    def drawn(self) -> Any:
+        """Type of what is drawn: a dataclass of arrays and plain values, or a tuple of such."""
 
     @property
     def inputs(self) -> Inputs:

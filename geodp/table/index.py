@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 from geodp import __version__
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Loss
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import StatedCharge
-from geodp.table.plain import read_plain, write_plain
-from geodp.table.stated.release import Software, TableInfo
+from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.stated.release import Digest, Size, Software, TableInfo
 
 AMOUNTS = ("epsilon", "rho", "delta")
 """Names of exact amounts of a budget in a guarantee; each has its nearest decimal beside it."""
@@ -45,6 +46,7 @@ class IndexCard:
         """Name the file and the schema by the kind."""
         cls.kind, cls.file, cls.identifier = kind, f"{kind}.json", f"geodp-{kind}-1"
 
+    schema: Any
     software: Software
     private: bool
     guarantee: Any
@@ -97,6 +99,147 @@ class TablesCard(IndexCard):
     tables: tuple[TableInfo, ...]
     files: tuple[File, ...]
     left_out: tuple[LeftOut, ...]
+
+    def state_together(self, each: Measurement, total: Measurement) -> Any:
+        """State the guarantee of the periods of a series, of which one has this index.
+
+        Parameters
+        ----------
+        each, total : Measurement
+            Event of this period, and of all periods together.
+        """
+        bound, *others = self.guarantee.assumptions
+        counted = replace(bound, statement=f"{bound.statement[:-1]}, in each period.")
+        return replace(
+            self.guarantee,
+            **state_event(total, "any result of these releases together"),
+            assumptions=(counted, *others),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Together:
+    """What the guarantee of a series states beside that of a period.
+
+    Attributes
+    ----------
+    person : {"all", "one"}
+        Whether a person may be in all periods or in one.
+    changed : int
+        Maximal number of periods that differ between neighbours; each has 1 / changed of the
+        budget.
+    each_spends : str
+        Budget of one period.
+    """
+
+    person: Literal["all", "one"]
+    changed: Size
+    each_spends: str
+
+
+@dataclass(frozen=True)
+class PeriodInfo:
+    """A period: its time, which is also its folder's name, and the digest of its index.
+
+    Attributes
+    ----------
+    time : str
+        In ISO 8601.
+    index_sha256 : str
+        Of the index in its folder.
+    """
+
+    time: Annotated[str, Text(r"\d{4}(-\d{2}(-\d{2}(T\d{2})?)?)?")]
+    index_sha256: Digest
+
+
+class PeriodsCard(IndexCard):
+    """An index of periods, each of which is a release in a folder named by its time.
+
+    Attributes
+    ----------
+    period : type
+        Class of the index of a period.
+    promise : type
+        Class of the guarantee: that of a period with :class:`Together`.
+    """
+
+    period: ClassVar[type[TablesCard]]
+    promise: ClassVar[type]
+
+    step: Literal["year", "month", "day", "hour"]
+    periods: tuple[PeriodInfo, ...]
+
+    @classmethod
+    def take(cls, period: Any) -> dict[str, Any]:
+        """Return what the index states of each period besides; ``period``: the index of one."""
+        return {}
+
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{len(self.periods)} {self.step}s"
+
+
+OF_PERIOD = "that it is the {} of "
+"""How the fact begins by which cards of a period name it, or of a snapshot."""
+
+PERIOD_FACT = (
+    OF_PERIOD + "{time} in a series of {number}, from {first} to {last}, of which a {unit} is in "
+    "{where}; together they spend {spends}, charged once"
+)
+"""Statement on the series of a period, which may be passed on alone: others share its budget."""
+
+
+def describe_period(
+    time: str, times: Sequence[str], person: str, unit: str, spends: str, name: str = "period"
+) -> str:
+    """Describe, for the cards of a period, the series that it is a part of.
+
+    Parameters
+    ----------
+    time : str
+    times : sequence of str
+        Of all periods.
+    person : {"all", "one"}
+    unit, spends : str
+        Of all periods together.
+    name : str
+        What a period is called.
+    """
+    return PERIOD_FACT.format(
+        name,
+        time=time,
+        number=len(times),
+        first=times[0],
+        last=times[-1],
+        unit=unit,
+        where=f"every {name}" if person == "all" else f"one {name} only",
+        spends=spends,
+    )
+
+
+class PeriodOfSeries(NamedTuple):
+    """The series of a period, as the cards of the period state it.
+
+    Attributes
+    ----------
+    time, number, first, last, spends : str
+    """
+
+    time: str
+    number: str
+    first: str
+    last: str
+    spends: str
+
+
+def find_period(facts: Iterable[str]) -> PeriodOfSeries | None:
+    """Find of which period a release is by its facts; None: it is part of no series."""
+    names = {name: f"(?P<{name}>.+)" for name in (*PeriodOfSeries._fields, "unit", "where")}
+    form = re.compile(PERIOD_FACT.format("period", **names))
+    found = next((one for fact in facts if (one := form.fullmatch(fact))), None)
+    return None if found is None else PeriodOfSeries(*found.group(*PeriodOfSeries._fields))
 
 
 def state_event(event: Measurement, results: str) -> dict[str, Any]:
@@ -158,8 +301,8 @@ class Rebuilt(Generic[IndexOf]):
         Event of every table, by name.
     facts : tuple of str
         Public facts that the card of every table states: of which release it is a part.
-    loss : Loss or None
-        What was charged for all tables; None: they share a charge with others.
+    loss : Loss
+        What was charged for all tables.
     note : str
         What was not computed again, and why; empty: all was.
     """
@@ -167,5 +310,5 @@ class Rebuilt(Generic[IndexOf]):
     index: IndexOf
     events: Mapping[str, Measurement]
     facts: tuple[str, ...]
-    loss: Loss | None
+    loss: Loss
     note: str = ""

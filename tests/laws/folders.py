@@ -16,13 +16,13 @@ from fractions import Fraction
 import numpy as np
 
 import geodp
-from geodp.features.amounts.series.publish import PERIOD
 from geodp.features.amounts.streams import ABOVE, BELOW, key_of_class
 from geodp.features.flows.streams import DESTINATIONS, LABELS, ORIGINS, PAIRS
 from geodp.features.households.streams import HOUSEHOLDS, MEMBERS, OTHERS
 from geodp.features.series.publish import SNAPSHOT
 from geodp.privacy.key import NoiseKey
 from geodp.release.periods import name_part
+from geodp.release.series import PERIOD
 from geodp.table.plain import write_plain
 from tests.features.amounts.worlds import EDGES
 from tests.features.amounts.worlds import table_of as amounts_of
@@ -34,7 +34,7 @@ RELEASES = b"first release", b"second release"
 
 TIMES = ("2024-01", "2024-02", "2024-03")
 SNAPSHOTS = tuple(name_part(SNAPSHOT, t) for t in range(3))
-PERIODS = tuple(name_part(PERIOD, t) for t in range(2))
+PERIODS = tuple(name_part(PERIOD % b"amounts", t) for t in range(2))
 
 
 @contextmanager

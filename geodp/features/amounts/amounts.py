@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfA
 from geodp.features.amounts.numbers import AmountNumbers, CountRelease, SumRelease
 from geodp.features.amounts.prior import state_learned
 from geodp.features.amounts.scale import Scale, exact, show_number
-from geodp.features.amounts.series.card import OF_PERIOD
 from geodp.features.amounts.streams import Design, ReleasedAmounts
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -201,6 +200,12 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
             return compare_regions(self, regions[0], regions[1])
         return compare_releases(self, release, [(regions[0], regions[1])])[0]
 
+    def with_fact(self, fact: str) -> Self:
+        """Return the release with one more public fact on the cards of all numbers."""
+        told, promise = super().with_fact(fact), self.index.guarantee
+        stated = replace(promise, not_protected=(*promise.not_protected, fact))
+        return replace(told, index=replace(told.index, guarantee=stated))
+
     def to_arrow(self) -> Any:
         """Convert the rows of all cells with records to a ``pyarrow.Table``.
 
@@ -254,13 +259,11 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
         )
         if not (amount.notches and amount.edges):
             amount = replace(amount, share=None)
-        # The periods of a series share one charge, which the index of the series is compared with.
-        is_period = any(fact.startswith(OF_PERIOD) for fact in facts)
         return Rebuilt(
             make_index(whole, amount, facts, prior),
             {COUNT: replace(event, mechanism=counting.spec)},
             (*list_facts(amount, scale, prior), describe_identity(self.drawn, amount, prior)),
-            None if is_period else whole.loss,
+            whole.loss,
         )
 
 

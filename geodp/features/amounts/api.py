@@ -10,8 +10,7 @@ from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.series.card import AmountsSeriesCard
-from geodp.features.amounts.series.publish import publish_series
-from geodp.features.amounts.series.series import AmountsSeries
+from geodp.features.amounts.series.publish import AmountsSeries, publish_series
 from geodp.features.amounts.streams import AmountTable
 
 __all__ = [

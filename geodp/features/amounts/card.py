@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
 from geodp.privacy.assumption import Assumption
+from geodp.privacy.event import Measurement
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.index import TablesCard
+from geodp.table.index import OF_PERIOD, TablesCard
 from geodp.table.plain import Text
 from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
 from geodp.table.stated.release import Digest, Size, Software, TableInfo
@@ -18,6 +19,12 @@ COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
 
 IDENTITY = "that the sums and classes of its release, with all of the amount, have the digest "
 """Beginning of the fact that names the release on the card of its records."""
+
+COUNTED_EACH = "One {} has at most {:,} of the records of each period."
+"""The assumption of the contribution to a series, which is in records of a period."""
+
+WEIGHED_EACH = "The records of one {} in each period have weights of at most {:,} together."
+"""The same where records have weights."""
 
 Number = Annotated[str, Text(r"-?[0-9]{1,400}([./][0-9]{1,400})?")]
 """An exact number: in decimals, or as a ratio."""
@@ -193,6 +200,23 @@ class AmountsCard(TablesCard, kind="amounts"):
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     prior: StatedAmountsPrior | None = None
+
+    def state_together(self, each: Measurement, total: Measurement) -> AmountsGuarantee:
+        """State the guarantee of the periods of a series, of which one has this index.
+
+        Parameters: see :meth:`geodp.table.index.TablesCard.state_together`.
+        """
+        promise: AmountsGuarantee = super().state_together(each, total)
+        counted = COUNTED_EACH if self.amount.max_weight is None else WEIGHED_EACH
+        bound, *others = promise.assumptions
+        bound = replace(bound, statement=counted.format(total.unit, total.contribution))
+        facts = promise.not_protected[len(each.not_protected) :]
+        own = (fact for fact in facts if not fact.startswith(OF_PERIOD.format("period")))
+        return replace(
+            promise,
+            assumptions=(bound, *others),
+            not_protected=(*total.not_protected, *own),
+        )
 
     @property
     def about(self) -> str:

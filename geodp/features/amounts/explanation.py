@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from geodp.errors import printable
 from geodp.features.amounts.card import AmountsCard, StatedAmount, StatedAmountsPrior
-from geodp.features.amounts.series.card import AmountsSeriesCard, find_period
+from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.explain.card import explain_index
 from geodp.features.explain.page import Explanation, Writer
+from geodp.table.index import find_period
 
 
 def explain_amounts(card: AmountsCard, language: str) -> Explanation:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from geodp.errors import Rule
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.amounts.series.card import AmountsSeriesCard
-from geodp.release.index_kind import IndexKind
+from geodp.release.index_kind import IndexKind, SeriesKind
 
 
 class AmountsKind(IndexKind):
@@ -28,7 +28,7 @@ class AmountsKind(IndexKind):
     }
 
 
-class AmountsSeriesKind(IndexKind):
+class AmountsSeriesKind(SeriesKind):
     """The kind that ``geodp amounts publish-series`` writes: an index, and a release a period."""
 
     title: ClassVar[str] = "a series of amounts"
@@ -39,8 +39,7 @@ class AmountsSeriesKind(IndexKind):
         "public folder, for the map of its records, or use geodp amounts.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "verify": "amounts.series.verify:verify_series",
-        "open": "amounts.series.series:open_series",
+        "series": "amounts.series.publish:AmountsSeries",
         "explain": "amounts.explanation:explain_series",
     }
 

@@ -18,7 +18,6 @@ from geodp.features.amounts.explanation import explain_amounts
 from geodp.features.amounts.formats.joint import NAME
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.outside import list_outside, share_outside
-from geodp.features.amounts.series.card import find_period
 from geodp.features.explain.page import Writer
 from geodp.grid.region import Region, find_named
 from geodp.io.write.drawing.png import draw_png
@@ -34,6 +33,7 @@ from geodp.release.report.html.static import DPI, embed_picture, write_static
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
+from geodp.table.index import find_period
 from geodp.table.withdrawal import Notice
 
 SIDE = 720

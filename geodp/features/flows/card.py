@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Count, Exact, StatedCharge
-from geodp.table.index import TablesCard
+from geodp.table.index import PeriodInfo, PeriodsCard, TablesCard, Together
 from geodp.table.plain import AtLeast
 from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
 from geodp.table.stated.release import Size, Software, TableInfo
@@ -285,3 +285,39 @@ class FlowsCard(TablesCard, kind="flows"):
     def about(self) -> str:
         """What is in the release, in few words."""
         return f"{self.guarantee.unit} protected"
+
+
+@dataclass(frozen=True)
+class FlowsSeriesGuarantee(Together, FlowsGuarantee):
+    """The privacy guarantee of all periods together; levels are those of a period."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FlowsSeriesCard(PeriodsCard, kind="flows-series"):
+    """The contents of ``flows-series.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-flows-series-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    step : {"year", "month", "day", "hour"}
+        Length of a period.
+    guarantee : FlowsSeriesGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for all periods.
+    periods : tuple of PeriodInfo
+        In chronological order; empty before they are written.
+    """
+
+    period: ClassVar = FlowsCard
+    promise: ClassVar = FlowsSeriesGuarantee
+
+    schema: Literal["geodp-flows-series-1"]
+    software: Software
+    private: bool
+    step: Literal["year", "month", "day", "hour"]
+    guarantee: FlowsSeriesGuarantee
+    budget: StatedCharge | None
+    periods: tuple[PeriodInfo, ...] = ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from geodp.errors import Rule
-from geodp.features.flows.card import FlowsCard
-from geodp.release.index_kind import IndexKind
+from geodp.features.flows.card import FlowsCard, FlowsSeriesCard
+from geodp.release.index_kind import IndexKind, SeriesKind
 
 
 class FlowsKind(IndexKind):
@@ -25,4 +25,17 @@ class FlowsKind(IndexKind):
     }
 
 
-KINDS = (FlowsKind(),)
+class FlowsSeriesKind(SeriesKind):
+    """A series of releases of flows, one for every period."""
+
+    title: ClassVar[str] = "a series of flows"
+    index = FlowsSeriesCard
+    refusal = Rule(
+        "flows-series-are-tables",
+        "This is a series of flows; give the folder of a table of one of its periods, inside its "
+        "public folder.",
+    )
+    doors: ClassVar[dict[str, str]] = {}
+
+
+KINDS = (FlowsKind(), FlowsSeriesKind())

@@ -470,8 +470,14 @@ def prepare_flows(
     public = None if table.reading is None else table.reading.public
     inputs = FlowsInputs(facts, (public,), bound, prior)
     design = design_flows(zones, table.grid.attributes, request, inputs, levels, label_share)
-    trips, pairs = TripStreams.of(table, zones), int(table.key.size)
+    return prepare_trips(design, table)
+
+
+def prepare_trips(design: FlowsDesign, table: CountTable) -> Prepared[FlowsDesign, Flows]:
+    """Prepare a release of trips by its design."""
+    trips, pairs = TripStreams.of(table, design.plan.zones), int(table.key.size)
     record: dict[str, Any] = {"occupied_pairs": pairs}
+    prior = design.inputs.prior
     if prior is not None:
         record["prior"] = {"cells_sha256": prior.sha256}
     return Prepared(

@@ -19,12 +19,15 @@ from geodp.features.households.card import (
     HouseholdsCard,
     HouseholdsGuarantee,
     Protect,
+    describe_other_unit,
 )
 from geodp.features.households.estimates import (
+    HouseholdDifference,
     HouseholdErrors,
     HouseholdEstimate,
     SizeErrors,
     StreamErrors,
+    compare,
 )
 from geodp.features.households.joint import view_joint, write_joint
 from geodp.features.households.methods import (
@@ -184,6 +187,18 @@ class Households(Composite[HouseholdsCard]):
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         return self._errors.of_regions(regions)
 
+    def compare(self, region: Any, *, release: Households) -> HouseholdDifference:
+        """Estimate by how much a region differs in a later release from this one.
+
+        Parameters
+        ----------
+        region
+            As for :meth:`estimate`.
+        release : Households
+            The later release.
+        """
+        return compare(self.estimate(region), release.estimate(region), independent=True)
+
     @cached_property
     def _errors(self) -> HouseholdErrors:
         """Errors and intervals of regions and of cells."""
@@ -275,26 +290,6 @@ def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> Hou
             Assumption("households", LIVING, "operator"),
             *([Assumption("households", SINGLE, "operator")] if protects == "household" else []),
         ),
-    )
-
-
-def describe_other_unit(protects: Protect, event: Measurement, max_size: int) -> str:
-    """Describe what the guarantee means for a household, or for a person."""
-    budget = "rho" if event.rho is not None else "epsilon"
-    amount = event.rho if event.rho is not None else event.epsilon
-    assert amount is not None
-    if protects == "household":
-        return (
-            f"A person is protected by the same {budget}, {amount}: who joins a household or "
-            "leaves it changes the households of two sizes, but not their sum, which has half of "
-            "the budget."
-        )
-    # k persons together are a group: k times epsilon, k squared times rho.
-    times = max_size**2 if event.rho is not None else max_size
-    power = "k squared" if event.rho is not None else "k"
-    return (
-        f"A household of k persons is protected by {power} times {budget}: one of {max_size} by "
-        f"{times * amount}."
     )
 
 

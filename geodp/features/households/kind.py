@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from geodp.errors import Rule
-from geodp.features.households.card import HouseholdsCard
-from geodp.release.index_kind import IndexKind
+from geodp.features.households.card import HouseholdsCard, HouseholdsSeriesCard
+from geodp.release.index_kind import IndexKind, SeriesKind
 
 
 class HouseholdsKind(IndexKind):
@@ -25,4 +25,17 @@ class HouseholdsKind(IndexKind):
     }
 
 
-KINDS = (HouseholdsKind(),)
+class HouseholdsSeriesKind(SeriesKind):
+    """A series of releases of persons and households, one for every period."""
+
+    title: ClassVar[str] = "a series of persons and households"
+    index = HouseholdsSeriesCard
+    refusal = Rule(
+        "households-series-are-tables",
+        "This is a series of persons and households; give the folder of a table of one of its "
+        "periods, inside its public folder.",
+    )
+    doors: ClassVar[dict[str, str]] = {}
+
+
+KINDS = (HouseholdsKind(), HouseholdsSeriesKind())

@@ -355,6 +355,11 @@ def _prepare_streams(
     readings = [None if one.reading is None else one.reading.public for one in tables]
     design = design_households(grid, max_size, request, Inputs(facts, tuple(readings), bound))
     assert isinstance(design, StreamsDesign)
+    return prepare_streams(design, streams)
+
+
+def prepare_streams(design: StreamsDesign, streams: Streams) -> Prepared[StreamsDesign, Households]:
+    """Prepare a release that protects persons by its design."""
     return Prepared(
         design,
         partial(design.identify, streams),
@@ -476,7 +481,9 @@ class SizesDesign:
 
     def complete(self, drawn: DrawnTable, charge: Charge | None) -> Households:
         """Return the release of drawn households by size."""
-        return Households.of_sizes(self.by_size.complete(drawn, charge))
+        assert self.preview.sizes is not None  # as all releases of this design have them
+        by_size = replace(self.by_size, preview=self.preview.sizes)
+        return Households.of_sizes(by_size.complete(drawn, charge))
 
 
 def _prepare_sizes(sizes: Sizes, request: Request) -> Prepared[SizesDesign, Households]:

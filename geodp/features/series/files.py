@@ -11,13 +11,10 @@ from geodp.features.series.card import SeriesCard, SnapshotInfo
 from geodp.features.series.formats import netcdf, sheet
 from geodp.io.folder.joint import list_file
 from geodp.io.folder.staged_release import list_cells, try_formats, try_longest_name
-from geodp.io.folder.staged_tables import StagedIndex, write_tables
+from geodp.io.folder.staged_tables import LONGEST_TIME, StagedIndex, write_tables
 from geodp.io.write.view import View
 from geodp.release.periods import Periods
 from geodp.table.card import File, LeftOut
-
-LONGEST_TIME = "2000-01-01T00"
-"""The longest name of a snapshot's folder, as an example."""
 
 
 class StagedSeries(StagedIndex):

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.series.series import Series
 from geodp.features.series.smoothing import Mode, Smoother, Smoothing
 from geodp.grid.grid import Grid
-from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import Budget
@@ -34,12 +33,13 @@ from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import Request
+from geodp.release.series import join_inputs, name_series, require_alike
 from geodp.release.sharing import Noise, Person, Sharing, share_budget, spread_loss
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution, combine_bounds, require_no_sums
 from geodp.table.counts import CountTable
-from geodp.table.reading import join_known, require_rows_of_series
-from geodp.table.stated.reading import join_descriptions
+from geodp.table.index import describe_period
+from geodp.table.reading import join_known
 from geodp.table.totals import InMemoryTable
 
 LABEL = b"geodp series identity 1"
@@ -47,6 +47,11 @@ LABEL = b"geodp series identity 1"
 
 SNAPSHOT = b"geodp series snapshot 1"
 """Domain separation of the derivation of a snapshot's key."""
+
+
+TABLES = Rule(
+    "table-expected", "publish_series takes CountTables; CountTable.from_dense makes one."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +210,7 @@ class SeriesDesign:
     @property
     def event(self) -> Measurement:
         """The event of all snapshots, with the series' name for the ledger."""
-        return name_series(self.total, self.periods, self.sharing)
+        return name_series(self.total, self.periods, self.sharing, "snapshots")
 
     @property
     def draws(self) -> Draws:
@@ -239,18 +244,13 @@ class SeriesDesign:
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Series:
         """Return the series of what was drawn, each a release that describes its series."""
         periods, sharing, total = self.periods, self.sharing, self.total
-        where = "every snapshot" if sharing.person == "all" else "one snapshot only"
+        named = periods.names, sharing.person, total.unit, total.spends, "snapshot"
         releases = []
         for number, (cells, time) in enumerate(zip(drawn, periods.names, strict=True)):
             seen = self.smoothing.count_seen(number, len(drawn))
             event = spread_loss(self.each, total, sharing.changed, seen)
-            fact = (
-                f"that it is the snapshot of {time} in a series of {len(periods.names)}, from "
-                f"{periods.names[0]} to {periods.names[-1]}, of which a {total.unit} is in "
-                f"{where}; together they spend {total.spends}, charged once"
-            )
             # A snapshot may be passed on alone: its card must show that the budget covers others.
-            facts = (*self.preview.public_facts, fact)
+            facts = (*self.preview.public_facts, describe_period(time, *named))
             made = cells.on(self.preview.grid, event)
             releases.append(replace(self.preview, table=made, charge=charge, public_facts=facts))
         return Series(releases, periods, sharing, self.smoothing, total)
@@ -266,17 +266,14 @@ def prepare_series(
     UsageError
         See :func:`publish_series`.
     """
-    grid, times = require_one_grid(tables, periods), periods.names
+    grid = require_alike(tables, periods, CountTable, TABLES, lambda one: {"grid": one.grid}).grid
+    times = periods.names
     # The charge must cover the largest contribution in any of the tables, and all are checked
     # before the first draw.
     bound = combine_bounds([bound_contribution(one, request.terms.contribution) for one in tables])
-    read = {time: (table.rows, table.reading) for time, table in zip(times, tables, strict=True)}
-    met = require_rows_of_series(read, allow_empty=request.allow_empty)
-    sums = [fact for table in tables for fact in require_no_sums(grid, bound, InMemoryTable(table))]
-    facts = (*dict.fromkeys((*met, *sums)), *state_land(grid))
-    public = join_descriptions(
-        None if one.reading is None else one.reading.public for one in tables
-    )
+    # A generator, so that what is wrong with rows is told before what is wrong with labels.
+    sums = (fact for one in tables for fact in require_no_sums(grid, bound, InMemoryTable(one)))
+    facts, public = join_inputs(tables, periods, sums, allow_empty=request.allow_empty)
     design = design_series(grid, periods, request, options, Inputs(facts, (public,), bound))
     cells = [int(one.key.size) for one in tables]
     people = [int(one.count.sum()) for one in tables]
@@ -331,40 +328,3 @@ def _share(
         noise=options.noise,
     )
     return sharing, Smoothing.of(options.smooth, options.cycles, sharing.method, snapshots)
-
-
-def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
-    """Return the grid of all tables.
-
-    UsageError if grids differ, or tables do not match the times.
-    """
-    if not all(isinstance(table, CountTable) for table in tables):
-        raise UsageError(
-            "publish_series takes CountTables; CountTable.from_dense makes one.",
-            code="table-expected",
-        )
-    if len(tables) != len(periods.names):
-        raise UsageError(
-            f"There are {len(tables)} tables and {len(periods.names)} times; give one table for "
-            "each time.",
-            code="snapshots-and-times-differ",
-        )
-    grid: Grid = tables[0].grid
-    for table, time in zip(tables, periods.names, strict=True):
-        if table.grid != grid:
-            raise UsageError(
-                f"The snapshot of {time} has another grid than that of {periods.names[0]}; read "
-                "all of them on one public grid.",
-                code="snapshot-grid-differs",
-            )
-    return grid
-
-
-def name_series(total: Measurement, periods: Periods, sharing: Sharing) -> Measurement:
-    """Return the event to charge for all snapshots, with the series' name for the ledger."""
-    first, last, number = periods.names[0], periods.names[-1], len(periods.names)
-    where = "all" if sharing.person == "all" else "one"
-    description = (
-        f"{total.mechanism}, {number} snapshots {first} to {last}, {total.unit} in {where}"
-    )
-    return replace(total, mechanism=description)

@@ -54,13 +54,10 @@ class Series(list[Release]):
     def card(self, name: str = "population") -> SeriesCard:
         """Return the index, without snapshots and files."""
         total, charge, sharing = self.total, self[0].charge, self.sharing
-        promise = SeriesGuarantee(
-            **state_event(total, "any result of these releases together"),
-            each_spends=cast(Measurement, self[0].event).own.spends,
-            sharing=SharingInfo(
-                *(sharing.person, sharing.changed, sharing.levels, sharing.gaussian, sharing.rule)
-            ),
+        info = SharingInfo(
+            *(sharing.person, sharing.changed, sharing.levels, sharing.gaussian, sharing.rule)
         )
+        promise = state_guarantee(cast(Measurement, self[0].event).own, total, info)
         stated = SeriesCard.state(
             total,
             name=name,
@@ -107,6 +104,12 @@ class Series(list[Release]):
         """Write the series into a folder that was staged before the charge."""
         views = (one.view() for one in self)
         return place.write(self.periods, views, self.card(name), restricted)
+
+
+def state_guarantee(each: Measurement, total: Measurement, info: SharingInfo) -> SeriesGuarantee:
+    """State the guarantee of all snapshots together; ``each``: the event of one's own noise."""
+    stated = state_event(total, "any result of these releases together")
+    return SeriesGuarantee(**stated, each_spends=each.spends, sharing=info)
 
 
 def open_series(folder: Path, card: SeriesCard) -> dict[str, WrittenRelease]:

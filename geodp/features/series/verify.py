@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -16,11 +15,12 @@ from geodp.errors import Rule
 from geodp.features.series.card import SeriesCard, SharingInfo
 from geodp.features.series.files import list_shared
 from geodp.features.series.formats import netcdf
+from geodp.features.series.series import state_guarantee
 from geodp.features.series.smoothing import Smoothing
 from geodp.io.crs import same_crs
 from geodp.io.folder.kinds import Check
 from geodp.io.folder.manifest import sha256
-from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.card import require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import (
     check_checksums,
@@ -36,16 +36,25 @@ from geodp.io.verify.readback import (
     read_release_table,
 )
 from geodp.io.verify.remade import Remake
-from geodp.io.verify.statements import has_words_of, require_charge
+from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
 from geodp.release.periods import Periods
 from geodp.release.release import SMOOTHED
-from geodp.release.sharing import CROSSING, SHOWN, count_levels, describe_sharing, spread_loss
+from geodp.release.sharing import (
+    CROSSING,
+    SHOWN,
+    count_changed,
+    count_levels,
+    describe_sharing,
+    spread_loss,
+)
+from geodp.release.verifying_series import check_parts
 from geodp.table.card import Card, File, LeftOut
-from geodp.table.index import AMOUNTS, read_amounts, state_event
+from geodp.table.index import OF_PERIOD, describe_period, read_amounts
+from geodp.table.plain import write_plain
 
 PROMISES = Rule(
     "series-snapshot-promises-otherwise", "The guarantee of a snapshot differs from the index."
@@ -80,6 +89,21 @@ def _check_checksums(folder: Path, card: SeriesCard) -> str:
     return check_checksums(folder / card.file, card.files, _list_times(card))
 
 
+def _read(folder: Path, card: SeriesCard) -> dict[str, tuple[Card, Measurement]]:
+    """Read the card of every snapshot, and the event of its own noise, by time."""
+    require(bool(card.snapshots), EMPTY)
+    found = {}
+    for one in card.snapshots:
+        snapshot = read_listed_card(folder / one.time, one, card.name, card)
+        event = event_of(snapshot)
+        require(
+            isinstance(event, Measurement),
+            Rule("series-not-measured", "A snapshot of the series was not measured."),
+        )
+        found[one.time] = snapshot, cast(Measurement, event).own
+    return found
+
+
 def _check_times(folder: Path, card: SeriesCard) -> str:
     periods = Periods.of(_list_times(card))
     require(
@@ -90,83 +114,27 @@ def _check_times(folder: Path, card: SeriesCard) -> str:
 
 
 def _check_snapshots(folder: Path, card: SeriesCard) -> str:
-    """Check that every snapshot is the one in the index, on one grid, with its part."""
-    require(bool(card.snapshots), EMPTY)
-    snapshots = []
-    for one in card.snapshots:
-        snapshot = read_listed_card(folder / one.time, one, card.name, card)
-        guarantee = snapshot.guarantee
-        mine = (
-            _own(snapshot).spends,
-            guarantee.mechanism,
-            guarantee.unit,
-            guarantee.neighbours,
-            guarantee.contribution,
-        )
-        promise = card.guarantee
-        expected = (promise.mechanism, promise.unit, promise.neighbours, promise.contribution)
-        require(
-            mine == (promise.each_spends, *expected),
-            PROMISES,
-        )
-        snapshots.append(snapshot)
-    understated = _require_losses(snapshots, card)
+    """Check that every snapshot is the one in the index, on one grid, with all its loss."""
+    read, smoothing = _read(folder, card), Smoothing(card.smoothing, card.cycles)
+    promise, expected = card.guarantee, {}
+    for number, (time, (_, own)) in enumerate(read.items()):
+        seen, total = smoothing.count_seen(number, len(read)), replace(own, **read_amounts(promise))
+        expected[time] = spread_loss(own, total, promise.sharing.changed, seen)
+    snapshots = {time: snapshot for time, (snapshot, _) in read.items()}
+    understated = require_losses(snapshots, expected, PROMISES)
+    first, *others = snapshots.values()
     require(
-        all(one.domain == snapshots[0].domain for one in snapshots),
+        all(one.domain == first.domain for one in others),
         Rule("series-grids-differ", "The snapshots have different grids."),
     )
-    require_one_correction(snapshots)
+    require_one_correction(snapshots.values())
     return f"cards, ids and guarantees are those of the index; one grid{understated}"
-
-
-def _own(snapshot: Card) -> Measurement:
-    """Return the event of a snapshot's own noise."""
-    event = event_of(snapshot)
-    require(
-        isinstance(event, Measurement),
-        Rule("series-not-measured", "A snapshot of the series was not measured."),
-    )
-    return cast(Measurement, event).own
-
-
-def _require_losses(snapshots: Sequence[Card], card: SeriesCard) -> str:
-    """Require every snapshot to state the loss of all snapshots that it was made of."""
-    promise, smoothing = card.guarantee, Smoothing(card.smoothing, card.cycles)
-    amounts = read_amounts(promise)
-    expected = {}
-    for number, snapshot in enumerate(snapshots):
-        own, seen = _own(snapshot), smoothing.count_seen(number, len(snapshots))
-        total = replace(own, **amounts)
-        expected[card.snapshots[number].time] = spread_loss(
-            own, total, promise.sharing.changed, seen
-        )
-    return require_losses(dict(zip(expected, snapshots, strict=True)), expected, PROMISES)
 
 
 def _check_sharing(folder: Path, card: SeriesCard) -> str:
     """Check that the budgets of the snapshots that a person changes add up exactly."""
-    require(bool(card.snapshots), EMPTY)
-    promise, changed = card.guarantee, card.guarantee.sharing.changed
-    # Computed anew from the declared facts, so that a card cannot claim a smaller number of
-    # changes.
-    expected = len(card.snapshots) if promise.sharing.person == "all" else 1
-    if promise.sharing.person == "one" and promise.neighbours == "replace-one":
-        expected = 2
-    require(
-        changed == expected,
-        Rule("series-changes-differ", "The number of snapshots that one person changes differs."),
-    )
-    own = _own(read_table_card(folder / card.snapshots[0].time))
-    name = "epsilon" if promise.rho is None else "rho"
-    each: Any = getattr(own, name)
-    total: Any = getattr(promise, name)
-    require(None not in (each, total), Rule("series-without-budget", "A card has no budget."))
-    require(
-        # Exact, as cards store ratios.
-        each * changed == Fraction(total),
-        Rule("series-parts-differ", "The budgets of the snapshots do not add up to the total."),
-    )
-    return f"{changed} x {name} {each} = {total}"
+    events = [own for _, own in _read(folder, card).values()]
+    return check_parts(card.guarantee, card.guarantee.sharing.person, events)
 
 
 def _is_rule(rule: str, info: SharingInfo, method: Mechanism, snapshots: int) -> bool:
@@ -196,53 +164,40 @@ def _is_rule(rule: str, info: SharingInfo, method: Mechanism, snapshots: int) ->
 
 def _check_guarantee(folder: Path, card: SeriesCard) -> str:
     """Check that what the index says follows from its budget, its grid and its snapshots."""
-    require(bool(card.snapshots), EMPTY)
-    promise = card.guarantee
-    snapshots = [read_table_card(folder / one.time) for one in card.snapshots]
-    grid = read_masked_grid(folder / card.snapshots[0].time, snapshots[0])
-    each = _own(snapshots[0])
-    require(each.mechanism == promise.mechanism, PROMISES)
-    total, method = replace(each, **read_amounts(promise)), find_method(each.mechanism)
+    promise, times, read = card.guarantee, _list_times(card), _read(folder, card)
+    first, own = read[times[0]]
+    grid, method = read_masked_grid(folder / times[0], first), find_method(own.mechanism)
     assert isinstance(method, Mechanism)
-    facts = state_event(total, "any result of these releases together")
-    sharing = promise.sharing
+    total = replace(own, **read_amounts(promise))
     terms = Terms(total.loss, total.neighbours, unit=total.unit).bound(total.bound)
-    levels = count_levels(grid, method, terms, gaussian=sharing.gaussian)
     require_charge(card.budget, total.unit, total.neighbours, total.loss)
-    is_worded_here = has_words_of(card.software, snapshots[0].mechanism.noise_format)
+    gaussian, person = total.rho is not None, promise.sharing.person
+    info = SharingInfo(
+        person,
+        count_changed(person, promise.neighbours, len(times)),
+        count_levels(grid, method, terms, gaussian=gaussian),
+        gaussian,
+        promise.sharing.rule,
+    )
+    worded = has_words_of(card.software, first.mechanism.noise_format)
     smoothing = Smoothing(card.smoothing, card.cycles).description
-    period = "that it is the snapshot of {} in a series of {}, from {} to {},"
-    ends = len(snapshots), card.snapshots[0].time, card.snapshots[-1].time
-    for one, info in zip(snapshots, card.snapshots, strict=True):
+    named = times, person, total.unit, total.spends, "snapshot"
+    for time, (one, each) in read.items():
+        made = state_guarantee(each, replace(each, **read_amounts(promise)), info)
+        require_same(write_plain(promise), write_plain(made), "index.guarantee", worded=worded)
         smoothed = tuple(text for text in one.post_processing if text.startswith(SMOOTHED))
-        said = [
-            fact
-            for fact in one.guarantee.not_protected
-            if fact.startswith(period.format(info.time, *ends)) and total.spends in fact
-        ]
+        start, facts = OF_PERIOD.format("snapshot"), one.guarantee.not_protected
+        said = [fact for fact in facts if fact.startswith(start)]
         require(
-            not is_worded_here or (smoothed == smoothing and len(said) == 1),
-            Rule("series-snapshot-says-otherwise", f"{info.time} is worded as of another series."),
+            not worded or (smoothed == smoothing and said == [describe_period(time, *named)]),
+            Rule("series-snapshot-says-otherwise", f"{time} is worded as of another series."),
         )
     require(
-        all(
-            getattr(promise, name) == value
-            for name, value in facts.items()
-            if name.startswith(AMOUNTS)
-        )
-        and sharing.gaussian is (total.rho is not None)
-        and sharing.levels == levels
-        and card.private is total.is_private
-        and (
-            not is_worded_here
-            or (
-                all(getattr(promise, name) == value for name, value in facts.items())
-                and _is_rule(sharing.rule, sharing, method, len(snapshots))
-            )
-        ),
+        card.private is total.is_private
+        and (not worded or _is_rule(promise.sharing.rule, info, method, len(times))),
         Rule("series-guarantee-differs", "The index contradicts the guarantee of its snapshots."),
     )
-    return f"{promise.spends} for one {promise.unit} in all {len(snapshots)} snapshots"
+    return f"{promise.spends} for one {promise.unit} in all {len(times)} snapshots"
 
 
 def _check_shared(folder: Path, card: SeriesCard) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
+from geodp import progress
+from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
     RUN,
@@ -26,8 +28,11 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import stage
 from geodp.io.write.view import View
-from geodp.table.index import IndexCard, Joint
+from geodp.table.index import IndexCard, Joint, PeriodInfo
 from geodp.table.stated.release import TableInfo
+
+LONGEST_TIME = "2000-01-01T00"
+"""The longest name of the folder of a period, as an example."""
 
 
 class Table(Protocol):
@@ -113,17 +118,26 @@ class StagedIndex:
 
 
 class StagedTables(StagedIndex):
-    """A folder for a release of several tables."""
+    """A folder for a release of several tables.
 
-    def try_out(self, empty: Tables, cells: int, *examples: Tables) -> None:
+    Attributes
+    ----------
+    inside : str
+        Longest path of the folder of a release inside ``public``.
+    """
+
+    inside: ClassVar[str] = ""
+
+    def try_out(self, empty: Tables, cells: Sequence[int], *examples: Tables) -> None:
         """Do everything that does not need the tables, and reserve space for them.
 
         Parameters
         ----------
         empty : Tables
-            The release without cells.
-        cells : int
-            Occupied cells of each table, at most; no message reveals their number.
+            The release without cells, or a period of a series.
+        cells : sequence of int
+            Occupied cells of each table, at most; of every period of a series. No message reveals
+            their number.
         *examples : Tables
             Releases whose joint files are tried, too.
         """
@@ -131,9 +145,9 @@ class StagedTables(StagedIndex):
         for name, table in empty.tables.items():
             view = table.view(name)
             try_formats(view)
-            try_longest_name(self.folder, name, name)
+            try_longest_name(self.folder, name, f"{self.inside}{name}")
             often = 1 + empty.joint_rows.get(name, 0)
-            listed += often * list_cells(view.table.grid, view.card, cells)
+            listed += often * sum(list_cells(view.table.grid, view.card, one) for one in cells)
         self.try_joint(empty, *examples)
         self.reserve(listed)
 
@@ -141,6 +155,25 @@ class StagedTables(StagedIndex):
         """Write tables, joint files, index and the operator's record; return their paths."""
         write_release(release, self.make_public())
         return self.finish(restricted)
+
+
+class StagedPeriods(StagedTables):
+    """A folder for a series, which has a release in a folder for every period."""
+
+    inside: ClassVar[str] = f"{LONGEST_TIME}/"
+
+    def write_periods(
+        self, periods: Mapping[str, Tables], index: IndexCard, restricted: dict[str, Any]
+    ) -> dict[str, list[str]]:
+        """Write the periods by their times, and the index; return the paths."""
+        public, written = self.make_public(), []
+        for time, release in periods.items():
+            progress.begin(f"Writing {time}", public=True)
+            (public / time).mkdir()
+            write_release(release, public / time)
+            written.append(PeriodInfo(time, sha256(public / time / release.index.file)))
+        made: Any = index
+        return self.complete(replace(made, periods=tuple(written)), restricted)
 
 
 def write_release(release: Tables, folder: Path) -> None:

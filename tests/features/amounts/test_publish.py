@@ -290,7 +290,8 @@ def test_one_record_is_written_before_the_charge(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(Amounts, "write_joint", lambda one, _: written.append(one.to_arrow()))
     with StagedTables.stage(tmp_path / "out", overwrite=False) as place:
-        place.try_out(prepared.design.preview, prepared.cells, prepared.design.example)
+        design = prepared.design
+        place.try_out(design.preview, [prepared.cells], design.example)
     assert [one.num_rows for one in written] == [0, 1]
     assert written[1]["count"].to_pylist() == [1]
 

@@ -95,7 +95,7 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
     prepared = prepare_households(*two_tables(), None, None, 7, request)
     with StagedTables.stage(tmp_path / "out", overwrite=False) as place:
-        place.try_out(prepared.design.preview, prepared.cells)
+        place.try_out(prepared.design.preview, [prepared.cells])
         assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
         release = prepared.release()
         release.write_into(place, {})
@@ -113,6 +113,6 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
                 pytest.raises(OutputError),
                 StagedTables.stage(tmp_path / "other", overwrite=False) as place,
             ):
-                place.try_out(prepared.design.preview, prepared.cells)
+                place.try_out(prepared.design.preview, [prepared.cells])
     assert len(ledger.charges("census")) == 1
     assert not (tmp_path / "other").exists()

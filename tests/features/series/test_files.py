@@ -90,9 +90,9 @@ def edit(public, change):
         (lambda p: p["snapshots"].reverse(), "times", "comes too late"),
         (lambda p: p["snapshots"][0].update(release_id="0" * 16), "snapshots", "The id"),
         (lambda p: p["guarantee"].update(epsilon="2"), "budget", "add up"),
-        (lambda p: p["guarantee"]["sharing"].update(changed=1), "budget", "The number"),
-        (lambda p: p["guarantee"]["sharing"].update(person="one"), "budget", "The number"),
-        (lambda p: p["guarantee"].update(unit="household"), "snapshots", "The guarantee"),
+        (lambda p: p["guarantee"]["sharing"].update(changed=1), "guarantee", "sharing.changed"),
+        (lambda p: p["guarantee"]["sharing"].update(person="one"), "budget", "add up"),
+        (lambda p: p["guarantee"].update(unit="household"), "guarantee", "guarantee.unit"),
         (lambda p: p.update(private=False), "snapshots", "another charge"),
     ],
 )

@@ -138,11 +138,11 @@ def test_counts_of_any_size_are_whole_until_the_noise_is_in(key):
 @pytest.mark.parametrize(
     ("given", "more", "said"),
     [
-        (tables(2), {}, r"snapshots-and-times-differ: \b2\b.*\b3\b"),
+        (tables(2), {}, r"tables-and-times-differ: \b2\b.*\b3\b"),
         (
             [*tables(2), tables(1, geodp.Grid.regular((16, 17)))[0]],
             {},
-            "snapshot-grid-differs: 2024-03",
+            "tables-of-times-differ: 2024-03",
         ),
         ([*tables(2), "no"], {}, "table-expected"),
         (None, {"times": ("2024-01", "2024-02", "2024-04")}, "snapshot-missing: 2024-03"),

@@ -127,7 +127,7 @@ class AmountsPublishing(Publishing):
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
         """Write a release of no record, and of one."""
         design = cast("AmountsDesign", prepared.design)
-        place.try_out(design.preview, prepared.cells, design.example)
+        place.try_out(design.preview, [prepared.cells], design.example)
 
     def fields(self, release: Any) -> dict[str, Any]:
         """Return the amount."""

@@ -21,10 +21,10 @@ from geodp.features.series.commands.publish_series import part_inputs
 
 if TYPE_CHECKING:
     from geodp.features.amounts.publish import AmountsInputs
-    from geodp.features.amounts.series.files import StagedAmountsSeries
-    from geodp.features.amounts.series.publish import AmountsSeriesDesign
-    from geodp.features.amounts.series.series import AmountsSeries
+    from geodp.features.amounts.series.publish import AmountsSeries
+    from geodp.io.folder.staged_tables import StagedPeriods
     from geodp.release.request import Request
+    from geodp.release.series import PeriodsDesign
     from geodp.release.transaction import Prepared
 
 
@@ -78,7 +78,7 @@ class SeriesPublishing(AmountsPublishing):
         fixed = {"method": options["method"], "metadata": metadata, "prior": None}
         return read_request(begin_check(options), self.grid, **fixed)
 
-    def prepare(self) -> Prepared[AmountsSeriesDesign, AmountsSeries]:
+    def prepare(self) -> Prepared[PeriodsDesign, AmountsSeries]:
         """Read the records of every period, and prepare their release."""
         from geodp.features.amounts.series.publish import prepare_series
 
@@ -94,24 +94,24 @@ class SeriesPublishing(AmountsPublishing):
         preview.check_place(output, overwrite=self.options["overwrite"])
         return prepared
 
-    def design(self, inputs: AmountsInputs) -> AmountsSeriesDesign:
+    def design(self, inputs: AmountsInputs) -> PeriodsDesign:
         """Design the series from the inputs of an interrupted run."""
         from geodp.features.amounts.series.publish import design_series
 
         return design_series(self.axes, self.periods, self.request, self.series, inputs)
 
-    def stage(self) -> AbstractContextManager[StagedAmountsSeries]:
+    def stage(self) -> AbstractContextManager[StagedPeriods]:
         """Yield the folder of the series."""
-        from geodp.features.amounts.series.files import StagedAmountsSeries
+        from geodp.io.folder.staged_tables import StagedPeriods
 
-        return StagedAmountsSeries.stage(**self.place)
+        return StagedPeriods.stage(**self.place)
 
     def try_out(
-        self, place: StagedAmountsSeries, prepared: Prepared[AmountsSeriesDesign, AmountsSeries]
+        self, place: StagedPeriods, prepared: Prepared[PeriodsDesign, AmountsSeries]
     ) -> None:
         """Write a period of no record, and of one."""
         first = prepared.design.parts[0]
-        place.try_out(first.preview, first.example, prepared.cells)
+        place.try_out(first.preview, prepared.cells, first.example)
 
     def fields(self, release: AmountsSeries) -> dict[str, Any]:
         """Return the periods, and the budget of each."""

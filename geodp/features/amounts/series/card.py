@@ -2,88 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
-from geodp.features.amounts.card import AmountsGuarantee, StatedAmount, StatedAmountsPrior
-from geodp.table.charged import StatedCharge
-from geodp.table.index import IndexCard
-from geodp.table.plain import Text
-from geodp.table.stated.release import Digest, Size, Software
-
-OF_PERIOD = "that it is the period of "
-"""How the fact begins by which cards of a period name it."""
-
-PERIOD_FACT = (
-    OF_PERIOD + "{time} in a series of {number}, from {first} to {last}, of which a {unit} is in "
-    "{where}; together they spend {spends}, charged once"
+from geodp.features.amounts.card import (
+    AmountsCard,
+    AmountsGuarantee,
+    StatedAmount,
+    StatedAmountsPrior,
 )
-"""Statement on the series of a period, which may be passed on alone: others share its budget."""
-
-
-class PeriodOfSeries(NamedTuple):
-    """The series of a period, as the cards of the period state it.
-
-    Attributes
-    ----------
-    time, number, first, last, spends : str
-    """
-
-    time: str
-    number: str
-    first: str
-    last: str
-    spends: str
-
-
-def find_period(facts: Iterable[str]) -> PeriodOfSeries | None:
-    """Find of which period a release is by its facts; None: it is part of no series."""
-    names = {name: f"(?P<{name}>.+)" for name in (*PeriodOfSeries._fields, "unit", "where")}
-    form = re.compile(PERIOD_FACT.format(**names))
-    found = next((one for fact in facts if (one := form.fullmatch(fact))), None)
-    return None if found is None else PeriodOfSeries(*found.group(*PeriodOfSeries._fields))
+from geodp.table.charged import StatedCharge
+from geodp.table.index import PeriodInfo, PeriodsCard, Together
+from geodp.table.stated.release import Software
 
 
 @dataclass(frozen=True)
-class AmountsSeriesGuarantee(AmountsGuarantee):
-    """The privacy guarantee of all periods together.
-
-    Attributes
-    ----------
-    person : {"all", "one"}
-        Whether a person may be in all periods or in one.
-    changed : int
-        Maximal number of periods that differ between neighbours; each has 1 / changed of the
-        budget.
-    each_spends : str
-        Budget of one period.
-    """
-
-    person: Literal["all", "one"]
-    changed: Size
-    each_spends: str
-
-
-@dataclass(frozen=True)
-class PeriodInfo:
-    """A period: its time, which is also its folder's name, and the digest of its index.
-
-    Attributes
-    ----------
-    time : str
-        In ISO 8601.
-    index_sha256 : str
-        Of ``amounts.json`` in its folder.
-    """
-
-    time: Annotated[str, Text(r"\d{4}(-\d{2}(-\d{2}(T\d{2})?)?)?")]
-    index_sha256: Digest
+class AmountsSeriesGuarantee(Together, AmountsGuarantee):
+    """The privacy guarantee of all periods together."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AmountsSeriesCard(IndexCard, kind="amounts-series"):
+class AmountsSeriesCard(PeriodsCard, kind="amounts-series"):
     """The contents of ``amounts-series.json``.
 
     Attributes
@@ -105,6 +44,9 @@ class AmountsSeriesCard(IndexCard, kind="amounts-series"):
         The prior of every period; what each learned of it is in its own index.
     """
 
+    period: ClassVar = AmountsCard
+    promise: ClassVar = AmountsSeriesGuarantee
+
     schema: Literal["geodp-amounts-series-1"]
     software: Software
     private: bool
@@ -115,7 +57,13 @@ class AmountsSeriesCard(IndexCard, kind="amounts-series"):
     periods: tuple[PeriodInfo, ...] = ()
     prior: StatedAmountsPrior | None = None
 
+    @classmethod
+    def take(cls, period: AmountsCard) -> dict[str, Any]:
+        """Return the amount, and the prior of which nothing is learned yet."""
+        prior = period.prior
+        return {"amount": period.amount, "prior": None if prior is None else prior.unlearned}
+
     @property
     def about(self) -> str:
         """What is in the release, in few words."""
-        return f"{self.amount.name}, {len(self.periods)} {self.step}s"
+        return f"{self.amount.name}, {super().about}"

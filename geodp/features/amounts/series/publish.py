@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any
 
 from geodp.advice import by_names
-from geodp.errors import UsageError
+from geodp.errors import Rule
 from geodp.features.amounts.amounts import Amounts
+from geodp.features.amounts.comparison import AmountDifference
 from geodp.features.amounts.declaring import AnyPrior, declare_prior
 from geodp.features.amounts.publish import (
     AmountsDesign,
@@ -17,46 +18,77 @@ from geodp.features.amounts.publish import (
     design_amounts,
     find_released,
     make_plan,
-    name_release,
     prepare_table,
     require_exact,
 )
 from geodp.features.amounts.series.card import AmountsSeriesCard
-from geodp.features.amounts.series.series import (
-    AmountsSeries,
-    describe_period,
-    name_period,
-    state_series,
-    state_series_guarantee,
-)
-from geodp.features.amounts.streams import AmountAxes, AmountTable, ReleasedAmounts
-from geodp.io.read.public.land import state_land
-from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.features.amounts.streams import AmountAxes, AmountTable
+from geodp.grid.region import Labels
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget
-from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.card import state_budget
 from geodp.release.metadata import require_series_metadata, state_metadata
-from geodp.release.periods import Periods, declare_periods, draw_periods, identify_periods
+from geodp.release.periods import Periods
 from geodp.release.preview import warn_before_release
-from geodp.release.publish import make_event
-from geodp.release.release import Release
 from geodp.release.request import Request, choose_pyramid
-from geodp.release.sharing import Person, Sharing, share_budget
+from geodp.release.series import (
+    PeriodsDesign,
+    ReleasedPeriods,
+    design_periods,
+    join_inputs,
+    prepare_periods,
+    require_alike,
+    share_periods,
+)
+from geodp.release.sharing import Person, Sharing
 from geodp.release.transaction import Prepared
-from geodp.table.reading import join_known, require_rows_of_series
-from geodp.table.stated.reading import join_descriptions
 
-LABEL = b"geodp amounts series identity 1"
-"""Domain separation of the hash of a series, with a version of the list of components."""
+TABLES = Rule(
+    "amounts-series-tables",
+    "A series of amounts takes an AmountTable for each period: geodp.amounts.read_records makes "
+    "one of records.",
+)
 
-PERIOD = b"geodp amounts period 1"
-"""Domain separation of the derivation of a period's key."""
+
+class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
+    """Releases of amounts in chronological order, on one scale and one grid.
+
+    Its attributes are those of :class:`geodp.release.series.ReleasedPeriods`: ``periods``,
+    ``releases``, one with its part of the budget for each period, and ``index``. ``series[2]`` and
+    ``series["2020"]`` are single releases, and ``series[1:]`` a tuple of some.
+    """
+
+    def compare(
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        times: tuple[str, str] | None = None,
+    ) -> AmountDifference:
+        """Estimate by how much a region differs between two periods, the later less the earlier.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.amounts.Amounts.estimate`.
+        times : (str, str), optional
+            The two periods; default: the first and the last one.
+
+        Returns
+        -------
+        AmountDifference
+            With 95 % intervals: the errors of two periods are independent.
+
+        Raises
+        ------
+        UsageError
+            A time that is no period, the same one twice, or not two of them.
+        """
+        found: AmountDifference = super().compare(region, labels=(labels, labels), times=times)
+        return found
 
 
 @by_names(eps="epsilon", privacy_budget="epsilon", seed="key")
@@ -197,66 +229,6 @@ class AmountsSeriesOptions:
     share: Any = "1/2"
 
 
-@dataclass(frozen=True, eq=False)
-class AmountsSeriesDesign:
-    """A series of amounts before anything is drawn.
-
-    Attributes
-    ----------
-    request : Request
-        Of all periods together.
-    inputs : AmountsInputs
-        Of all periods together.
-    periods : Periods
-    sharing : Sharing
-    total : Measurement
-        Event of all periods together.
-    parts : tuple of AmountsDesign
-        The periods, each with its part of the budget.
-    index : AmountsSeriesCard
-        Without a charge.
-    """
-
-    drawn: ClassVar[Any] = tuple[ReleasedAmounts, ...]
-
-    request: Request
-    inputs: AmountsInputs
-    periods: Periods
-    sharing: Sharing
-    total: Measurement
-    parts: tuple[AmountsDesign, ...]
-    index: AmountsSeriesCard
-
-    @property
-    def event(self) -> Measurement:
-        """The event to charge for all periods, with the series' name for the ledger."""
-        names, unit = self.periods.names, self.total.unit
-        one = name_release(replace(self.parts[0].plan, whole=self.total))
-        text = (
-            f"{one.mechanism}, {len(names)} periods {names[0]} to {names[-1]}, {unit} in "
-            f"{self.sharing.person}"
-        )
-        return replace(one, mechanism=text)
-
-    @property
-    def draws(self) -> Draws:
-        """With the key of every period, the draws of a release of its amounts."""
-        return declare_periods(PERIOD, len(self.parts), self.parts[0].draws)
-
-    @property
-    def shown(self) -> Release:
-        """The map of no records of the first period."""
-        return self.parts[0].shown
-
-    def complete(self, drawn: Sequence[ReleasedAmounts], charge: Charge | None) -> AmountsSeries:
-        """Return the series of what was drawn in place of nothing."""
-        parts = zip(self.parts, drawn, strict=True)
-        releases = tuple(part.complete(one, charge) for part, one in parts)
-        return AmountsSeries(
-            self.periods, releases, replace(self.index, budget=state_budget(charge))
-        )
-
-
 def prepare_series(
     tables: Sequence[AmountTable],
     periods: Periods,
@@ -265,7 +237,7 @@ def prepare_series(
     *,
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
-) -> Prepared[AmountsSeriesDesign, AmountsSeries]:
+) -> Prepared[PeriodsDesign, AmountsSeries]:
     """Do everything of :func:`publish_series` that comes before the charge.
 
     Raises
@@ -273,92 +245,41 @@ def prepare_series(
     UsageError
         See :func:`publish_series`.
     """
-    axes, times = require_one_scale(tables, periods), periods.names
+    first = require_alike(tables, periods, AmountTable, TABLES, _list_alike)
     # The charge must cover the largest contribution in any of the periods.
     bound = bound_weights(tables, request.terms.contribution)
-    each = replace(request, terms=share(axes, periods, request, bound, options).each)
-    plan = make_plan(axes, each, bound, means=options.means, share=options.share)
+    sharing = share(first.axes, periods, request, bound, options)
+    each = replace(request, terms=sharing.each)
+    plan = make_plan(first.axes, each, bound, means=options.means, share=options.share)
     for one in tables:
         require_exact(one, plan)
-    read = {
-        time: (one.records.rows, one.records.reading)
-        for time, one in zip(times, tables, strict=True)
-    }
-    met = require_rows_of_series(read, allow_empty=request.allow_empty)
     told = [fact for one in tables for fact in one.facts]
-    facts = (*dict.fromkeys((*met, *told)), *state_land(axes.grid))
-    public = join_descriptions(
-        None if one.records.reading is None else one.records.reading.public for one in tables
-    )
+    records = [one.records for one in tables]
+    facts, read = join_inputs(records, periods, told, allow_empty=request.allow_empty)
     known = declare_prior(find_released(tables, prior), plan, prior, prior_source)
-    expected = None if known is None else known.state()
-    inputs = AmountsInputs(facts, (public,), bound, expected)
-    design = design_series(axes, periods, request, options, inputs)
+    inputs = AmountsInputs(facts, (read,), bound, None if known is None else known.state())
+    design = design_series(first.axes, periods, request, options, inputs)
     parts = [
         prepare_table(part, one, known) for part, one in zip(design.parts, tables, strict=True)
     ]
-    cells, draws = [one.cells for one in parts], [one.draw for one in parts]
-    named: dict[str, Prepared[AmountsDesign, Amounts]] = dict(zip(times, parts, strict=True))
-
-    def identify() -> bytes:
-        digests = [one.identify() for one in parts]
-        return identify_periods(LABEL, times, options.person, design.total, digests)
-
+    prepared = prepare_periods(design, parts)
+    beyond = [dict(one.beyond) for one in tables]
     record = {
-        "occupied_cells": cells,
-        "records_beyond_clip": {
-            time: one.record["records_beyond_clip"] for time, one in named.items()
-        },
+        **prepared.record,
+        "records_beyond_clip": dict(zip(periods.names, beyond, strict=True)),
+        **({} if known is None else {"prior": parts[0].record["prior"]}),
     }
-    if known is not None:
-        record["prior"] = parts[0].record["prior"]
-    return Prepared(
-        design,
-        identify,
-        lambda key: draw_periods(PERIOD, times, key, draws),
-        join_known(one.records.reading for one in tables),
-        cells=cells,
-        counted={
-            name: {time: one.counted[name] for time, one in named.items()}
-            for name in parts[0].counted
-        },
-        record=record,
-    )
+    return replace(prepared, record=record)
 
 
-def require_one_scale(tables: Sequence[AmountTable], periods: Periods) -> AmountAxes:
-    """Return the scale and grid of all tables; UsageError where they differ or miss a time."""
-    if not all(isinstance(table, AmountTable) for table in tables):
-        raise UsageError(
-            "A series of amounts takes an AmountTable for each period: "
-            "geodp.amounts.read_records makes one of records.",
-            code="amounts-series-tables",
-        )
-    if len(tables) != len(periods.names):
-        raise UsageError(
-            f"There are {len(tables)} tables of amounts and {len(periods.names)} times; give one "
-            "table for each time.",
-            code="amounts-series-times",
-        )
-    first = tables[0]
-    for table, time in zip(tables, periods.names, strict=True):
-        different = [
-            name
-            for name, one, other in (
-                ("grid", first.records.grid, table.records.grid),
-                ("amount, clip, step or unit", first.scale, table.scale),
-                ("edges of classes", first.edges, table.edges),
-                ("largest weight", first.max_weight, table.max_weight),
-            )
-            if one != other
-        ]
-        if different:
-            raise UsageError(
-                f"The period {time} has another {different[0]} than {periods.names[0]}; read the "
-                "records of all periods with the same options.",
-                code="amounts-periods-differ",
-            )
-    return first.axes
+def _list_alike(table: AmountTable) -> dict[str, object]:
+    """List what all periods have the same of."""
+    return {
+        "grid": table.records.grid,
+        "amount, clip, step or unit": table.scale,
+        "edges of classes": table.edges,
+        "largest weight": table.max_weight,
+    }
 
 
 def share(
@@ -369,16 +290,8 @@ def share(
     options: AmountsSeriesOptions,
 ) -> Sharing:
     """Divide the budget among periods; UsageError as :func:`publish_series` raises it."""
-    terms = request.terms.bound(bound)
-    return share_budget(
-        axes.grid,
-        choose_pyramid(request.method, "Amounts"),
-        terms,
-        snapshots=len(periods.names),
-        person=options.person,
-        # As in a single release of amounts, the budget says which noise it is for.
-        noise="gaussian" if terms.gaussian else "laplace",
-    )
+    method = choose_pyramid(request.method, "Amounts")
+    return share_periods(axes.grid, method, request.terms.bound(bound), periods, options.person)
 
 
 def design_series(
@@ -387,27 +300,13 @@ def design_series(
     request: Request,
     options: AmountsSeriesOptions,
     inputs: AmountsInputs,
-) -> AmountsSeriesDesign:
+) -> PeriodsDesign:
     """Design a series from public things alone; raises as :func:`publish_series`."""
-    sharing, times = share(axes, periods, request, inputs.bound, options), periods.names
-    terms = request.terms.bound(inputs.bound)
-    total = make_event(axes.grid, cast(Pyramid, sharing.method), terms, request.key_origin)
-    own = replace(request, terms=sharing.each)
-    one = design_amounts(axes, own, inputs, means=options.means, share=options.share)
-    empty, whole = one.preview, one.plan.whole
-    promise = state_series_guarantee(
-        total,
-        empty.index.amount,
-        empty.index.guarantee.not_protected[len(whole.not_protected) :],
-        inputs.prior,
-        person=sharing.person,
-        periods=len(times),
-        changed=sharing.changed,
-        each_spends=whole.spends,
-    )
-    facts = [describe_period(time, times, promise) for time in times]
-    parts = tuple(replace(one, preview=name_period(empty, fact)) for fact in facts)
-    index = state_series(
-        periods, empty.index.amount, promise, inputs.prior, private=total.is_private
-    )
-    return AmountsSeriesDesign(request, inputs, periods, sharing, total, parts, index)
+    sharing = share(axes, periods, request, inputs.bound, options)
+    asked: dict[str, Any] = {"means": options.means, "share": options.share}
+
+    def make(each: Request) -> AmountsDesign:
+        return design_amounts(axes, each, inputs, **asked)
+
+    card, made = AmountsSeriesCard, AmountsSeries
+    return design_periods(make, card, periods, sharing, request, inputs, made)

@@ -152,7 +152,7 @@ class FlowsPublishing(Publishing):
         """Write empty tables and noisy pairs."""
         plan, preview = prepared.design.plan, prepared.design.preview
         noisy, labels = tuple(plan.empty_pairs), tuple(plan.empty_labels)
-        place.try_out(replace(preview, noisy=noisy, labels=labels), PAIRS)
+        place.try_out(replace(preview, noisy=noisy, labels=labels), [PAIRS])
 
     def fields(self, release: Flows) -> dict[str, Any]:
         """Return whom the guarantee protects, and which file has no noise."""

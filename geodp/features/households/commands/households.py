@@ -539,7 +539,7 @@ class HouseholdsPublishing(Publishing):
 
     def try_out(self, place: StagedTables, prepared: Prepared[AnyHouseholds, Households]) -> None:
         """Write empty tables."""
-        place.try_out(prepared.design.preview, prepared.cells)
+        place.try_out(prepared.design.preview, [prepared.cells])
 
     def fields(self, release: Households) -> dict[str, Any]:
         """Return whom the guarantee protects, and the largest size."""

@@ -6,7 +6,7 @@ import pytest
 
 from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.publish_series import publish_series
-from geodp.features.amounts.series import files
+from geodp.io.folder.staged_tables import StagedPeriods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.command import Runner, geodp, override
@@ -143,7 +143,7 @@ def test_an_interrupted_run_is_completed_from_its_charge(charged, tmp_path, monk
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files.StagedAmountsSeries, "write", fail)
+        patched.setattr(StagedPeriods, "write_periods", fail)
         assert RUNNER.run(*charged).exit_code != 0
     assert len(charges(tmp_path)) == 1
     other = geodp(*override("amounts", "publish-series", *charged, "--resume", "--step", "0.5"))

@@ -9,20 +9,16 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.running.publish_series import publish_series
-from geodp.features.amounts.series import files
-from geodp.features.amounts.series.publish import (
-    AmountsSeriesOptions,
-    label_period,
-    prepare_series,
-)
-from geodp.features.amounts.series.verify import verify_series
-from geodp.features.amounts.streams import release_streams
+from geodp.features.amounts.series.card import AmountsSeriesCard
+from geodp.features.amounts.series.publish import AmountsSeriesOptions, prepare_series
+from geodp.io.folder.staged_tables import StagedPeriods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release import simulation
-from geodp.release.periods import Periods
+from geodp.release.periods import Periods, name_part
 from geodp.release.request import Request
+from geodp.release.verifying_series import verify_periods
 from tests.command import Runner, override
 from tests.command import geodp as command
 from tests.features.amounts.made import KEY
@@ -95,14 +91,11 @@ def test_a_period_with_a_prior_is_the_release_that_it_would_be_by_itself(
     prior = told(census if kind == "census" else earlier)
     prepared = prepare(tables, **prior)
     made = prepared.release()
-    series_key = KEY.derive(prepared.identify(), prepared.declare())
+    series_key = KEY.derive(prepared.identify(), prepared.design.draws)
     for number, table in enumerate(tables):
-        each = prepared.parts[number].request
-        alone = prepare_amounts(table, each, **prior)
-        drawn = release_streams(
-            alone.streams, alone.design, series_key.derive(label_period(number)), alone.priors
-        )
-        one = alone.complete(drawn, None)
+        alone = prepare_amounts(table, prepared.design.parts[number].request, **prior)
+        drawn = alone.draw(series_key.derive(name_part(b"geodp amounts period 1", number)))
+        one = alone.design.complete(drawn, None)
         assert one.index.prior == made[number].index.prior
         np.testing.assert_array_equal(one.count.table.count, made[number].count.table.count)
         np.testing.assert_array_equal(one.sum.table.count, made[number].sum.table.count)
@@ -114,11 +107,9 @@ def test_a_prior_changes_nothing_of_what_is_measured(tables, census, earlier, tm
         prepared = prepare(tables, **told(prior))
         # The same key of the series, and so the same noise; the same streams.
         assert prepared.identify() == plain.identify()
-        assert prepared.declare() == plain.declare()
-        for one, other in zip(prepared.parts, plain.parts, strict=True):
-            assert one.design == other.design
-            for a, b in zip(one.streams, other.streams, strict=True):
-                np.testing.assert_array_equal(a.counts.to_dense(), b.counts.to_dense())
+        assert prepared.design.draws == plain.design.draws
+        for one, other in zip(prepared.design.parts, plain.design.parts, strict=True):
+            assert one.plan == other.plan
     ledger = Ledger.create(tmp_path / "ledger")
     ledger.add_dataset("incomes", PureDP(10))
     key = geodp.NoiseKey.from_file(keep(tmp_path / "key"))
@@ -139,7 +130,7 @@ def test_index_and_cards_state_the_prior(informed, shared):
     assert any(SOURCE in fact for fact in index.guarantee.not_protected)
     out = shared.write(informed)
     public = out / "public"
-    assert [check for check in verify_series(public) if not check.ok] == []
+    assert [check for check in verify_periods(public, AmountsSeriesCard) if not check.ok] == []
     opened = geodp.open(public)
     assert opened.index.prior == index.prior
     assert [one.index.prior for one in opened] == [one.index.prior for one in informed]
@@ -168,7 +159,7 @@ def test_a_changed_prior_is_found(informed, shared, tmp_path, change):
         # A period alone tells what it learned.
         assert "2020" in failed(public)
         return
-    assert "another prior" in failed(public)["periods"]
+    assert "index.prior" in failed(public)["guarantee"]
 
 
 def test_intervals_of_periods_are_narrowed(informed, census, monkeypatch):
@@ -257,7 +248,7 @@ def test_an_interrupted_run_keeps_what_was_learned(with_prior, tmp_path, monkeyp
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files.StagedAmountsSeries, "write", fail)
+        patched.setattr(StagedPeriods, "write_periods", fail)
         assert RUNNER.run(*kept).exit_code != 0
     done = RUNNER.run(*kept, "--resume")
     assert done.exit_code == 0, done.output

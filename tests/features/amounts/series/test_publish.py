@@ -7,24 +7,20 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import BudgetError, UsageError
+from geodp.errors import UsageError
 from geodp.features.amounts.publish import prepare_amounts
-from geodp.features.amounts.series.publish import (
-    AmountsSeriesOptions,
-    label_period,
-    prepare_series,
-)
-from geodp.features.amounts.streams import release_streams
+from geodp.features.amounts.series.publish import AmountsSeriesOptions, prepare_series
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.terms import Terms
-from geodp.release.periods import Periods
+from geodp.release.periods import Periods, name_part
 from geodp.release.request import Request
 from tests.features.amounts.made import EDGES, GRID, KEY
 from tests.features.amounts.series.made import TERMS, TIMES, publish, same, table, tables
-from tests.keys import keep
 from tests.refusals import refuses
+
+PERIOD = b"geodp amounts period 1"
+"""Label that derives the keys of periods."""
 
 
 @pytest.fixture
@@ -34,11 +30,6 @@ def ledger(tmp_path):
     return made
 
 
-@pytest.fixture
-def key(tmp_path):
-    return geodp.NoiseKey.from_file(keep(tmp_path / "key"))
-
-
 def prepare(given=None, person="all", times=TIMES, **terms):
     """Everything before the charge."""
     terms = Terms.of(**({"epsilon": 1, "contribution": 1} | terms))
@@ -46,41 +37,6 @@ def prepare(given=None, person="all", times=TIMES, **terms):
     given = tables(classes=EDGES) if given is None else given
     options = AmountsSeriesOptions(person=person)
     return prepare_series(given, Periods.of(times), request, options)
-
-
-def test_one_line_of_the_ledger_and_free_replays(ledger, key):
-    charged = {"ledger": ledger, "dataset": "incomes", "key": key}
-    first = publish(**charged)
-    (line,) = ledger.charges("incomes")
-    assert line.loss == PureDP(Fraction(1))
-    assert line.mechanism.endswith("of sums of amounts, 2 periods 2015 to 2020, person in all")
-    assert {one.index.budget for one in first} == {first.index.budget}
-    assert first.index.budget.sequence == line.sequence
-    again = publish(**charged)
-    assert len(ledger.charges("incomes")) == 1
-    assert all(map(same, first, again))
-    with pytest.raises(BudgetError):
-        publish(**{**charged, "key": None})
-    assert len(ledger.charges("incomes")) == 1
-
-
-@pytest.mark.parametrize(
-    ("person", "neighbours", "part"),
-    [("all", ADD_REMOVE, 3), ("all", REPLACE, 3), ("one", ADD_REMOVE, 1), ("one", REPLACE, 2)],
-)
-@pytest.mark.parametrize("budget", [{"epsilon": "1/3"}, {"rho": "1/7"}], ids=["epsilon", "rho"])
-def test_parts_of_the_budget_are_exact(person, neighbours, part, budget):
-    times = ("2015", "2016", "2017")
-    given = tables(3, n=300)
-    terms = {"person": person, "neighbours": neighbours, "epsilon": None} | budget
-    series = publish(given, times, **terms)
-    ((name, whole),) = budget.items()
-    promise = series.index.guarantee
-    assert getattr(promise, name) == whole
-    assert promise.changed == part
-    for one in series:
-        assert Fraction(getattr(one.index.guarantee, name)) * part == Fraction(whole)
-        assert one.index.guarantee.spends == promise.each_spends
 
 
 def test_an_approximate_budget_is_charged_whole_and_divided_by_rho(tmp_path):
@@ -96,24 +52,25 @@ def test_an_approximate_budget_is_charged_whole_and_divided_by_rho(tmp_path):
 
 def test_all_periods_have_one_scale_and_one_design():
     prepared = prepare(tables(classes=EDGES, step="0.0001"))
-    assert len({part.design for part in prepared.parts}) == 1
-    cards = [part.preview.index.amount for part in prepared.parts]
-    assert cards[0] == cards[1] == prepared.index.amount
+    parts = prepared.design.parts
+    assert len({part.plan for part in parts}) == 1
+    cards = [part.preview.index.amount for part in parts]
+    assert cards[0] == cards[1] == prepared.design.index.amount
     assert 0 < cards[0].notches < 10**7
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": None, "rho": "1/4"}])
 def test_a_period_alone_with_its_part_and_its_key_has_the_same_bytes(budget, tmp_path):
-    prepared = prepare(**budget)
+    given = tables(classes=EDGES)
+    prepared = prepare(given, **budget)
+    design = prepared.design
     prepared.release().write(tmp_path / "series")
-    part = prepared.parts[1]
+    part = design.parts[1]
     # As the release of amounts that the period would be by itself.
-    alone = prepare_amounts(part.table, replace(part.request, terms=prepared.plan.sharing.each))
-    assert alone.design == part.design
-    series_key = KEY.derive(prepared.identify(), prepared.declare())
-    own = series_key.derive(label_period(1))
-    drawn = release_streams(alone.streams, alone.design, own)
-    made = part.complete(drawn, None)
+    alone = prepare_amounts(given[1], replace(part.request, terms=design.sharing.each))
+    assert alone.design.plan == part.plan
+    series_key = KEY.derive(prepared.identify(), design.draws)
+    made = part.complete(alone.draw(series_key.derive(name_part(PERIOD, 1))), None)
     made.write(tmp_path / "alone")
     names = ["amounts.csv", "amounts.parquet", "count/count.csv", "count/count.parquet"]
     for name in names:
@@ -133,12 +90,13 @@ def test_equal_periods_share_no_noise():
 
 def test_keys_of_periods_are_those_of_their_numbers():
     prepared = prepare()
-    declared = prepared.declare()
+    design = prepared.design
+    declared = design.draws
     assert not declared.direct
-    assert {*declared.derived} == {label_period(0), label_period(1)}
-    assert all(one == prepared.plan.design.declare(GRID) for one in declared.derived.values())
+    assert {*declared.derived} == {name_part(PERIOD, number) for number in (0, 1)}
+    assert all(one == design.parts[0].plan.declare(GRID) for one in declared.derived.values())
     with refuses(geodp.UndeclaredDrawError, "derived-key-undeclared"):
-        KEY.derive(prepared.identify(), declared).derive(label_period(2))
+        KEY.derive(prepared.identify(), declared).derive(name_part(PERIOD, 2))
 
 
 @pytest.mark.parametrize(
@@ -162,17 +120,11 @@ def test_whatever_changes_changes_every_period(change):
     assert not any(map(same, before, after))
 
 
-def test_the_same_call_is_the_same_release():
-    one, other = (publish(tables(n=2000), key=KEY) for _ in range(2))
-    assert all(map(same, one, other))
-    assert one.index == other.index
-
-
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
         ({"given": [1, 2]}, "amounts-series-tables"),
-        ({"given": [table(n=50)]}, "amounts-series-times"),
+        ({"given": [table(n=50)]}, "tables-and-times-differ"),
         ({"times": ("2015", "2016", "2018")}, "snapshot-missing"),
         ({"times": ("2015",)}, "snapshots-fewer-than-two"),
         ({"times": ("2020", "2015")}, "snapshots-out-of-order"),
@@ -183,10 +135,10 @@ def test_the_same_call_is_the_same_release():
         ({"means": False}, "amounts-nothing-released"),
         ({"share": 2}, "amounts-share"),
         ({"metadata": {"reference_date": "2020-10-01"}}, "metadata-of-one-release"),
-        ({"given": [table(n=50), table(n=50, clip=(0, 500))]}, "amounts-periods-differ"),
-        ({"given": [table(n=50), table(n=50, classes=EDGES)]}, "amounts-periods-differ"),
-        ({"given": [table(n=50), table(n=50, unit_of_amount="EUR")]}, "amounts-periods-differ"),
-        ({"given": [table(n=50), table(n=50, step="0.5")]}, "amounts-periods-differ"),
+        ({"given": [table(n=50), table(n=50, clip=(0, 500))]}, "tables-of-times-differ"),
+        ({"given": [table(n=50), table(n=50, classes=EDGES)]}, "tables-of-times-differ"),
+        ({"given": [table(n=50), table(n=50, unit_of_amount="EUR")]}, "tables-of-times-differ"),
+        ({"given": [table(n=50), table(n=50, step="0.5")]}, "tables-of-times-differ"),
     ],
 )
 def test_what_is_no_series_is_refused(ledger, changed, code):

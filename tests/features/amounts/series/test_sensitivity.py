@@ -5,7 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from geodp.features.amounts.series.publish import AmountsSeriesOptions, SharedScale, plan_series
+from geodp.features.amounts.publish import AmountsInputs
+from geodp.features.amounts.series.publish import AmountsSeriesOptions, design_series
+from geodp.features.amounts.streams import AmountAxes
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
 from geodp.privacy.terms import Terms
@@ -29,12 +31,12 @@ FEW = (SCALE.lower - 3, SCALE.lower, 1, SCALE.upper)
 """Amounts at both ends of the clip, between and beyond."""
 
 
-def plan_of(person, edges, **terms):
+def design_of(person, edges, bound=1, **terms):
     """How two periods share the budget."""
     request = Request(terms=Terms.of(**terms), method=METHOD.spec)
-    shared = SharedScale(SCALE, edges, GRID)
-    options = AmountsSeriesOptions(person=person)
-    return plan_series(shared, Periods.of(["2015", "2020"]), request, ContributionBound(1), options)
+    inputs = AmountsInputs((), (None,), ContributionBound(bound))
+    periods, options = Periods.of(["2015", "2020"]), AmountsSeriesOptions(person=person)
+    return design_series(AmountAxes(SCALE, edges, GRID), periods, request, options, inputs)
 
 
 def losses(design, edges, replaced):
@@ -53,8 +55,8 @@ def losses(design, edges, replaced):
 
 def largest(person, neighbours, edges, budget, spent=None):
     """The largest loss of both periods; ``spent``: a design in place of that of the series."""
-    plan = plan_of(person, edges, neighbours=neighbours, **budget)
-    design = plan.design if spent is None else spent
+    design = design_of(person, edges, neighbours=neighbours, **budget).parts[0].plan
+    design = design if spent is None else spent
     # A person in all periods changes both, each in any way: noise is independent, and losses add
     # up. In one period only, a person who comes changes one; a person who replaces another changes
     # one in two records, or both periods in one record each.
@@ -86,17 +88,12 @@ def test_one_person_costs_the_budget_of_all_periods_and_no_more(shape, person, n
 def test_periods_that_each_spend_the_whole_are_found(budget):
     """Control: a person in both periods, each of which has the budget of a person in one."""
     (claim,) = budget.values()
-    spent = plan_of("one", (), **budget).design
+    spent = design_of("one", (), **budget).parts[0].plan
     assert largest("all", ADD_REMOVE, (), budget, spent) == 2 * claim
 
 
 def test_the_largest_bound_of_all_periods_is_that_of_the_series():
-    plan = plan_series(
-        SharedScale(SCALE, (), GRID),
-        Periods.of(["2015", "2020"]),
-        Request(terms=Terms.of(epsilon=1), method=METHOD.spec),
-        ContributionBound(3),
-        AmountsSeriesOptions(person="one"),
-    )
-    assert plan.total.contribution == plan.design.whole.contribution == 3
-    assert plan.design.of_sums.contribution == 3 * plan.design.notches
+    design = design_of("one", (), bound=3, epsilon=1)
+    plan = design.parts[0].plan
+    assert design.total.contribution == plan.whole.contribution == 3
+    assert plan.of_sums.contribution == 3 * plan.notches

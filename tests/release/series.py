@@ -1,0 +1,150 @@
+"""Made-up series of every kind, for tests of what all of them have in common."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import geodp
+from geodp.features.amounts.publish import AmountsInputs
+from geodp.features.amounts.series.publish import (
+    AmountsSeriesOptions,
+    design_series,
+    prepare_series,
+)
+from geodp.features.flows.card import FlowsSeriesCard
+from geodp.features.flows.declaring import declare_prior
+from geodp.features.flows.publish import FlowsInputs, design_flows, prepare_trips
+from geodp.features.flows.zones import Zones, zones_of
+from geodp.features.households.card import HouseholdsSeriesCard
+from geodp.features.households.inputs import streams_of
+from geodp.features.households.publish import design_households, prepare_streams
+from geodp.mechanisms.central.parts import Parts
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.terms import Terms
+from geodp.release.periods import Periods
+from geodp.release.publish import prepare_table
+from geodp.release.request import Request, choose_pyramid
+from geodp.release.series import (
+    design_periods,
+    join_inputs,
+    prepare_periods,
+    share_periods,
+)
+from geodp.release.transaction import Inputs
+from tests.features.amounts.series import made as amounts
+
+GRID = geodp.Grid.regular((16, 16))
+TIMES = Periods.of(["2015", "2020"])
+SIZED = GRID.with_attribute("size", ["1", "2", "3+"])
+BOUND = ContributionBound(1)
+
+
+def _homes(year):
+    """Persons and households of a year, each household of three persons or fewer."""
+    draw = np.random.default_rng(year)
+    homes = draw.integers(0, 60, GRID.shape)
+    persons = homes + draw.integers(0, 2 * homes + 1)
+    return [geodp.CountTable.from_dense(one, GRID) for one in (persons, homes)]
+
+
+def _sizes(year):
+    counts = np.random.default_rng(year).integers(0, 60, SIZED.shape)
+    return geodp.CountTable.from_dense(counts, SIZED)
+
+
+def _trips(year):
+    key = np.random.default_rng(year).integers(0, 1 << 16, 3000).astype(np.uint64)
+    return geodp.CountTable.from_keys(GRID.pairs(), key, np.ones(3000, np.int64))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A series that is ready to be drawn, and how its design is made again of its inputs."""
+
+    prepared: Any
+    design: Any
+    inputs: type
+
+
+def _join(tables, **more):
+    facts, reading = join_inputs(tables, TIMES, (), allow_empty=False)
+    return Inputs(facts, (reading,), BOUND, **more)
+
+
+def _make(make, card, method, grid, inputs, prepare, request, person):
+    """Prepare a series from the design function of its kind."""
+
+    def design(inputs):
+        terms = request.terms.bound(inputs.bound)
+        sharing = share_periods(grid, method, terms, TIMES, person)
+        return design_periods(partial(make, inputs), card, TIMES, sharing, request, inputs)
+
+    made = design(inputs)
+    parts = [prepare(part, year) for part, year in zip(made.parts, (1, 2), strict=True)]
+    return Made(prepare_periods(made, parts), design, type(inputs))
+
+
+def households(request, person, by_size=False):
+    """Make a series of persons and households that protects persons, or households by size."""
+    terms = replace(request.terms, unit="household" if by_size else "person")
+    request = replace(request, terms=terms)
+    grid = SIZED if by_size else GRID
+    method = Parts() if by_size else choose_pyramid(None, "Households")
+    tables = [[_sizes(year)] if by_size else _homes(year) for year in (1, 2)]
+    joined = [_join([*column]) for column in zip(*tables, strict=True)]
+    inputs = replace(joined[0], readings=tuple(one.readings[0] for one in joined))
+
+    def make(inputs, each):
+        return design_households(grid, 3, each, inputs)
+
+    def prepare(part, year):
+        if by_size:
+            return replace(prepare_table(part.by_size, _sizes(year)), design=part)
+        return prepare_streams(part, streams_of(*_homes(year), 3))
+
+    return _make(make, HouseholdsSeriesCard, method, grid, inputs, prepare, request, person)
+
+
+def flows(request, person, prior=False):
+    """Make a series of flows."""
+    tables = [_trips(year) for year in (1, 2)]
+    zones, known = Zones.of(zones_of(tables[0].grid)), None
+    if prior:
+        known = declare_prior(zones, _trips(3), "a survey of ten years before")
+    one = _join(tables)
+    inputs = FlowsInputs(one.facts, one.readings, one.bound, known)
+
+    def make(inputs, each):
+        return design_flows(zones, (), each, inputs, None, None)
+
+    def prepare(part, year):
+        return prepare_trips(part, _trips(year))
+
+    method = choose_pyramid(None, "Flows")
+    return _make(make, FlowsSeriesCard, method, zones.grid, inputs, prepare, request, person)
+
+
+def of_amounts(request, person):
+    """Make a series of amounts."""
+    tables, options = amounts.tables(n=500), AmountsSeriesOptions(person=person)
+    prepared = prepare_series(tables, TIMES, request, options)
+    design = partial(design_series, tables[0].axes, TIMES, request, options)
+    return Made(prepared, design, AmountsInputs)
+
+
+KINDS = {
+    "amounts": of_amounts,
+    "households of persons": households,
+    "households by size": partial(households, by_size=True),
+    "flows": flows,
+    "flows with a prior": partial(flows, prior=True),
+}
+
+
+def make(kind, person="all", *, key=None, ledger=None, **terms):
+    """Prepare a series of a kind in which one person is in all periods, or in one."""
+    terms = Terms.of(**({"epsilon": 1, "contribution": 1} | terms))
+    dataset = None if ledger is None else "census"
+    return KINDS[kind](Request(terms=terms, key=key, ledger=ledger, dataset=dataset), person)
