@@ -22,10 +22,9 @@ from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
-from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, release_and_charge
 from geodp.release.noise_identity import encode, grid_components, loss_fields
@@ -222,29 +221,6 @@ class PreparedSelection:
         rate = one.event.rate
         chosen = one.question.draw(one.selector, one.grid, self.measured, rate, key)
         return replace(one, chosen=chosen)
-
-
-def choose(
-    table: CountTable,
-    question: Question,
-    mechanism: str | Selector,
-    terms: Terms,
-    allow_empty: bool,
-    key: NoiseKey | None,
-    ledger: Ledger | None,
-    dataset: str | None,
-    records: str | None,
-) -> Selected:
-    """Answer a question about a table, for the public functions of selections."""
-    request = Request(
-        terms=terms,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(table, question, request, mechanism).release()
 
 
 def prepare(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 from geodp import progress
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.features.series.periods import Periods
 from geodp.features.series.series import Series
@@ -17,20 +18,18 @@ from geodp.io.read.public.land import state_land
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, release_and_charge
-from geodp.release.metadata import require_series_metadata, state_metadata
+from geodp.release.metadata import require_series_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import Request
+from geodp.release.request import OF_TABLES, Request, make_request
 from geodp.table.contribution import bound_contribution, combine_bounds, require_no_sums
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows_of_series
@@ -63,28 +62,17 @@ class SeriesOptions:
     cycles: Sequence[int] = ()
 
 
+@takes(make_request, without=OF_TABLES)
 def publish_series(
     tables: Sequence[CountTable],
     *,
     times: Sequence[str],
     person: Person,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     method: str | Mechanism = "pyramid",
     noise: Noise = "best",
     smooth: Mode = "best",
     cycles: Sequence[int] = (),
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> Series:
     """Release the snapshots of a series under one budget.
 
@@ -99,7 +87,9 @@ def publish_series(
         Whether one person may be in every snapshot, which then share the budget, or is in only one,
         and each has all of it. You assert this. If a person replaces another (``neighbours``), the
         two may be in different snapshots, each of which then has half.
-    method, key, ledger, dataset
+    method : str or Mechanism
+        See :func:`geodp.publish`.
+    key, ledger, dataset
         See :func:`geodp.publish`. From a stored key, a key for every snapshot is derived, using all
         tables, all parameters and the snapshot's number: publishing the same series again gives the
         same releases, at no cost, and no two snapshots share noise, even if their tables are equal.
@@ -120,7 +110,7 @@ def publish_series(
         See :func:`geodp.publish`; contribution and people are those of one snapshot. A snapshot may
         be empty without ``allow_empty``, but not a file, nor a value of a filter that several
         snapshots share.
-    metadata : mapping, optional
+    metadata
         See :func:`geodp.publish`; for the card of every snapshot, without ``reference_date``,
         which belongs to one snapshot; ``supersedes`` is the id of the earlier series.
 
@@ -148,19 +138,12 @@ def publish_series(
     >>> len(series), str(series[0].event.epsilon), str(series[0].event.own.epsilon)
     (2, '1', '1/2')
     """
-    request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
-        method=method,
-        metadata=require_series_metadata(state_metadata(metadata or {})),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
-    prepared = prepare_series(tables, Periods.of(times), request, options)
-    warn_before_release(prepared.preview)
+    request = make_request(**options, method=method)
+    request = replace(request, metadata=require_series_metadata(request.metadata))
+    chosen = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
+    prepared = prepare_series(tables, Periods.of(times), request, chosen)
+    # Between: the frame of the decorator.
+    warn_before_release(prepared.preview, between=1)
     return prepared.release()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -203,27 +202,21 @@ def check_reading(context: click.Context, options: dict[str, Any]) -> None:
 
 def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountRecords:
     """Make the reader of amounts from the options."""
-    from geodp.features.amounts.records import AmountRecords, require_records
+    from geodp.features.amounts.records import AmountRecords
     from geodp.io.read.points import Points
 
-    scale, edges = read_scale(options)
     # Read as points, whose options are those of amounts but for the column of codes.
     points = make_reader({**options, "points": True, "code": None}, grid, request.key)
-    assert isinstance(points, Points)
-    values = {one.name: getattr(points, one.name) for one in fields(Points)}
-    records = require_records(options["person"], options["contribution"])
+    own = ("amount", "clip", "unit_of_amount", "step", "contribution", "code", "weight", "raked_to")
     return AmountRecords(
-        **values,
-        scale=scale,
-        code=options["code"],
+        **points.shared(Points),
+        **{name: options[name] for name in own},
+        grid=grid,
+        classes=split_amounts(options["classes"]),
         value=options["value"][0] if options["value"] else None,
         value_unit=options["raster_unit"],
-        weight=options["weight"],
         max_weight=options["max_weight"] or 1,
-        raked_to=options["raked_to"],
         missing=options["missing"],
-        records=records,
-        edges=edges,
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from geodp import progress
-from geodp.advice import by_names
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
 from geodp.features.amounts.card import StatedAmountsPrior
@@ -37,20 +37,17 @@ from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.mechanisms.base import Plain
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
-from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
 from geodp.release.charging import Keep, release_and_charge
-from geodp.release.metadata import require_series_metadata, state_metadata
+from geodp.release.metadata import require_series_metadata
 from geodp.release.noise_identity import encode, loss_fields
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
-from geodp.release.request import Request
+from geodp.release.request import OF_TABLES, Request, make_request
 from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.reading import require_rows_of_series
 from geodp.table.stated.reading import StatedReading, join_descriptions
@@ -62,7 +59,7 @@ PERIOD = b"geodp amounts period 1"
 """Domain separation of the derivation of a period's key."""
 
 
-@by_names(eps="epsilon", privacy_budget="epsilon", seed="key")
+@takes(make_request, without=OF_TABLES)
 def publish_series(
     tables: Sequence[AmountTable],
     *,
@@ -70,22 +67,10 @@ def publish_series(
     person: Person,
     means: bool = True,
     share: Any = "1/2",
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     method: str | None = None,
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> AmountsSeries:
     """Release amounts of several periods, such as mean income by year, under one budget.
 
@@ -112,12 +97,12 @@ def publish_series(
         is Gaussian.
     contribution, people
         As for :func:`geodp.amounts.publish`, of one period.
-    neighbours, unit, method
+    method : str, optional
         See :func:`geodp.amounts.publish`.
     prior, prior_source : optional
         See :func:`geodp.amounts.publish`; one prior for every period, of which each learns by
         itself how far it can be trusted.
-    metadata : mapping, optional
+    metadata
         See :func:`geodp.publish`; for the card of every period, without ``reference_date``,
         which belongs to one period; ``supersedes`` is the id of the earlier series.
     allow_empty
@@ -165,21 +150,13 @@ def publish_series(
     >>> 20 < change.low <= change.value <= change.high < 45
     True
     """
-    request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
-        method=method,
-        metadata=require_series_metadata(state_metadata(metadata or {})),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    options = AmountsSeriesOptions(person=person, means=means, share=share)
+    request = make_request(**options, method=method)
+    request = replace(request, metadata=require_series_metadata(request.metadata))
+    chosen = AmountsSeriesOptions(person=person, means=means, share=share)
     prepared = prepare_series(
-        tables, Periods.of(times), request, options, prior=prior, prior_source=prior_source
+        tables, Periods.of(times), request, chosen, prior=prior, prior_source=prior_source
     )
-    # Between: the frame of the decorator by_names.
+    # Between: the frame of the decorator.
     warn_before_release(prepared.parts[0].preview.count, between=1)
     return prepared.release()
 

@@ -126,7 +126,6 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
         origin=ends[0],
         destination=ends[1],
         value=value,
-        outside=options["outside"],
         other=options["other"],
         **read_fields(RowOptions.option_fields(), shared),
     )
@@ -181,10 +180,7 @@ def make_trips_reader(
     )
 
 
-COMMON = (
-    *("person", "trips", "per_pair", "unit", "time", "time_zone"),
-    *("outside", "other"),
-)
+COMMON = ("person", "trips", "per_pair", "unit", "time", "time_zone", "other")
 """Options that readers of all forms have under the same name."""
 
 RULES = {
