@@ -207,16 +207,14 @@ def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -
 
     # Read as points, whose options are those of amounts but for the column of codes.
     points = make_reader({**options, "points": True, "code": None}, grid, request.key)
-    own = ("amount", "clip", "unit_of_amount", "step", "contribution", "code", "weight", "raked_to")
-    return AmountRecords(
+    names = ("amount", "clip", "unit_of_amount", "step", "contribution", "code", "missing")
+    return AmountRecords.of(
+        grid,
         **points.shared(Points),
-        **{name: options[name] for name in own},
-        grid=grid,
+        **{name: options[name] for name in (*names, "weight", "max_weight", "raked_to")},
         classes=split_amounts(options["classes"]),
         value=options["value"][0] if options["value"] else None,
         value_unit=options["raster_unit"],
-        max_weight=options["max_weight"] or 1,
-        missing=options["missing"],
     )
 
 
