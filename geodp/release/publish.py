@@ -63,6 +63,7 @@ def publish(
     table: CountTable | TableSource,
     *,
     grid: Grid | str | None = None,
+    reader: str | None = None,
     prior: CountTable | Release | Prior | None = None,
     prior_source: str | None = None,
     **options: Any,
@@ -77,6 +78,8 @@ def publish(
         and with those of the last parameters that its reader has.
     grid : Grid or str
         For a frame or file: the public grid, or the name of a code system for its full extent.
+    reader : str, optional
+        For a frame or file: ``"table"``, ``"points"`` or ``"raster"``; default: the one that fits.
     prior : CountTable, Release or Prior, optional
         Public knowledge of where people are likely to be: a public table on the same grid or on
         one of larger squares, such as another year's census or 0 and 1 for inhabited cells, or an
@@ -131,7 +134,7 @@ def publish(
     (120, 80)
     """
     request = make_request(**pick(make_request, options))
-    table = read_input(table, CountTable, read, grid=grid, **options)
+    table = read_input(table, CountTable, read, grid=grid, reader=reader, **options)
     request = replace(request, prior=choose_prior(table, prior, prior_source))
     prepared = prepare(table, request)
     # Between: the frame of the decorator.

@@ -76,3 +76,22 @@ def test_a_keyword_that_no_reader_has_is_told_with_the_one_that_is_meant(kind):
     for wrong, meant in (("wehre", "where"), ("eps", "epsilon"), ("header_rwo", "header_row")):
         with pytest.raises(TypeError, match=rf"publish\(\) takes no {wrong}=; give {meant}=\.$"):
             publish(read(kind), **TERMS, **{wrong: 1})
+
+
+def test_every_row_is_a_person_where_the_reader_is_named():
+    rows = pa.table({"x": [0.5, 0.5, 3.5], "y": [0.5, 0.5, 7.5]})
+    publish = geodp.publish(rows, grid=GRID, reader="points", x="x", y="y", where={}, **TERMS)
+    assert publish.grid == GRID
+    with refuses(UsageError, "option-not-for-reader: points: value; reader='table'.*value"):
+        geodp.publish(rows, grid=GRID, reader="points", value="n", **TERMS)
+    with refuses(UsageError, "read-already: reader"):
+        geodp.publish(read("counts"), reader="points", **TERMS)
+
+
+def test_numbers_in_thousands_are_read_by_the_front_door():
+    rows = pa.table({"x": [0.5], "y": [0.5], "n": ["1,5"]})
+    found = geodp.publish(
+        rows, grid=GRID, x="x", y="y", value="n", decimal=",", value_unit=0.001,
+        epsilon=10**6, contribution=1,
+    )  # fmt: skip
+    assert abs(found.table.total - 1500) <= 1
