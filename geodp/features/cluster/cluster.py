@@ -64,11 +64,11 @@ def publish(
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
     """
-    prepared = _prepare(client, partitions, method, prior, prior_source, options)
-    return prepared.release()
+    named: dict[str, Any] = {"method": method, "prior": prior, "prior_source": prior_source}
+    return _prepare(client, partitions, **named, **options).release()
 
 
-@takes(make_request, Options, without=OF_TABLES)
+@takes(publish)
 def write(
     client: Any,
     partitions: Partitions,
@@ -78,9 +78,6 @@ def write(
     overwrite: bool = False,
     restricted: dict[str, Any] | None = None,
     raster: bool = True,
-    method: str | Mechanism = "pyramid",
-    prior: CountTable | Release | Prior | None = None,
-    prior_source: str | None = None,
     **options: Any,
 ) -> Card:
     """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
@@ -101,15 +98,13 @@ def write(
         so the ends reveal nothing more about the data than the release.
     raster : bool
         Whether to draw the map, if the grid has one.
-    client, partitions, method, prior, prior_source
-        See :func:`publish`.
 
     Returns
     -------
     Card
         Card with the list of files.
     """
-    prepared = _prepare(client, partitions, method, prior, prior_source, options)
+    prepared = _prepare(client, partitions, **options)
     return prepared.write(
         path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
     )
@@ -118,12 +113,13 @@ def write(
 def _prepare(
     client: Any,
     partitions: Partitions,
-    method: str | Mechanism,
-    prior: CountTable | Release | Prior | None,
-    prior_source: str | None,
-    options: dict[str, Any],
+    *,
+    method: str | Mechanism = "pyramid",
+    prior: CountTable | Release | Prior | None = None,
+    prior_source: str | None = None,
+    **options: Any,
 ) -> PreparedRun:
-    """Prepare a release, and warn before it; ``options``: of the request and of the cluster."""
+    """Prepare a release, and warn before it; parameters as of :func:`publish`."""
     require_partitions(partitions)
     request = make_request(
         **pick(make_request, options),
