@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, cleandoc, get_annotations, isclass, signature
 from typing import Any, ParamSpec, TypeVar
 
@@ -101,7 +101,7 @@ def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def takes(
     *sources: Callable[..., Any], without: Collection[str] = (), **meant: str
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function list the keywords that it hands on, and refuse all others as by names.
+    """Make a function list the keywords that it hands on, and refuse others as :func:`by_names`.
 
     Its signature and docstring get the keywords of the sources in place of ``**options``, each as
     the first source has it.
@@ -201,7 +201,7 @@ def _describe(text: str, sources: Collection[Callable[..., Any]], names: Collect
     lines = list[str]()
     for source in sources:
         for one in source.__mro__ if isclass(source) else (source,):
-            for named, about in _entries(cleandoc(one.__doc__ or "")):
+            for named, about in _entries(one.__doc__ or ""):
                 if new := [name for name in named if name in left]:
                     lines.append(", ".join(new) + about)
                     left -= {*new}
@@ -213,10 +213,12 @@ def _describe(text: str, sources: Collection[Callable[..., Any]], names: Collect
     return "\n".join([begin, "", "Parameters", "----------", *lines]) + end
 
 
-def _entries(text: str) -> Iterator[tuple[list[str], str]]:
-    """Yield names that a docstring describes, and the text that follows them."""
-    for section in SECTION.finditer(text):
+@cache
+def _entries(text: str) -> list[tuple[list[str], str]]:
+    """Return the names that a docstring describes, each group with the text that follows it."""
+    found = []
+    for section in SECTION.finditer(cleandoc(text)):
         for entry in re.split(r"\n(?=\S)", section[2]):
-            head = re.match(r"[\w, *]*\w", entry)
-            if head is not None:
-                yield head[0].split(", "), entry[head.end() :]
+            if head := re.match(r"[\w, *]*\w", entry):
+                found.append((head[0].split(", "), entry[head.end() :]))
+    return found
