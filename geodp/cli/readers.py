@@ -335,7 +335,7 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
 
     Only geodp's own readers receive ``key``.
     """
-    from geodp.io.read import builtin_readers
+    from geodp.io.read import give_key
 
     chosen = choose_reader(options)
     values = read_fields(chosen.option_fields(), options)
@@ -343,10 +343,7 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
         values["outside"] = values["outside"] or _default_outside(options)
     if values.get("labels"):
         values["labels"] = open_labels(options)
-    # The key of the office must not reach code of plugins.
-    if "secret" in chosen.__dataclass_fields__ and chosen in builtin_readers().values():
-        values["secret"] = key
-    return chosen.of(grid, **values)
+    return chosen.of(grid, **values, **give_key(chosen, key))
 
 
 def read_fields(fields: Iterable[OptionField], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.points import Points
 from geodp.io.read.public.land import state_land
 from geodp.io.read.raster import Raster
-from geodp.io.read.reading import read
+from geodp.io.read.reading import read_with_key
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.table import Table
 from geodp.mechanisms import Mechanism, choose_method
@@ -134,6 +135,7 @@ def publish(
     (120, 80)
     """
     request = make_request(**pick(make_request, options))
+    read = partial(read_with_key, key=request.key)
     table = read_input(table, CountTable, read, grid=grid, reader=reader, **options)
     request = replace(request, prior=choose_prior(table, prior, prior_source))
     prepared = prepare(table, request)

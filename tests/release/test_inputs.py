@@ -95,3 +95,25 @@ def test_numbers_in_thousands_are_read_by_the_front_door():
         epsilon=10**6, contribution=1,
     )  # fmt: skip
     assert abs(found.table.total - 1500) <= 1
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"reader": "points", "person": "id", "truncation": "sample"},
+        {"value": "n", "rounding": "stochastic", "contribution": 1, "duplicates": "sum"},
+    ],
+)
+def test_what_a_reader_draws_is_drawn_again_with_the_same_key(more):
+    random = np.random.default_rng(0)
+    x, y = random.uniform(0, 16, (2, 900)).round()
+    ids, n = random.integers(0, 99, 900).astype(str), random.uniform(0, 9, 900)
+    rows, places = pa.table({"x": x % 16, "y": y % 16, "id": ids, "n": n}), {"x": "x", "y": "y"}
+    if "value" in more:
+        places["anchor"] = "index"
+    made = [
+        geodp.publish(rows, grid=GRID, epsilon=10**6, key=key, **places, **more).table
+        for key in (geodp.NoiseKey(bytes(32)), geodp.NoiseKey(bytes(32)), None)
+    ]
+    same = [np.array_equal(one.to_dense(), made[0].to_dense()) for one in made]
+    assert same == [True, True, False]

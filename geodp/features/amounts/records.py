@@ -100,9 +100,9 @@ class AmountRecords(Points, WeightedReader):
 
     kind: ClassVar[str] = "records of amounts"
 
-    amount: str
-    clip: tuple[Any, Any]
-    unit_of_amount: str
+    amount: str | None = None
+    clip: tuple[Any, Any] | None = None
+    unit_of_amount: str | None = None
     step: Any = 1
     classes: Any = ()
     contribution: int | None = None

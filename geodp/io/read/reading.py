@@ -18,6 +18,7 @@ from geodp.io.read.reader import Call, Reader, find_grid, spec_of
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.input_files import TableSource
+    from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
 
 
@@ -65,17 +66,33 @@ def read(
     >>> int(geodp.read(rows, "jis:basic", code="mesh", value="residents").count.sum())
     852
     """
+    return read_with_key(paths, grid, None, reader=reader, **options)
+
+
+def read_with_key(
+    paths: TableSource,
+    grid: Grid | str,
+    key: NoiseKey | None,
+    *,
+    reader: str | None = None,
+    **options: Any,
+) -> CountTable:
+    """Read as :func:`read` does; ``key``: of random numbers, without which they are fresh ones."""
     from geodp.io.read.rows.forms.url import fetch_urls
 
     with fetch_urls(paths, options.get("scratch")) as fetched:
-        return _read(fetched, grid, reader, options)
+        return _read(fetched, grid, reader, options, key)
 
 
 def _read(
-    paths: TableSource, grid: Grid | str, reader: str | None, options: Mapping[str, Any]
+    paths: TableSource,
+    grid: Grid | str,
+    reader: str | None,
+    options: Mapping[str, Any],
+    key: NoiseKey | None,
 ) -> CountTable:
     """Read inputs that have been fetched from any URLs."""
-    from geodp.io.read import READERS
+    from geodp.io.read import READERS, give_key
     from geodp.io.read.points import Points
     from geodp.io.read.raster import Raster
     from geodp.io.read.rows.input_files import LabelledArray
@@ -95,7 +112,7 @@ def _read(
             code="reader-unknown",
         )
     _require_known(chosen, options, READERS)
-    made = chosen.of(on, **options)
+    made = chosen.of(on, **{**give_key(chosen, key), **options})
     if not isinstance(made, Table | Points):
         return made.read(paths)
     from geodp.io.read.layout.completion import complete_reader

@@ -120,7 +120,7 @@ def test_everything_is_charged_once_and_a_replay_is_free(ledger, tmp_path):
 
 
 BAD = {
-    "reader-option-missing": {"unit_of_amount": None},
+    "amounts-unit-missing": {"unit_of_amount": None},
     "amounts-nothing-released": {"means": False},
     "amounts-share": {"classes": EDGES, "share": 1},
     "amounts-number-form": {"classes": EDGES, "share": "half"},
