@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 BAND = Option("Band of a raster with several bands, counted from 1.", "--band", type=int)
 
 
-def _numbers(texts: Sequence[str]) -> list[float]:
+def _numbers(values: Sequence[str | float]) -> list[float]:
     try:
-        return [float(text) for text in texts]
+        # Numbers stay as they are: what the operator stated is kept in the record as stated.
+        return [float(one) if isinstance(one, str) else one for one in values]
     except ValueError:
         raise UsageError(
             "--missing of a raster is a number.", code="raster-missing-not-number"
