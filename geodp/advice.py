@@ -1,15 +1,25 @@
-"""Hints for names that other libraries have and geodp lacks, in AttributeError and TypeError."""
+"""Keywords that functions hand on, and hints for names that other libraries have, not geodp."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
-from functools import wraps
-from inspect import Parameter, signature
+from functools import cache, wraps
+from inspect import Parameter, cleandoc, get_annotations, isclass, signature
 from typing import Any, ParamSpec, TypeVar
 
 MAX_LISTED = 9
 """Largest number of arguments that an error lists."""
+
+MEANT = {"eps": "epsilon", "privacy_budget": "epsilon", "seed": "key", "id": "person"}
+"""Arguments that other libraries call by other names, of every function that has them."""
+
+SECTION = re.compile(
+    r"^(Parameters|Attributes)\n-+\n(.*?)(?=\n\n\S[^\n]*\n-{3}|\Z)", re.DOTALL | re.M
+)
+"""Section of a docstring in which parameters are described."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,7 +86,8 @@ def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             return function(*args, **kwargs)
 
         def _advise(name: str) -> str:
-            close: list[Any] = [meant[name]] if name in meant else get_close_matches(name, names, 1)
+            known = meant.get(name) or MEANT.get(name)
+            close: list[Any] = [known] if known in names else get_close_matches(name, names, 1)
             return f"give {close[0]}=" if close else f"it takes {_list()}"
 
         def _list() -> str:
@@ -85,3 +96,129 @@ def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return call
 
     return decorate
+
+
+def takes(
+    *sources: Callable[..., Any], without: Collection[str] = (), **meant: str
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function list the keywords that it hands on, and refuse others as :func:`by_names`.
+
+    Its signature and docstring get the keywords of the sources in place of ``**options``, each as
+    the first source has it.
+
+    Parameters
+    ----------
+    *sources
+        Functions, and data classes, whose fields are the keywords.
+    without : collection of str
+        Keywords of the sources that the function does not take.
+    **meant : str
+        See :func:`by_names`.
+
+    Examples
+    --------
+    >>> def sort(rows, /, *, reverse=False):
+    ...     '''Sort rows.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     reverse : bool
+    ...         Whether the largest is first.
+    ...     '''
+    >>> @takes(sort)
+    ... def read(path, **options):
+    ...     '''Read sorted rows.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     path : path
+    ...     '''
+    >>> str(signature(read)), read.__doc__.splitlines()[-2:]
+    ('(path, *, reverse=False)', ['reverse : bool', '    Whether the largest is first.'])
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        mine = signature(function)
+        own = [one for one in mine.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        taken = {one.name for one in own} | {*without}
+        more = dict[str, Parameter]()
+        for source in sources:
+            more |= {one.name: one for one in _keywords(source) if one.name not in {*taken, *more}}
+        whole = mine.replace(parameters=[*own, *more.values()])
+        setattr(function, "__signature__", whole)  # noqa: B010
+        function.__doc__ = _describe(function.__doc__ or "", sources, whole.parameters)
+        return by_names(**meant)(function)
+
+    return decorate
+
+
+def pick(source: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the keywords of a function, or the fields of a class, from options; return them.
+
+    Examples
+    --------
+    >>> options = {"system": "jis:half", "colour": "red"}
+    >>> pick(lambda *, system: system, options), options
+    ({'system': 'jis:half'}, {'colour': 'red'})
+    """
+    names = [one.name for one in _keywords(source)]
+    return {name: options.pop(name) for name in names if name in options}
+
+
+def _keywords(source: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield the parameters of a function by name, or the fields of a class with their defaults."""
+    defaults = {
+        one.name: one.default if one.default_factory is MISSING else one.default_factory()
+        for one in (list_fields(source) if isclass(source) else ())
+    }
+    found = signature(source).parameters
+    for one in (found[name] for name in (defaults or found) if name in found):
+        if one.kind in (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
+            default = defaults.get(one.name, one.default)
+            default = one.empty if default is MISSING else default
+            yield one.replace(kind=Parameter.KEYWORD_ONLY, default=default)
+
+
+def list_fields(kind: type[Any]) -> list[Field[Any]]:
+    """Return the fields of a data class, those of its bases last.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> base = make_dataclass("Base", ["memory"])
+    >>> [one.name for one in list_fields(make_dataclass("Reader", ["code"], bases=(base,)))]
+    ['code', 'memory']
+    """
+    known = {one.name: one for one in fields(kind)}
+    names = (name for base in kind.__mro__ for name in get_annotations(base))
+    return [known[name] for name in dict.fromkeys(names) if name in known]
+
+
+def _describe(text: str, sources: Collection[Callable[..., Any]], names: Collection[str]) -> str:
+    """Add to a docstring what sources say of parameters, where it says nothing of them itself."""
+    text = cleandoc(text)
+    left = {*names} - {name for named, _ in _entries(text) for name in named}
+    lines = list[str]()
+    for source in sources:
+        for one in source.__mro__ if isclass(source) else (source,):
+            for named, about in _entries(one.__doc__ or ""):
+                if new := [name for name in named if name in left]:
+                    lines.append(", ".join(new) + about)
+                    left -= {*new}
+    if (found := SECTION.search(text)) is not None:
+        return "\n".join([text[: found.end()], *lines]) + text[found.end() :]
+    next_one = re.search(r"\n\n\S[^\n]*\n-{3}|\Z", text)
+    assert next_one is not None
+    begin, end = text[: next_one.start()], text[next_one.start() :]
+    return "\n".join([begin, "", "Parameters", "----------", *lines]) + end
+
+
+@cache
+def _entries(text: str) -> list[tuple[list[str], str]]:
+    """Return the names that a docstring describes, each group with the text that follows it."""
+    found = []
+    for section in SECTION.finditer(cleandoc(text)):
+        for entry in re.split(r"\n(?=\S)", section[2]):
+            if head := re.match(r"[\w, *]*\w", entry):
+                found.append((head[0].split(", "), entry[head.end() :]))
+    return found

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import re
 import subprocess
 import sys
 import typing
@@ -118,6 +119,14 @@ ON_A_CLUSTER = {f"cluster.{name}" for name in ("aggregate", "join", "publish", "
 """Functions whose example is docs/distributed.md, which a test runs: each needs a cluster."""
 
 
+HANDED_ON = (
+    *("geodp.privacy.terms", "geodp.release.request", "geodp.features.cluster.run"),
+    *("geodp.io.read.reader", "geodp.io.read.table", "geodp.io.read.points"),
+    *("geodp.io.read.raster", "geodp.features.flows.reading.reader"),
+)
+"""Modules that name the types of keywords which public functions hand on."""
+
+
 def list_public():
     """Return the public objects by name: ``Grid``, ``local.plan``."""
     found = {}
@@ -175,9 +184,13 @@ def classes_of(annotation, module):
 
 def classes_in(function):
     """Yield geodp's classes in the signature of a function, but for private parameters."""
-    for name, annotation in function.__annotations__.items():
-        if not name.startswith("_"):
-            yield from classes_of(annotation, import_module(function.__module__))
+    whole, empty = inspect.signature(function), inspect.Signature.empty
+    modules = (function.__module__, *(HANDED_ON if hasattr(function, "__signature__") else ()))
+    annotations = {name: one.annotation for name, one in whole.parameters.items()}
+    for name, annotation in (annotations | {"return": whole.return_annotation}).items():
+        if not name.startswith("_") and annotation is not empty:
+            for module in modules:
+                yield from classes_of(annotation, import_module(module))
 
 
 def members_of(one):
@@ -284,6 +297,16 @@ def test_a_public_name_says_what_it_is(name):
     assert text.splitlines()[0].endswith((".", ":")) or ". " in text.split("\n\n")[0]
     if name in FUNCTIONS and name not in ON_A_CLUSTER:
         assert ">>> " in text, "an example that runs"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_help_says_once_what_every_parameter_of_a_public_function_is(name):
+    text = inspect.getdoc(PUBLIC[name])
+    section = re.search(r"\nParameters\n-+\n(.*?)(?=\n\n\S[^\n]*\n-{3}|\Z)", text, re.DOTALL)
+    if section is not None:  # one without says in its sentences what it takes
+        heads = re.findall(r"^[*\w]+(?:, [*\w]+)*", section[1], re.MULTILINE)
+        said = [one.strip("*") for head in heads for one in head.split(", ")]
+        assert sorted(said) == sorted(inspect.signature(PUBLIC[name]).parameters)
 
 
 USER = """

@@ -335,7 +335,7 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
 
     Only geodp's own readers receive ``key``.
     """
-    from geodp.io.read import builtin_readers
+    from geodp.io.read import give_key
 
     chosen = choose_reader(options)
     values = read_fields(chosen.option_fields(), options)
@@ -343,15 +343,18 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
         values["outside"] = values["outside"] or _default_outside(options)
     if values.get("labels"):
         values["labels"] = open_labels(options)
-    # The key of the office must not reach code of plugins.
-    if "secret" in chosen.__dataclass_fields__ and chosen in builtin_readers().values():
-        values["secret"] = key
-    return chosen(grid=grid, **values)
+    return chosen.of(grid, **values, **give_key(chosen, key))
 
 
 def read_fields(fields: Iterable[OptionField], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a reader's fields that are options; UsageError for a missing one."""
-    return {one.field: _type_of(one, options[one.option.name]) for one in fields}
+    values: dict[str, Any] = {}
+    for one in fields:
+        value = options[one.option.name]
+        if one.required and value is None:
+            raise UsageError(f"Add {one.option.flag}: {one.option.help}", code="option-missing")
+        values[one.field] = read_named(value, one.option.flag) if one.option.pairs else value
+    return values
 
 
 def require_public_prior(options: Mapping[str, Any], charge: object = None) -> None:
@@ -457,18 +460,6 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
             code="prior-form-differs",
         ) from None
     return Prior.of(grid, cells, source)
-
-
-def _type_of(request: OptionField, value: Any) -> Any:
-    """Convert an option's value for the reader's field."""
-    option = request.option
-    if option.pairs:
-        value = read_named(value, option.flag)
-    if request.convert is not None:
-        value = request.convert(value)
-    if request.required and value is None:
-        raise UsageError(f"Add {option.flag}: {option.help}", code="option-missing")
-    return value
 
 
 def _default_outside(options: Mapping[str, Any]) -> str:

@@ -101,10 +101,24 @@ class Terms:
 
         Parameters
         ----------
-        epsilon, rho, delta
-            In one of the four ways of :func:`geodp.privacy.budget.budget`.
-        neighbours, contribution, unit, people
-            As of the attributes.
+        epsilon : str, int, float, Decimal or Fraction
+            The budget, read exactly: ``0.1``, ``"1/10"``. Alone it means pure differential privacy;
+            with delta, Gaussian noise with the largest rho that implies the two.
+        rho : as epsilon
+            Instead of epsilon: zero-concentrated differential privacy, with Gaussian noise.
+        delta : as epsilon, optional
+            With rho: the delta for which the release also states an epsilon.
+        neighbours : {"add-remove-one", "replace-one"}
+            Which tables are to be indistinguishable.
+        contribution : int, optional
+            The most that one person adds to the sum of all counts: 1 if everybody is counted once.
+            You vouch for it. May be left out if a reader enforced it on the records, or if the
+            layout of an official table states it (``table.bound``).
+        unit : str
+            Whom the guarantee protects, as a noun: person, household, person-day, trip.
+        people : float, optional
+            A public guess of the sum of all counts, for example from an older census; never taken
+            from the data. The card then states the resolution floor.
 
         Raises
         ------

@@ -6,37 +6,35 @@ charges. Commands and clusters call the two themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike
 from typing import Any, ClassVar
 
 from geodp import progress
 from geodp.accuracy.margins import UNKNOWN
-from geodp.advice import by_names
-from geodp.errors import Rule, UsageError
+from geodp.advice import pick, takes
+from geodp.errors import UsageError
 from geodp.grid.domain import PAIRS_OF_MASK
 from geodp.grid.grid import Grid
+from geodp.io.read.points import Points
 from geodp.io.read.public.land import state_land
-from geodp.io.read.reading import read
-from geodp.io.read.rows.input_files import ArrowStream, LabelledArray, TableSource
-from geodp.io.read.rows.pairing import Values
+from geodp.io.read.raster import Raster
+from geodp.io.read.reading import read_with_key
+from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.table import Table
 from geodp.mechanisms import Mechanism, choose_method
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
+from geodp.release.inputs import read_input
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
-from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import key_of_table, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
-from geodp.release.request import Request
+from geodp.release.request import Request, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.counts import CountTable
@@ -48,67 +46,29 @@ from geodp.table.stated.prior import StatedPrior
 from geodp.table.totals import InMemoryTable
 from geodp.typing import IntArray, KeyArray
 
-NO_TABLE = Rule(
-    "table-or-grid-expected",
-    "Publishing takes a table of counts, or a frame or a file with the public grid that it is "
-    "counted on: geodp.publish(frame, grid='jis:half', epsilon=..., contribution=...). An array "
-    "of NumPy becomes a table by geodp.CountTable.from_dense(array, grid).",
-)
-READY = Rule(
-    "table-released",
-    "This is published already: release.write(folder) writes it, release.to_pandas() has its rows.",
-)
-LAZY = Rule("frame-lazy", "A lazy frame has no rows yet: geodp.publish(frame.collect(), ...).")
-NO_GRID = Rule(
-    "grid-unstated",
-    "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
-    "Grid.mesh('jis:half', bounds=...).",
-)
-READ_ALREADY = "These arguments need a frame or a file, and a table of counts is read already: {}."
-
 
 # Keywords of other libraries: the error names the argument that is meant.
-@by_names(
-    eps="epsilon",
-    privacy_budget="epsilon",
+@takes(
+    make_request,
+    Table,
+    Points,
+    Raster,
+    without=("secret",),
     sensitivity="contribution",
     column="value",
     count="value",
     values="value",
     mesh="grid",
     system="grid",
-    id="person",
-    seed="key",
 )
 def publish(
     table: CountTable | TableSource,
     *,
     grid: Grid | str | None = None,
-    value: Values = None,
-    code: str | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    person: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
-    method: str | Mechanism | None = None,
+    reader: str | None = None,
     prior: CountTable | Release | Prior | None = None,
     prior_source: str | None = None,
-    totals: PublicTotals | None = None,
-    measurements: bool | str | int = False,
-    simulate: int = 0,
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> Release:
     """Release a table with differential privacy.
 
@@ -116,42 +76,12 @@ def publish(
     ----------
     table : CountTable, or a frame or files
         Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, an
-        array of xarray, or the path of a file. These are read by :func:`geodp.read` with the next
-        seven parameters; call it yourself for further options.
+        array of xarray, or the path of a file. These are read by :func:`geodp.read` with ``grid``,
+        and with those of the last parameters that its reader has.
     grid : Grid or str
         For a frame or file: the public grid, or the name of a code system for its full extent.
-    value : str, sequence of str, or mapping
-        For a frame or file: the column of counts. Default: the only one, or that of its layout.
-    code, x, y : str
-        For a frame or file: the column of the cells' codes, or the columns of coordinates; for an
-        array, ``x`` and ``y`` are the dimensions of columns and rows. Default: recognised by names
-        and values, or the geometries.
-    person : str
-        For a frame or file with one row per record: the column that identifies the person.
-    columns : mapping
-        For a frame or file: columns of labels by attribute, and of origin and destination.
-    epsilon : str, int, float, Decimal or Fraction
-        The budget, read exactly: ``0.1``, ``"1/10"``. Alone it means pure differential privacy;
-        with delta, Gaussian noise with the largest rho that implies the two.
-    rho : as epsilon
-        Instead of epsilon: zero-concentrated differential privacy, with Gaussian noise.
-    delta : as epsilon, optional
-        With rho: the delta for which the release also states an epsilon.
-    neighbours : {"add-remove-one", "replace-one"}
-        Which tables are to be indistinguishable.
-    contribution : int, optional
-        The most that one person adds to the sum of all counts: 1 if everybody is counted once.
-        You vouch for it. May be left out if a reader enforced it on the records, or if the layout
-        of an official table states it (``table.bound``).
-    unit : str
-        Whom the guarantee protects, as a noun: person, household, person-day, trip.
-    people : float, optional
-        A public guess of the sum of all counts, for example from an older census; never taken from
-        the data. The card then states the resolution floor.
-    method : str or Mechanism, optional
-        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
-        own, whose releases under a kept key are identified by its name, version, settings and
-        queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
+    reader : str, optional
+        For a frame or file: ``"table"``, ``"points"`` or ``"raster"``; default: the one that fits.
     prior : CountTable, Release or Prior, optional
         Public knowledge of where people are likely to be: a public table on the same grid or on
         one of larger squares, such as another year's census or 0 and 1 for inhabited cells, or an
@@ -160,38 +90,6 @@ def publish(
     prior_source : str, optional
         Where the prior was published, as text that the card quotes. With it you vouch that the
         prior is public. A Prior has its own, and a Release that was charged to a ledger needs none.
-    totals : PublicTotals
-        Totals of areas that are already public (:mod:`geodp.table.public_totals`): the table must
-        agree with them, and the release meets them exactly.
-    measurements : bool, str or int
-        Also publish the noisy measurements before any clamp (:mod:`geodp.release.measurements`),
-        at no further cost: True, or the smallest areas that are published completely, such as
-        ``"basic"`` in the order of official areas, ``"cell"``, or a number of cells of a block.
-    simulate : int
-        Number of releases to simulate for the intervals of cells and the biases of settlements, 20
-        to 10,000 (:mod:`geodp.release.simulated_cells`); each costs the time of several releases.
-        Default: 0, margins of public maps.
-    metadata : mapping, optional
-        Metadata by the publishing office, such as ``title``, ``contact`` and ``reference_date``;
-        all names are the fields of :class:`geodp.table.card.StatedMetadata`.
-    allow_empty : bool
-        Also publish a table that counts nothing, or to which a file adds nothing. Otherwise that
-        is an error before anything is charged, and the card states as a public fact that at least
-        one row of every file was counted.
-    key : NoiseKey, optional
-        Default: fresh from the operating system and forgotten. With a kept key the noise
-        depends on the key and a digest of the table, the grid, all parameters and what the method
-        measures (see :mod:`geodp.release.noise_identity`): the same input gives the same release
-        again, and different inputs, or a method that has changed, never share noise.
-    ledger : Ledger, optional
-        Checked before any noise is drawn, and charged before anything that was drawn is returned;
-        the charge stays if the run fails afterwards. Publishing the same input again with the same
-        kept key is recognised and costs nothing.
-    dataset : str, optional
-        Name of the data set in the ledger.
-    records : {"all", "fresh-sample", "same-sample"}, optional
-        Which records the table was made from; needed if a table of a secret sample was charged to
-        the data set (see :mod:`geodp.audit`), and an error if it is the same sample.
 
     Returns
     -------
@@ -237,44 +135,14 @@ def publish(
     >>> geodp.publish(frame, grid=box, epsilon=1, contribution=1).grid.shape
     (120, 80)
     """
-    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
-    named = {"value": value, "code": code, "x": x, "y": y, "person": person, "columns": columns}
-    table = _read(table, grid, {name: one for name, one in named.items() if one is not None})
-    request = Request(
-        terms=terms,
-        method=method,
-        prior=choose_prior(table, prior, prior_source),
-        totals=totals,
-        measurements=measurements,
-        simulate=simulate,
-        metadata=state_metadata(metadata) if metadata else None,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
+    request = make_request(**pick(make_request, options))
+    read = partial(read_with_key, key=request.key)
+    table = read_input(table, CountTable, read, grid=grid, reader=reader, **options)
+    request = replace(request, prior=choose_prior(table, prior, prior_source))
     prepared = prepare(table, request)
-    # Between: the frame of the decorator by_names.
+    # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1, request=request)
     return prepared.release()
-
-
-def _read(
-    table: CountTable | TableSource, grid: Grid | str | None, named: Mapping[str, Any]
-) -> CountTable:
-    """Read the counts of a frame or of files on a grid; return a table unchanged."""
-    if isinstance(table, CountTable):
-        if grid is not None or named:
-            names = [*(["grid"] if grid is not None else []), *named]
-            raise UsageError(READ_ALREADY.format(", ".join(names)), code="read-already")
-        return table
-    if not isinstance(table, str | PathLike | list | tuple | ArrowStream | LabelledArray):
-        released = isinstance(table, Release | ReleasedTable)
-        raise UsageError(READY if released else LAZY if hasattr(table, "collect") else NO_TABLE)
-    if grid is None:
-        raise UsageError(NO_GRID)
-    return read(table, grid, **named)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,17 +7,24 @@ The public functions (:func:`geodp.publish`, :func:`geodp.publish_series`,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.terms import Terms
+from geodp.release.metadata import state_metadata
 from geodp.table.card import StatedMetadata
 from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
+
+OF_TABLES = ("prior", "totals", "measurements", "simulate")
+"""Options that other releases than that of a table lack, or have in forms of their own."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,25 +36,43 @@ class Request:
     terms : Terms
         Budget, neighbours, contribution, unit and the public guess of the people.
     method : str or Mechanism, optional
-        None: the default for the grid.
-    key : NoiseKey, optional
-        None: a fresh one, which is forgotten.
-    ledger : Ledger, optional
-        Charged for the release.
-    dataset, records : str, optional
-        Name of the data set in the ledger, and which records the table was made from.
-    allow_empty : bool
-        Whether to publish a table that counts nothing.
-    measurements : bool, str or int
-        Which measurements to publish in addition to the counts.
-    totals : PublicTotals, optional
-        Public totals that the release meets exactly.
+        A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
+        own, whose releases under a kept key are identified by its name, version, settings and
+        queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     prior : Prior, optional
         Public knowledge of where people are likely to be.
+    totals : PublicTotals
+        Totals of areas that are already public (:mod:`geodp.table.public_totals`): the table must
+        agree with them, and the release meets them exactly.
+    measurements : bool, str or int
+        Also publish the noisy measurements before any clamp (:mod:`geodp.release.measurements`),
+        at no further cost: True, or the smallest areas that are published completely, such as
+        ``"basic"`` in the order of official areas, ``"cell"``, or a number of cells of a block.
     simulate : int
-        Number of releases to simulate for the intervals of cells.
-    metadata : StatedMetadata, optional
-        Metadata by the publishing office.
+        Number of releases to simulate for the intervals of cells and the biases of settlements, 20
+        to 10,000 (:mod:`geodp.release.simulated_cells`); each costs the time of several releases.
+        Default: 0, margins of public maps.
+    metadata : mapping, optional
+        Metadata by the publishing office, such as ``title``, ``contact`` and ``reference_date``;
+        all names are the fields of :class:`geodp.table.card.StatedMetadata`.
+    allow_empty : bool
+        Also publish a table that counts nothing, or to which a file adds nothing. Otherwise that
+        is an error before anything is charged, and the card states as a public fact that at least
+        one row of every file was counted.
+    key : NoiseKey, optional
+        Default: fresh from the operating system and forgotten. With a kept key the noise
+        depends on the key and a digest of the table, the grid, all parameters and what the method
+        measures (see :mod:`geodp.release.noise_identity`): the same input gives the same release
+        again, and different inputs, or a method that has changed, never share noise.
+    ledger : Ledger, optional
+        Checked before any noise is drawn, and charged before anything that was drawn is returned;
+        the charge stays if the run fails afterwards. Publishing the same input again with the same
+        kept key is recognised and costs nothing.
+    dataset : str, optional
+        Name of the data set in the ledger.
+    records : {"all", "fresh-sample", "same-sample"}, optional
+        Which records the table was made from; needed if a table of a secret sample was charged to
+        the data set (see :mod:`geodp.audit`), and an error if it is the same sample.
 
     Raises
     ------
@@ -57,16 +82,16 @@ class Request:
 
     terms: Terms
     method: str | Mechanism | None = None
+    prior: Prior | None = None
+    totals: PublicTotals | None = None
+    measurements: bool | str | int = False
+    simulate: int = 0
+    metadata: StatedMetadata | None = None
+    allow_empty: bool = False
     key: NoiseKey | None = None
     ledger: Ledger | None = None
     dataset: str | None = None
     records: str | None = None
-    allow_empty: bool = False
-    measurements: bool | str | int = False
-    totals: PublicTotals | None = None
-    prior: Prior | None = None
-    simulate: int = 0
-    metadata: StatedMetadata | None = None
 
     def __post_init__(self) -> None:
         if self.key is not None and not isinstance(self.key, NoiseKey):
@@ -78,6 +103,25 @@ class Request:
     def key_origin(self) -> str:
         """Origin of the noise: ``entropy``, or that of the key."""
         return "entropy" if self.key is None else self.key.origin
+
+
+@takes(Terms.of, Request, without=("terms", "metadata"))
+def make_request(*, metadata: Mapping[str, str | int] | None = None, **options: Any) -> Request:
+    """Make the request of the keywords that a front door takes, and hands on.
+
+    Raises
+    ------
+    UsageError
+        A value that makes no sense.
+
+    Examples
+    --------
+    >>> make_request(epsilon="1/2", dataset="census").terms.loss
+    PureDP(epsilon=Fraction(1, 2))
+    """
+    terms = Terms.of(**pick(Terms.of, options))
+    stated = state_metadata(metadata) if metadata else None
+    return Request(terms=terms, metadata=stated, **options)
 
 
 def choose_pyramid(chosen: str | Mechanism | None, what: str) -> Pyramid:

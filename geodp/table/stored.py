@@ -36,8 +36,8 @@ NEGATIVE = Rule(
 )
 FRACTION = Rule(
     "stored-fraction",
-    "a value is not a whole number of units (--raster-unit, unit=); round fractional counts of a "
-    "model with --round (rounding=; an array in memory with array.round()).",
+    "a value is not a whole number of units (--raster-unit, value_unit=); round fractional counts "
+    "of a model with --round (rounding=; an array in memory with array.round()).",
 )
 TOO_LARGE = Rule(
     "stored-too-large", "a value is above 2**60, which no population is; check the unit."
@@ -299,7 +299,7 @@ def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
     if why:
         raise UsageError(
             f"The file says that its numbers are {why}. If they are counts nevertheless, state the "
-            "value of one person, such as 1, or 0.001 for thousands (--raster-unit, unit=).",
+            "value of one person, such as 1, or 0.001 for thousands (--raster-unit, value_unit=).",
             code="numbers-in-unit",
         )
 

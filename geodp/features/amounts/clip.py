@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
+from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import CLIPPED
-from geodp.features.amounts.records import read_records
+from geodp.features.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at, line_up
 from geodp.features.select.question import Answer
 from geodp.features.select.selected import Selected, SelectionDesign, prepare
-from geodp.features.select.terms import read_terms
+from geodp.features.select.terms import request_selection
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
-from geodp.io.read.rows.selecting import Value
-from geodp.io.read.rows.tally import Outside
 from geodp.io.read.rows.weights import GIVEN
 from geodp.privacy.budget import Budget
-from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.release.request import Request
 from geodp.release.transaction import Prepared
 from geodp.table.contribution import bound_contribution
@@ -58,42 +54,17 @@ class ClipChoice:
     selected: Selected = field(repr=False)
 
 
+@takes(request_selection, AmountRecords, without=(*LIMITS, "by", "labels", "clip", "classes"))
 def choose_clip(
     data: TableSource,
     *,
+    grid: str | Grid,
     candidates: Sequence[Any] = (),
     lowest: Any = None,
     highest: Any = None,
     lower: Any = 0,
     share: Budget = "0.01",
-    step: Any = 1,
-    grid: str | Grid,
-    amount: str,
-    unit_of_amount: str,
-    code: str | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    crs: str | None = None,
-    value: str | None = None,
-    value_unit: float | None = None,
-    weight: str | None = None,
-    max_weight: int = 1,
-    raked_to: str | None = None,
-    person: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    decimal: Any = None,
-    missing: Sequence[str | float] = (),
-    epsilon: Budget,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> ClipChoice:
     """Choose the upper end of the clip so that about a share of the records lies above it.
 
@@ -104,6 +75,8 @@ def choose_clip(
     Parameters
     ----------
     data : path, sequence of paths, or table in memory
+    grid : str or Grid
+        The public grid.
     candidates : sequence of numbers
         Public upper ends, in increasing order, the last one being the largest.
     lowest, highest : number
@@ -112,12 +85,8 @@ def choose_clip(
         Lower end of the clip.
     share : number
         Of the records above the chosen end, above 0 and below 1.
-    step, grid, amount, unit_of_amount, code, x, y, crs, value, value_unit, weight, max_weight
-        As of :func:`geodp.amounts.publish`.
-    person, columns, raked_to, where, outside, decimal, missing, contribution
-        As of :func:`geodp.amounts.publish`.
-    epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
-        As for :func:`geodp.select.top_cells`.
+    contribution
+        Most records of one person, as of :func:`geodp.amounts.publish`.
 
     Raises
     ------
@@ -137,39 +106,10 @@ def choose_clip(
     """
     q = require_quantile(share)
     uppers = list_candidates(candidates, lowest, highest)
-    table = read_records(
-        data,
-        clip=(lower, uppers[-1]),
-        classes=uppers[:-1],
-        step=step,
-        grid=grid,
-        amount=amount,
-        unit_of_amount=unit_of_amount,
-        code=code,
-        x=x,
-        y=y,
-        crs=crs,
-        value=value,
-        value_unit=value_unit,
-        weight=weight,
-        max_weight=max_weight,
-        raked_to=raked_to,
-        person=person,
-        columns=columns,
-        where=where,
-        outside=outside,
-        decimal=decimal,
-        missing=missing,
-        contribution=contribution,
-    )
-    request = Request(
-        terms=read_terms(epsilon, neighbours, contribution, unit),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
+    request = request_selection(**pick(request_selection, options))
+    options |= {"clip": (lower, uppers[-1]), "classes": uppers[:-1]}
+    contribution = request.terms.contribution
+    table = read_records(data, grid=grid, contribution=contribution, **options)
     selected = prepare_choice(table, uppers, q, request).release()
     return ClipChoice(find_upper(selected.chosen), selected)
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from geodp.advice import by_names
+from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
 from geodp.features.amounts.card import StatedAmountsPrior
 from geodp.features.amounts.declaring import AnyPrior, declare_prior
 from geodp.features.amounts.formats.joint import require_columns
 from geodp.features.amounts.prior import AmountsPrior
-from geodp.features.amounts.records import read_records
+from geodp.features.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import (
     MOST,
@@ -31,23 +32,18 @@ from geodp.features.amounts.streams import (
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import TableSource
-from geodp.io.read.rows.selecting import Value
-from geodp.io.read.rows.tally import Outside
 from geodp.mechanisms.base import Plain
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.key import digest
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
-from geodp.privacy.terms import Terms
-from geodp.release.metadata import state_metadata
+from geodp.release.inputs import read_input
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import Request, choose_pyramid
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import Inputs, Prepared
 from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable
@@ -60,58 +56,24 @@ VERSION = 1
 """Version of how sums and classes are made of the streams."""
 
 
-@by_names(
-    eps="epsilon",
-    privacy_budget="epsilon",
+@takes(
+    make_request,
+    AmountRecords,
+    without=(*OF_TABLES, *LIMITS),
     bins="classes",
     bounds="clip",
     currency="unit_of_amount",
-    seed="key",
 )
 def publish(
     data: TableSource | AmountTable,
     *,
     grid: str | Grid | None = None,
-    amount: str | None = None,
-    clip: tuple[Any, Any] | None = None,
-    step: Any = 1,
-    unit_of_amount: str | None = None,
-    code: str | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    crs: str | None = None,
-    value: str | None = None,
-    value_unit: float | None = None,
-    weight: str | None = None,
-    max_weight: int = 1,
-    raked_to: str | None = None,
-    person: str | None = None,
-    classes: Any = (),
     means: bool = True,
     share: Any = "1/2",
-    by: Sequence[str] = (),
-    labels: Any = None,
-    columns: Mapping[str, str] | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    decimal: Any = None,
-    missing: Sequence[str | float] = (),
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     method: str | None = None,
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> Amounts:
     """Release how many records there are in every cell, and the sum, mean and median of amounts.
 
@@ -123,56 +85,12 @@ def publish(
         Confidential records, one row each, such as persons with an income; or the result of
         :func:`geodp.amounts.read_records`, which has all that describes the amounts already.
     grid : str or Grid
-        The public grid.
-    amount : str
-        Column of amounts: plain numbers, all in one unit.
-    clip : (number, number)
-        Lower and upper end of amounts, public and chosen without the data: smaller and larger
-        amounts count as these. Noise is proportional to the distance between them; see
-        :func:`geodp.amounts.plan`.
-    step : number
-        Amounts are counted on multiples of it, exactly. Where the noise on it is wider than can be
-        drawn, the sum of a cell is rounded to a coarser notch, which the card states.
-    unit_of_amount : str
-        What one amount is counted in, such as ``"10,000 yen"``.
-    code, x, y, crs, by, labels, columns, where, outside, decimal
-        Where records lie, and which are read; see :func:`geodp.read_table` and
-        :func:`geodp.read_points`. Without ``code``, ``x`` and ``y``, point geometries are read.
-    missing : sequence of str or number, optional
-        What is written in place of an amount or a weight, such as 9999999: these records are left
-        out, as they are not in the universe. Values are those of :func:`geodp.read_table`; ``""``
-        stands for blanks and nulls. The card states it.
-    value : str, optional
-        Column of the number of records of that amount, if a row stands for several.
-    value_unit : float, optional
-        The number in it that stands for one record, as ``unit`` of :func:`geodp.read_table`.
-    weight : str, optional
-        Column of weights of a survey: a record counts as so many, to the nearest whole number. The
-        guarantee takes a weight as it is given: one that was calibrated on other respondents
-        depends on them, too, which it does not cover.
-    max_weight : int
-        Largest weight, public and chosen without the data: larger ones count as this, and noise is
-        proportional to it.
-    raked_to : str, optional
-        To which totals of the same data the weights were raked, such as ``"residents by age and
-        sex of this survey"``: these are invariants outside the guarantee, and stand on the card.
-    person : str, optional
-        Column of person ids: of each person, the first ``contribution`` records count, whatever
-        their weights. Without it, you vouch for the contribution.
-    classes : sequence of numbers
-        Public edges of classes, for medians and other quantiles; the ends of the clip are added.
-        Of classes alone (``means=False``), every class has the whole budget.
+        For a frame or files: the public grid.
     means : bool
-        Whether sums and means are released.
+        Whether sums and means are released; of classes alone, every class has the whole budget.
     share : number
         Part of the budget for sums, and so for records, where classes are released, too; above 0
         and below 1.
-    contribution : int
-        Most records of one person.
-    unit : str
-        Whom the guarantee protects.
-    people : float, optional
-        A public guess of the number of all records; never taken from the data.
     method : str, optional
         ``pyramid``, the default, with settings after a colon.
     prior : CountTable, Release, Prior or Amounts, optional
@@ -183,8 +101,11 @@ def publish(
     prior_source : str, optional
         Where the prior was published, as text that the card quotes. With it you vouch that the
         prior is public. A release that was charged to a ledger needs none.
-    epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
-        See :func:`geodp.publish`.
+    contribution
+        Most records of one person: with ``person`` the first ones count, otherwise you vouch for
+        it.
+    people
+        A public guess of the number of all records; never taken from the data.
 
     Returns
     -------
@@ -218,61 +139,15 @@ def publish(
     >>> 290 < mean.low <= mean.value <= mean.high < 330
     True
     """
-    request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
-        method=method,
-        metadata=state_metadata(metadata) if metadata else None,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    reading: dict[str, Any] = {
-        "grid": grid, "amount": amount, "clip": clip, "unit_of_amount": unit_of_amount,
-        "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs, "value": value,
-        "value_unit": value_unit,
-        "weight": weight, "max_weight": max_weight, "raked_to": raked_to, "person": person,
-        "by": by, "labels": labels,
-        "columns": columns, "where": where, "outside": outside, "decimal": decimal,
-        "missing": missing,
-    }  # fmt: skip
-    table = _read(data, reading, contribution)
+    request = make_request(**pick(make_request, options), method=method)
+    read = partial(read_records, contribution=request.terms.contribution)
+    table = read_input(data, AmountTable, read, grid=grid, **options)
     prepared = prepare_amounts(
         table, request, means=means, share=share, prior=prior, prior_source=prior_source
     )
-    # Between: the frame of the decorator by_names.
+    # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
-
-
-def _read(
-    data: TableSource | AmountTable, reading: dict[str, Any], contribution: int | None
-) -> AmountTable:
-    """Read the records; UsageError for arguments that are missing, or that a table has already."""
-    if isinstance(data, AmountTable):
-        # An argument that is ignored may be a selection, and others would be counted.
-        if any(not _is_default(name, value) for name, value in reading.items()):
-            raise UsageError(
-                "An AmountTable has its grid, amounts and persons already; leave these arguments "
-                "out.",
-                code="amounts-described-twice",
-            )
-        return data
-    described = ("grid", "amount", "clip", "unit_of_amount")
-    if missing := [name for name in described if reading[name] is None]:
-        raise UsageError(
-            f"Say {', '.join(f'{name}=' for name in missing)}: where records are counted, and "
-            "which amounts between which ends, in which unit, are added up.",
-            code="amounts-arguments-missing",
-        )
-    return read_records(data, contribution=contribution, **reading)
-
-
-def _is_default(name: str, value: Any) -> bool:
-    """Test whether an argument of :func:`publish` was left out."""
-    default = {"step": 1, "max_weight": 1, "classes": (), "by": (), "missing": ()}.get(name)
-    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.features.amounts.decimals import count_steps, drop_marks
 from geodp.features.amounts.scale import Scale
@@ -19,7 +19,7 @@ from geodp.features.amounts.units import require_unit
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
-from geodp.io.read.reader import cli_option, convert_by, convert_labels
+from geodp.io.read.reader import WeightedReader, cli_option
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import decimal_points
@@ -28,9 +28,8 @@ from geodp.io.read.rows.known_amounts import require_counts
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, number_names
 from geodp.io.read.rows.rounding import CountParser
-from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.rows.tally import Outside, place
+from geodp.io.read.rows.tally import place
 from geodp.io.read.rows.title_units import find_unit
 from geodp.io.read.rows.weights import LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import CODE
@@ -64,43 +63,74 @@ which of these are inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmountRecords(Points):
+class AmountRecords(Points, WeightedReader):
     """Records with an amount each, located by codes, coordinates or geometries.
 
     Attributes
     ----------
-    scale : Scale
+    amount : str
+        Column of amounts: plain numbers, all in one unit.
+    clip : (number, number)
+        Lower and upper end of amounts, public and chosen without the data: smaller and larger
+        amounts count as these. Noise is proportional to the distance between them; see
+        :func:`geodp.amounts.plan`.
+    unit_of_amount : str
+        What one amount is counted in, such as ``"10,000 yen"``.
+    step : number
+        Amounts are counted on multiples of it, exactly. Where the noise on it is wider than can be
+        drawn, the sum of a cell is rounded to a coarser notch, which the card states.
+    classes : sequence of numbers
+        Public edges of classes, for medians and other quantiles; the ends of the clip are added.
+    contribution : int
+        Most records of one person: with `person` the first ones count.
     code : str, optional
-        Column of codes of cells or units, instead of coordinates.
+        Column of codes of cells or units. Without it and `x` and `y`, point geometries are read.
     value : str, optional
-        Column of the number of records of that amount that a row stands for; default: one.
+        Column of the number of records of that amount, if a row stands for several.
     value_unit : float, optional
-        Number in it that stands for one record.
-    weight : str, optional
-        Column of weights of a survey: a record counts as so many.
-    max_weight : int
-        Larger weights count as this; 1 without weights.
-    raked_to : str, optional
-        Totals of the same data that the weights were calibrated on.
-    records : int
-        Most records that are kept of a person, the first ones.
-    edges : tuple of int
-        Edges of classes, in steps above the lower end.
-    missing : sequence of str or number
-        Amounts and weights of records that are left out, as they are not in the universe.
+        The number in it that stands for one record.
+    person : str, optional
+        Column of person ids: of each person, the first `contribution` records count, whatever
+        their weights. Without it, you vouch for the contribution.
+    missing : sequence of str or number, optional
+        What is written in place of an amount or a weight, such as 9999999: these records are left
+        out, as they are not in the universe. Values are those of :func:`geodp.read_table`; ``""``
+        stands for blanks and nulls. The card states it.
     """
 
-    scale: Scale
+    kind: ClassVar[str] = "records of amounts"
+
+    amount: str | None = None
+    clip: tuple[Any, Any] | None = None
+    unit_of_amount: str | None = None
+    step: Any = 1
+    classes: Any = ()
+    contribution: int | None = None
     code: str | None = field(default=None, metadata=cli_option(CODE))
     value: str | None = None
     value_unit: float | None = None
-    weight: str | None = None
-    max_weight: int = 1
-    raked_to: str | None = None
-    records: int = 1
-    edges: tuple[int, ...] = ()
     missing: Sequence[str | float] = ()
-    beyond: Counter[str] = field(default_factory=Counter, repr=False)
+    beyond: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # A scale, edges and a bound that make no sense are refused before anything is read.
+        _ = self.edges, self.records
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The clip on its step."""
+        return Scale.of(self.clip, self.step, self.unit_of_amount, self.amount)
+
+    @cached_property
+    def edges(self) -> tuple[int, ...]:
+        """Edges of classes, in steps above the lower end."""
+        return self.scale.read_edges(self.classes)
+
+    @cached_property
+    def records(self) -> int:
+        """Most records that are kept of a person, the first ones."""
+        return require_records(self.person, self.contribution)
 
     def read(self, paths: TableSource) -> Any:
         """Raise TypeError: amounts are read by :meth:`read_amounts`."""
@@ -108,16 +138,8 @@ class AmountRecords(Points):
 
     def read_amounts(self, paths: TableSource) -> AmountTable:
         """Add up the amounts in the files by cell; errors as of points."""
-        tables, named = self._open(paths), self.named()
-        if not named.needs_header:
-            return self._add_up(tables)
-        from geodp.io.read.layout.by import resolve
-
-        first = next(tables)
-        found = resolve(first, named)
-        columns = {**self.columns, **found.columns}
-        reader = replace(self, grid=found.extend(self.grid), columns=columns, by=(), labels={})
-        return reader._add_up(chain([first], tables))
+        reader, tables, _ = self.resolve(self.open(paths))
+        return reader._add_up(tables)
 
     def _add_up(self, tables: Iterator[InputTable]) -> AmountTable:
         """Add up the amounts of tables whose attributes the grid has."""
@@ -382,49 +404,20 @@ def _positive(key: KeyArray, count: IntArray) -> tuple[KeyArray, IntArray]:
     return key[count > 0], count[count > 0]
 
 
-def read_records(
-    paths: TableSource,
-    *,
-    grid: str | Grid,
-    amount: str,
-    clip: tuple[Any, Any],
-    step: Any = 1,
-    unit_of_amount: str,
-    classes: Any = (),
-    code: str | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    crs: str | None = None,
-    value: str | None = None,
-    value_unit: float | None = None,
-    weight: str | None = None,
-    max_weight: int = 1,
-    raked_to: str | None = None,
-    person: str | None = None,
-    contribution: int | None = None,
-    by: Sequence[str] = (),
-    labels: Any = None,
-    columns: Mapping[str, str] | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    decimal: Any = None,
-    missing: Sequence[str | float] = (),
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
-) -> AmountTable:
+LIMITS = ("cells", "per_cell", "truncation", "secret")
+"""Options of points that bound counts of cells, and no records of amounts."""
+
+
+@takes(AmountRecords, without=LIMITS)
+def read_records(paths: TableSource, *, grid: str | Grid, **options: Any) -> AmountTable:
     """Read records of amounts, one row each, into confidential sums by cell.
 
     Parameters
     ----------
-    paths, grid, x, y, crs, by, labels, columns, where, outside, decimal, memory, scratch
-        See :func:`geodp.read_points`.
-    code : str, optional
-        Column of codes of cells or units, instead of coordinates.
-    amount, clip, step, unit_of_amount, value, value_unit, weight, max_weight, raked_to
-    person, contribution
-        See :func:`geodp.amounts.publish`.
-    classes, missing
-        See :func:`geodp.amounts.publish`.
+    paths : path, sequence of paths, or table in memory
+        Confidential records, one row each, such as persons with an income.
+    grid : str or Grid
+        The public grid.
 
     Returns
     -------
@@ -444,29 +437,4 @@ def read_records(
     >>> read.above.tolist()
     [1311]
     """
-    scale = Scale.of(clip, step, unit_of_amount, amount)
-    return AmountRecords(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
-        scale=scale,
-        edges=scale.read_edges(classes),
-        code=code,
-        x=x,
-        y=y,
-        crs=crs,
-        value=value,
-        value_unit=value_unit,
-        weight=weight,
-        max_weight=max_weight,
-        raked_to=raked_to,
-        person=person,
-        records=require_records(person, contribution),
-        by=convert_by(by),
-        labels=convert_labels(labels),
-        columns=columns or {},
-        where=where or {},
-        outside=outside,
-        decimal=decimal,
-        missing=missing,
-        memory=memory,
-        scratch=scratch,
-    ).read_amounts(paths)
+    return AmountRecords.of(grid, **options).read_amounts(paths)

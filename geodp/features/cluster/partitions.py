@@ -10,14 +10,16 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.advice import takes
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import Points
+from geodp.io.read.reader import find_grid
 from geodp.io.read.rows.columns import batches, find_column, open_tables
 from geodp.io.read.rows.input_files import FilePath, list_paths
 from geodp.io.read.rows.persons import Records, number_persons, partition_records
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.table import read_table
+from geodp.io.read.table import Table, read_table
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.table.reading import Reading
@@ -51,6 +53,7 @@ class Partitions:
     repeated: bool
 
     @classmethod
+    @takes(Table, without=("secret",))
     def of_tables(
         cls, paths: FilePath | Sequence[FilePath], *, grid: str | Grid, **options: Any
     ) -> Self:
@@ -58,34 +61,35 @@ class Partitions:
 
         Parameters
         ----------
-        options
-            Options of :func:`geodp.read_table`: ``value``, ``code``, ``x``, ``y``,
-            ``duplicates`` ...
+        paths : path or sequence of paths
+        grid : str or Grid
+            Public grid; a string names a code system.
         """
-        public = Grid.mesh(grid) if isinstance(grid, str) else grid
         repeated = options.get("duplicates") == "sum"
-        return cls(public, *_stamp_of(paths), options, kind="tables", repeated=repeated)
+        return cls(find_grid(grid), *_stamp_of(paths), options, kind="tables", repeated=repeated)
 
     @classmethod
+    @takes(Points, without=("secret",))
     def of_points(
         cls, paths: FilePath | Sequence[FilePath], *, grid: str | Grid, **options: Any
     ) -> Self:
         """Describe files of records with coordinates or geometries.
 
-        A person may be in several files.
+        A person may be in several files: the first cells of a person are used, in the order of the
+        paths.
 
         Parameters
         ----------
-        options
-            Options of :func:`geodp.read_points`: ``x``, ``y``, ``person``, ``cells``, ``per_cell``
-            ... The first cells of a person are used, in the order of the paths.
+        paths : path or sequence of paths
+        grid : str or Grid
+            Public grid; a string names a code system.
 
         Raises
         ------
         UsageError
             A sample of each person's cells is requested, or bounds are invalid.
         """
-        public = Grid.mesh(grid) if isinstance(grid, str) else grid
+        public = find_grid(grid)
         if options.get("truncation", "first") != "first":
             raise UsageError(
                 "A cluster uses the first cells of a person: a sample would differ when a task "
@@ -94,7 +98,7 @@ class Partitions:
                 code="cluster-truncates-first",
             )
         # Reading an empty table raises the errors of invalid options before any file is opened.
-        Points(grid=public, **options).truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
+        Points.of(public, **options).truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
         return cls(public, *_stamp_of(paths), options, kind="points", repeated=True)
 
     @classmethod
@@ -110,9 +114,8 @@ class Partitions:
 
         A cell may occur several times; its counts are summed.
         """
-        public = Grid.mesh(grid) if isinstance(grid, str) else grid
         columns = {"key": key, "count": count}
-        return cls(public, *_stamp_of(paths), columns, kind="keys", repeated=True)
+        return cls(find_grid(grid), *_stamp_of(paths), columns, kind="keys", repeated=True)
 
     def __repr__(self) -> str:
         return f"Partitions({len(self.paths)} files)"
@@ -134,7 +137,7 @@ class Partitions:
 
     @property
     def _points(self) -> Points:
-        return Points(grid=self.grid, **self.reading)
+        return Points.of(self.grid, **self.reading)
 
     def read(self, number: int) -> CountTable:
         """Read the table of one file.

@@ -6,7 +6,6 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,12 +65,8 @@ def _partitions(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
             code="cluster-input-kind",
         )
     # The reader has validated the options, from which every worker makes the same reader again.
-    options_of_reader = {one.name: getattr(reader, one.name) for one in fields(reader)}
-    reading = {
-        name: options_of_reader[name]
-        for name in options_of_reader
-        if name not in ("grid", "secret")
-    }
+    reading = reader.shared(type(reader))
+    del reading["secret"]
     make = Partitions.of_points if isinstance(reader, Points) else Partitions.of_tables
     return make(options["inputs"], grid=grid, **reading)
 

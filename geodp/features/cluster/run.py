@@ -71,11 +71,20 @@ class Options:
     Attributes
     ----------
     parts : int, optional
-        Most ranges of keys, each with about as many people by the noisy totals of the cut. None:
-        ``PARTS``, but fewer where a range would have fewer than ``LIGHTEST``.
+        Most ranges of keys that are refined in parallel, each with about as many people by noisy
+        totals; four for every worker keep all of them busy. Default: 400, but none with fewer than
+        2**16 people.
     key_folder : path, optional
+        Folder of the key of this release for the workers while it runs. Default: in this machine's
+        memory, which workers on this machine can read. Otherwise a folder on storage that only this
+        user's processes on every machine can read.
     trust_cluster : bool
+        You assert that everybody who can reach the scheduler and its workers, now and during the
+        run, may see the counts and the key, as they can run code there. Otherwise a cluster that
+        listens beyond this machine without TLS, or has other clients, is refused.
     progress : callable, optional
+        Called with the numbers of finished and of all tasks, in this process; an exception that it
+        raises ends the run.
     """
 
     parts: int | None = None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from geodp.errors import Rule, UsageError
+from geodp.advice import pick, takes
+from geodp.errors import UsageError
 from geodp.features.flows.reading.bounding import require_bounds, trips_of_units
+from geodp.features.flows.reading.options import COUNTED
 from geodp.features.flows.reading.pings import Pings
 from geodp.features.flows.reading.reader import RowReader
 from geodp.features.flows.reading.stays import Stays
@@ -18,15 +20,12 @@ from geodp.features.flows.reading.trips import Trips
 from geodp.features.select.quantiles import ROUND, Quantile, count_at, line_up
 from geodp.features.select.question import Answer
 from geodp.features.select.selected import Selected, SelectionDesign, prepare
-from geodp.features.select.terms import read_terms
+from geodp.features.select.terms import request_selection
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, rational
-from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.release.request import Request
 from geodp.release.transaction import Prepared
 from geodp.table.counts import CountTable
@@ -38,12 +37,6 @@ Form: TypeAlias = Literal["trips", "stays", "pings"]
 """What a row is."""
 
 FORMS: dict[Form, type[RowReader]] = {"trips": Trips, "stays": Stays, "pings": Pings}
-
-CHOSEN = Rule(
-    "flows-choice-trips",
-    "The most trips of a person are chosen here: leave trips out, and give the largest number that "
-    "may be chosen (largest=).",
-)
 
 ONCE_FACT = (
     "that each {unit} with trips in the domain counts once, by its number of trips, or by "
@@ -75,6 +68,14 @@ class TripsChoice:
     selected: Selected = field(repr=False)
 
 
+@takes(
+    request_selection,
+    Trips,
+    Stays,
+    Pings,
+    without=("contribution", "trips", "value", "weight", "max_weight", "raked_to", *COUNTED),
+    trips="largest",
+)
 def choose_trips(
     paths: TableSource,
     *,
@@ -82,14 +83,7 @@ def choose_trips(
     largest: int,
     share: Budget = "0.1",
     form: Form = "trips",
-    epsilon: Budget,
-    neighbours: str = ADD_REMOVE,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
-    **reading: Any,
+    **options: Any,
 ) -> TripsChoice:
     """Choose the most trips that are kept of a unit, so that about a share of units has more.
 
@@ -110,19 +104,15 @@ def choose_trips(
         Of the units with trips that may have more than the chosen number, above 0 and below 1.
     form : {"trips", "stays", "pings"}
         What a row is.
-    epsilon, neighbours, allow_empty, key, ledger, dataset, records
-        As for :func:`geodp.select.top_cells`.
-    **reading
-        All other parameters of :func:`geodp.flows.read_trips`, :func:`geodp.flows.read_stays` or
-        :func:`geodp.flows.read_pings` but for ``trips``: columns, ``person``, ``unit``,
-        ``per_pair`` and others. The unit is that of the release.
+    unit
+        The unit of the release, whose trips are counted.
+    place
+        Of stays and pings: see :func:`geodp.flows.read_stays`.
 
     Raises
     ------
     UsageError, InputError, BudgetError
         As for the reader and for :func:`geodp.select.top_cells`. Nothing was charged.
-    TypeError
-        A parameter that the reader does not have.
 
     Examples
     --------
@@ -135,19 +125,11 @@ def choose_trips(
     ...     grid=geodp.Grid.regular((8, 8)), largest=20, share="1/4", epsilon=5)
     TripsChoice(trips=3)
     """
-    q = require_quantile(share)
-    reader = _make_reader(form, Grid.mesh(grid) if isinstance(grid, str) else grid, reading)
-    most = require_largest(largest)
+    q, most, kind = require_quantile(share), require_largest(largest), _find_form(form)
+    asked = pick(request_selection, options)
     # Of the bound it is only required that there is one.
-    reader = replace(reader, trips=most)
-    request = Request(
-        terms=read_terms(epsilon, neighbours, None, reader.require_units()),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
+    reader = kind.of(grid, **options, unit=asked.get("unit"), trips=most)
+    request = request_selection(**asked | {"unit": reader.require_units()})
     selected = prepare_choice(count_units(reader, paths, most), q, request).release()
     return TripsChoice(find_trips(selected.chosen), selected)
 
@@ -241,15 +223,9 @@ def count_units(reader: RowReader, paths: TableSource, largest: int) -> CountTab
     )
 
 
-def _make_reader(form: Form, grid: Grid, reading: dict[str, Any]) -> RowReader:
-    """Make the reader of rows of a form."""
+def _find_form(form: Form) -> type[RowReader]:
+    """Return the reader of rows of a form."""
     if form not in FORMS:
         listed = ", ".join(FORMS)
         raise UsageError(f"form must be one of {listed}.", code="flows-choice-form")
-    if "trips" in reading:
-        raise UsageError(CHOSEN)
-    kind = FORMS[form]
-    for name in reading.keys() - {one.name for one in fields(kind)}:
-        raise TypeError(f"choose_trips() got an unexpected keyword argument '{name}'")
-    given = {name: value for name, value in reading.items() if value is not None}
-    return kind(grid=grid, **given)
+    return FORMS[form]

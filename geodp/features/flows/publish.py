@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from geodp.advice import by_names
+from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.features.flows.card import StatedEndsPrior, StatedFlowsPrior
 from geodp.features.flows.declaring import declare_prior
@@ -30,10 +30,9 @@ from geodp.features.flows.flows import (
 )
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.prior import FlowsPrior
-from geodp.features.flows.reading.labels import By, require_free
+from geodp.features.flows.reading.labels import require_free
 from geodp.features.flows.reading.periods import require_named_unit
-from geodp.features.flows.reading.reader import Place
-from geodp.features.flows.reading.trips import read_trips
+from geodp.features.flows.reading.trips import Trips, read_trips
 from geodp.features.flows.streams import (
     DESTINATIONS,
     DIVIDING,
@@ -46,27 +45,22 @@ from geodp.features.flows.zones import Zones, zones_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
-from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.rounding import Rounding
-from geodp.io.read.rows.selecting import Value
-from geodp.io.read.rows.tally import Duplicates, Outside
-from geodp.io.read.table import Decimal
+from geodp.io.read.rows.input_files import TableSource
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
 from geodp.privacy.budget import Budget, amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.metadata import state_metadata
+from geodp.release.inputs import read_input
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import Request, choose_pyramid
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
@@ -121,63 +115,20 @@ class DrawnFlows:
     prior: StatedFlowsPrior | None
 
 
-@by_names(eps="epsilon", privacy_budget="epsilon", id="person", seed="key", o="origin")
+@takes(make_request, Trips, without=(*OF_TABLES, "people"), o="origin")
 def publish(
     table: CountTable | TableSource,
     /,
     *,
     grid: Grid | str | None = None,
-    origin: Place | None = None,
-    destination: Place | None = None,
-    person: str | None = None,
-    trips: int | None = None,
-    per_pair: int | None = None,
     unit: str | None = None,
-    time: str | None = None,
-    time_zone: str | None = None,
-    value: str | None = None,
-    weight: str | None = None,
-    max_weight: int = 1,
-    raked_to: str | None = None,
-    crs: str | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    other: str | None = None,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    by: By | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
     levels: Mapping[int, Budget] | None = None,
     label_share: Budget | None = None,
     method: str | None = None,
     prior: Flows | CountTable | None = None,
     prior_source: str | None = None,
     leave_out_prior: bool = False,
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
-    missing: Sequence[str | float] = (),
-    flags: Sequence[str] = (),
-    rounding: Rounding | None = None,
-    value_unit: float | None = None,
-    duplicates: Duplicates = "error",
-    allow_ballpark: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: Decimal | None = None,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
+    **options: Any,
 ) -> Flows:
     """Release the trips between zones, and those from and to every zone, under one budget.
 
@@ -190,16 +141,11 @@ def publish(
         One row for each trip, or counted rows (``value``); or what
         :func:`geodp.flows.read_trips`, :func:`geodp.flows.read_stays` or
         :func:`geodp.flows.read_pings` has read.
-    grid, origin, destination, person, trips, per_pair, time, time_zone, value, by, labels
-        See :func:`geodp.flows.read_trips`.
-    weight, max_weight, raked_to
-        See :func:`geodp.flows.read_trips`: noise is that of ``trips`` times ``max_weight``.
+    grid : str or Grid
+        For a frame or files: the public grid of zones, as for :func:`geodp.flows.read_trips`.
     unit : {"person", "person-day", "person-week", "person-month"}
         What is protected. Default: the unit whose trips the table bounds, or a person.
-    crs, where, outside, other, missing, flags, rounding, value_unit, duplicates, allow_ballpark
-    encoding    delimiter, decimal, layer, header_row, first_row, last_row, member, memory, scratch
-        See :func:`geodp.flows.read_trips`.
-    contribution : int, optional
+    contribution
         Most trips of one ``unit``, where no column of persons is named; you vouch for it.
     levels : mapping, optional
         Sides of the blocks whose pairs are measured, in zones and powers of two, and the share of
@@ -222,8 +168,6 @@ def publish(
     leave_out_prior : bool
         Leave the prior, which has no noise, out of the files of the release: intervals then need it
         again (:func:`geodp.flows.give_prior`).
-    epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
-        See :func:`geodp.publish`.
 
     Returns
     -------
@@ -254,29 +198,11 @@ def publish(
     >>> bool(release.flows.table.count.sum() == ends[0] == ends[1])
     True
     """
-    request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, _unit_of(table, unit)),
-        method=method,
-        metadata=state_metadata(metadata) if metadata else None,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    reading: dict[str, Any] = {
-        "grid": grid, "origin": origin, "destination": destination, "person": person,
-        "trips": trips, "per_pair": per_pair, "time": time, "time_zone": time_zone,
-        "value": value, "weight": weight, "max_weight": max_weight, "raked_to": raked_to,
-        "crs": crs, "where": where, "outside": outside, "other": other, "by": by,
-        "labels": labels, "missing": missing, "flags": flags, "rounding": rounding,
-        "value_unit": value_unit,
-        "duplicates": duplicates,
-        "allow_ballpark": allow_ballpark, "encoding": encoding, "delimiter": delimiter,
-        "decimal": decimal, "layer": layer, "header_row": header_row, "first_row": first_row,
-        "last_row": last_row, "member": member, "memory": memory, "scratch": scratch,
-    }  # fmt: skip
-    table = _read(table, reading, unit, key)
+    request = make_request(**pick(make_request, options), method=method, unit=_unit_of(table, unit))
+    # Without persons nothing is bounded by unit: the operator states the contribution of one.
+    bounded = None if options.get("person") is None else unit
+    read = partial(read_trips, unit=bounded, key=request.key)
+    table = read_input(table, CountTable, read, grid=grid, **options)
     declared = None
     if prior is None or prior is table:
         choose_prior(table, prior, prior_source)
@@ -284,31 +210,9 @@ def publish(
         zones = Zones.of(zones_of(table.grid))
         declared = declare_prior(zones, prior, prior_source, left_out=leave_out_prior)
     prepared = prepare_flows(table, request, levels, label_share, declared)
-    # Between: the frame of the decorator by_names.
+    # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
-
-
-def _read(
-    table: CountTable | TableSource, reading: dict[str, Any], unit: str | None, key: NoiseKey | None
-) -> CountTable:
-    """Read the trips; UsageError for arguments that a table which was read has already."""
-    if not isinstance(table, CountTable):
-        grid = _grid_of(reading["grid"])
-        # Without persons nothing is bounded by unit: the operator states the contribution of one.
-        bounded = None if reading["person"] is None else unit
-        return read_trips(table, **reading | {"grid": grid}, unit=bounded, key=key)
-    defaults: dict[str, Any] = {
-        "max_weight": 1, "missing": (), "flags": (), "duplicates": "error", "allow_ballpark": False
-    }  # fmt: skip
-    # An argument that is ignored may be a selection, and others would be counted.
-    if any(value != defaults.get(name) for name, value in reading.items()):
-        raise UsageError(
-            "This table was read already: leave out grid, places, person and what else describes "
-            "rows.",
-            code="flows-read-already",
-        )
-    return table
 
 
 def _unit_of(table: object, unit: str | None) -> str:
@@ -319,16 +223,6 @@ def _unit_of(table: object, unit: str | None) -> str:
     if unit is None and isinstance(table, CountTable) and table.bound is not None:
         unit = table.bound.unit or None
     return require_named_unit("person" if unit is None else unit)
-
-
-def _grid_of(grid: Grid | str | None) -> Grid:
-    """Return the grid of zones; UsageError where there is none."""
-    if not isinstance(grid, Grid | str):
-        raise UsageError(
-            "Say on which public grid zones are counted: grid='jis:basic', or one of geodp.Grid.",
-            code="flows-grid-unstated",
-        )
-    return Grid.mesh(grid) if isinstance(grid, str) else grid
 
 
 @dataclass(frozen=True, eq=False)

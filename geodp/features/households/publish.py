@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias
 
-from geodp.advice import by_names
+from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.features.households.card import Protect
 from geodp.features.households.households import Households, describe_release, name_streams
@@ -34,19 +34,15 @@ from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
-from geodp.privacy.terms import Terms
-from geodp.release.metadata import state_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import DrawnTable, TableDesign, design_table, make_event, prepare
 from geodp.release.release import Release
-from geodp.release.request import Request, choose_pyramid
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
@@ -67,13 +63,12 @@ LABEL = b"geodp households identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
 
 
-@by_names(
-    eps="epsilon",
-    privacy_budget="epsilon",
+@takes(
+    make_request,
+    without=(*OF_TABLES, "unit"),
     sizes="by_size",
     cap="max_size",
     unit="protect",
-    seed="key",
 )
 def publish(
     persons: CountTable | None = None,
@@ -84,19 +79,8 @@ def publish(
     max_size: int = DEFAULT_SIZE,
     size_attribute: str | None = None,
     protect: Protect,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    people: float | None = None,
     method: str | None = None,
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> Households:
     """Release persons and households of the same cells, so that every area is possible.
 
@@ -128,18 +112,16 @@ def publish(
         is protected with k times epsilon. One household changes the households of one size; a
         person who joins one changes two sizes and not their sum, which has half of the budget, so
         that a person is protected with epsilon, too.
-    contribution : int, optional
+    contribution
         In how many households one person is counted, or how often a household: 1, usually.
         You vouch for it, as no table of counts shows it, and no limit on the records of a person
         in one table limits the others. May be left out if a household is protected and the table
         is of :func:`geodp.households.read_records`.
-    people : float, optional
+    people
         A public guess of all persons, or of all households if these are protected; never taken
         from the data.
     method : str, optional
         Of the streams of persons: ``pyramid``, the default, with settings after a colon.
-    epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
-        See :func:`geodp.publish`.
 
     Returns
     -------
@@ -172,20 +154,11 @@ def publish(
     True
     """
     require_protect(protect)
-    request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, protect, people),
-        method=method,
-        metadata=state_metadata(metadata) if metadata else None,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
+    request = make_request(**options, method=method, unit=protect)
     prepared = prepare_households(
         persons, households, by_size, others, max_size, request, size_attribute=size_attribute
     )
-    # Between: the frame of the decorator by_names.
+    # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
 

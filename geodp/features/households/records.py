@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 from unicodedata import normalize
 
 import numpy as np
 
+from geodp.advice import takes
 from geodp.errors import InputError, Rule
 from geodp.features.households.inputs import DEFAULT_SIZE, require_size
 from geodp.features.households.sizes import add_sizes
@@ -18,12 +20,10 @@ from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
 from geodp.io.read.rows.columns import InputTable
 from geodp.io.read.rows.external_sort import Runs
-from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.names import fold, list_names
 from geodp.io.read.rows.persons import Persons
-from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.rows.tally import Outside
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray, KeyArray
@@ -82,17 +82,24 @@ class HouseholdRecords(Points):
     Attributes
     ----------
     max_size : int
-        Most persons that are counted of a household.
+        Most persons of a household; larger ones are counted as of this size.
     rows_are_persons : bool
-        Whether the operator says that every row is one person, whatever the header says.
+        Whether you say that every row is one person: a column that is named for the size of a
+        household is refused otherwise, as rows may be households.
     """
+
+    kind: ClassVar[str] = "records of households"
 
     max_size: int = DEFAULT_SIZE
     rows_are_persons: bool = False
 
-    def _open(self, paths: TableSource) -> Iterator[InputTable]:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_size(self.max_size)
+
+    def open(self, paths: TableSource) -> Iterator[InputTable]:
         """Open the tables; InputError for one whose rows may be households."""
-        for table in super()._open(paths):
+        for table in super().open(paths):
             size = None if self.rows_are_persons else find_size(table.columns)
             if size is not None:
                 rule = ROWS_OF_HOUSEHOLDS.format(list_names([size]))
@@ -111,7 +118,7 @@ class HouseholdRecords(Points):
         share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
         runs, survey = Runs(share, self.scratch), Survey()
         households = Persons(self.person, share, self.scratch)
-        for within, key, names, inside in self._place(self._open(paths), survey):
+        for within, key, names, inside in self._place(self.open(paths), survey):
             try:
                 households.add(within, key, names, inside)
             except InputError as error:
@@ -157,34 +164,23 @@ def count_sizes(household: IntArray, key: KeyArray, joint: Joint) -> KeyArray:
     return joint.join(place, np.minimum(size, joint.parts) - 1)
 
 
+@takes(
+    HouseholdRecords,
+    without=("person", "cells", "per_cell", "truncation", "secret", "columns", "by", "labels"),
+)
 def read_records(
-    paths: TableSource,
-    *,
-    grid: str | Grid,
-    household: str,
-    max_size: int = DEFAULT_SIZE,
-    rows_are_persons: bool = False,
-    x: str | None = None,
-    y: str | None = None,
-    crs: str | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
+    paths: TableSource, *, grid: str | Grid, household: str, **options: Any
 ) -> CountTable:
     """Count households by size from records of persons, one row each.
 
     Parameters
     ----------
-    paths, grid, x, y, crs, where, outside, memory, scratch
-        See :func:`geodp.read_points`; the place of a record is that of its household.
+    paths : path, sequence of paths, or table in memory
+        Confidential records; the place of each is that of its household.
+    grid : str or Grid
+        Public grid of one map; a string names a code system.
     household : str
         Column that identifies households.
-    max_size : int
-        Most persons of a household; larger ones are counted as of this size.
-    rows_are_persons : bool
-        Whether you say that every row is one person: a column that is named for the size of a
-        household is refused otherwise, as rows may be households.
 
     Returns
     -------
@@ -205,16 +201,4 @@ def read_records(
     >>> sizes.to_dense().sum(axis=(0, 1)).tolist()
     [1, 1, 0, 0, 0, 0, 0]
     """
-    return HouseholdRecords(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
-        person=household,
-        max_size=require_size(max_size),
-        rows_are_persons=rows_are_persons,
-        x=x,
-        y=y,
-        crs=crs,
-        where=where or {},
-        outside=outside,
-        memory=memory,
-        scratch=scratch,
-    ).read(paths)
+    return HouseholdRecords.of(grid, person=household, **options).read(paths)

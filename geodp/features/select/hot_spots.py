@@ -9,18 +9,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.questions import Counted, draw_top
 from geodp.features.select.question import Answer, Question, find_places
-from geodp.features.select.selected import DEFAULT, Selected, choose
-from geodp.features.select.terms import read_terms
+from geodp.features.select.selected import DEFAULT, Selected, prepare
+from geodp.features.select.terms import request_selection
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
-from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import Change, Selection
 from geodp.table.counts import CountTable
 
@@ -106,21 +104,14 @@ class Top(Question):
         return math.log(find_places(grid, self.level).size) / float(rate)
 
 
+@takes(request_selection)
 def top_cells(
     table: CountTable,
     k: int,
     *,
     level: str | int | None = None,
-    epsilon: Budget,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
     mechanism: str | Selector = DEFAULT,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> Selected:
     """Name the k cells, or areas, that hold the most people, with pure differential privacy.
 
@@ -137,17 +128,9 @@ def top_cells(
         side, or a level of the grid's regions.
     mechanism : str or Selector, optional
         ``"permute-and-flip"``, the default, or ``"exponential"``.
-    allow_empty : bool, optional
-        Accept a table that counts nothing.
-    key : NoiseKey, optional
-        Default: fresh from the operating system and discarded. A stored key gives the same answer
-        to the same question about the same table again.
-    ledger, dataset, records : optional
-        Charged before anything drawn is returned; the charge stays if the run fails afterwards.
-        Records as for :func:`geodp.publish`.
-    epsilon, neighbours, contribution, unit
-        As for :func:`geodp.publish`; the contribution is required wherever geodp has not bounded
-        it itself.
+    contribution
+        The most that one person adds to the sum of all counts, required wherever geodp has not
+        bounded it itself.
 
     Returns
     -------
@@ -171,5 +154,4 @@ def top_cells(
     ({'code': '7_9'},)
     """
     question = Top(k, None if level is None else str(level))
-    terms = read_terms(epsilon, neighbours, contribution, unit)
-    return choose(table, question, mechanism, terms, allow_empty, key, ledger, dataset, records)
+    return prepare(table, question, request_selection(**options), mechanism).release()

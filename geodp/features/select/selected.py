@@ -23,10 +23,9 @@ from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
-from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
-from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request
@@ -232,29 +231,6 @@ class SelectionDesign:
     def complete(self, drawn: tuple[Answer, ...], charge: Charge | None) -> Selected:
         """Return the selection of what was drawn."""
         return replace(self.shown, chosen=drawn, charge=charge)
-
-
-def choose(
-    table: CountTable,
-    question: Question,
-    mechanism: str | Selector,
-    terms: Terms,
-    allow_empty: bool,
-    key: NoiseKey | None,
-    ledger: Ledger | None,
-    dataset: str | None,
-    records: str | None,
-) -> Selected:
-    """Answer a question about a table, for the public functions of selections."""
-    request = Request(
-        terms=terms,
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    return prepare(table, question, request, mechanism).release()
 
 
 def prepare(

@@ -1,28 +1,26 @@
-"""The terms of a selection, which is made under epsilon alone."""
+"""The request of a selection, which is made under epsilon alone."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from geodp.advice import takes
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget
-from geodp.privacy.terms import Terms
+from geodp.release.request import OF_TABLES, Request, make_request
 
 
-def read_terms(epsilon: Budget, neighbours: str, contribution: int | None, unit: str) -> Terms:
-    """Read the terms of a selection; UsageError without epsilon, as it takes no rho instead.
-
-    Parameters
-    ----------
-    epsilon, neighbours, contribution, unit
-        As of :meth:`geodp.privacy.terms.Terms.of`.
+@takes(make_request, without=(*OF_TABLES, "method", "rho", "delta", "people", "metadata"))
+def request_selection(**options: Any) -> Request:
+    """Make the request of a selection; UsageError without epsilon, as it takes no rho instead.
 
     Examples
     --------
-    >>> read_terms("1/2", "add-remove-one", 1, "person").loss
+    >>> request_selection(epsilon="1/2", contribution=1).terms.loss
     PureDP(epsilon=Fraction(1, 2))
     """
-    if epsilon is None:
+    if options.get("epsilon") is None:
         raise UsageError(
             "A selection needs epsilon, its budget, such as epsilon='0.1' (--epsilon 0.1).",
             code="selection-without-epsilon",
         )
-    return Terms.of(epsilon, None, None, neighbours, contribution, unit)
+    return make_request(**options)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
+from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.features.series.series import Series
 from geodp.features.series.smoothing import Mode, Smoother, Smoothing
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.metadata import require_series_metadata, state_metadata
+from geodp.release.metadata import require_series_metadata
 from geodp.release.noise_identity import release_digest
 from geodp.release.periods import (
     Periods,
@@ -32,7 +31,7 @@ from geodp.release.periods import (
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import Request
+from geodp.release.request import OF_TABLES, Request, make_request
 from geodp.release.series import join_inputs, name_series, require_alike
 from geodp.release.sharing import Noise, Person, Sharing, share_budget, spread_loss
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
@@ -72,28 +71,17 @@ class SeriesOptions:
     cycles: Sequence[int] = ()
 
 
+@takes(make_request, without=OF_TABLES)
 def publish_series(
     tables: Sequence[CountTable],
     *,
     times: Sequence[str],
     person: Person,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     method: str | Mechanism = "pyramid",
     noise: Noise = "best",
     smooth: Mode = "best",
     cycles: Sequence[int] = (),
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> Series:
     """Release the snapshots of a series under one budget.
 
@@ -108,7 +96,9 @@ def publish_series(
         Whether one person may be in every snapshot, which then share the budget, or is in only one,
         and each has all of it. You assert this. If a person replaces another (``neighbours``), the
         two may be in different snapshots, each of which then has half.
-    method, key, ledger, dataset
+    method : str or Mechanism
+        See :func:`geodp.publish`.
+    key, ledger, dataset
         See :func:`geodp.publish`. From a stored key, a key for every snapshot is derived, using all
         tables, all parameters and the snapshot's number: publishing the same series again gives the
         same releases, at no cost, and no two snapshots share noise, even if their tables are equal.
@@ -129,7 +119,7 @@ def publish_series(
         See :func:`geodp.publish`; contribution and people are those of one snapshot. A snapshot may
         be empty without ``allow_empty``, but not a file, nor a value of a filter that several
         snapshots share.
-    metadata : mapping, optional
+    metadata
         See :func:`geodp.publish`; for the card of every snapshot, without ``reference_date``,
         which belongs to one snapshot; ``supersedes`` is the id of the earlier series.
 
@@ -157,19 +147,12 @@ def publish_series(
     >>> len(series), str(series[0].event.epsilon), str(series[0].event.own.epsilon)
     (2, '1', '1/2')
     """
-    request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
-        method=method,
-        metadata=require_series_metadata(state_metadata(metadata or {})),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
-    prepared = prepare_series(tables, Periods.of(times), request, options)
-    warn_before_release(prepared.design.shown)
+    request = make_request(**options, method=method)
+    request = replace(request, metadata=require_series_metadata(request.metadata))
+    chosen = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
+    prepared = prepare_series(tables, Periods.of(times), request, chosen)
+    # Between: the frame of the decorator.
+    warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
 
 

@@ -12,6 +12,7 @@ import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from geodp.errors import UsageError, add_plugins
 from geodp.io.read.reader import Call, MatchScore, Option, Reader
@@ -37,6 +38,12 @@ def _fits(one: object) -> bool:
         return False
     options = all(isinstance(entry.option, Option) for entry in one.option_fields())
     return options and isinstance(one.kind, str) and isinstance(one.flag, str)
+
+
+def give_key(reader: type[Reader], key: object) -> Mapping[str, Any]:
+    """Return the field of a reader for the office's key, which must not reach code of plugins."""
+    has_one = reader in builtin_readers().values() and "secret" in reader.__dataclass_fields__
+    return {"secret": key} if has_one else {}
 
 
 def __getattr__(name: str) -> Mapping[str, type[Reader]]:

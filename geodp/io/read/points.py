@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.io.read import reader
-from geodp.io.read.reader import Option, Reader, cli_option
+from geodp.io.read.reader import LabelledReader, Option, cli_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,15 +18,11 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.grid.lattice import Lattice
-    from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import InputTable, Rows
-    from geodp.io.read.rows.input_files import FilePath, TableSource
+    from geodp.io.read.rows.input_files import TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
-    from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.survey import Survey
-    from geodp.io.read.rows.tally import Outside
-    from geodp.io.read.table import Decimal
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
     from geodp.table.counts import CountTable
@@ -58,8 +54,30 @@ NO_MAP = Rule(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Points(Reader):
-    """Records with coordinates or geometries; the fields are those of :func:`read_points`."""
+class Points(LabelledReader):
+    """Records with coordinates or geometries.
+
+    Attributes
+    ----------
+    x, y : str, optional
+        Columns of longitude and latitude, or of easting and northing. Default: the file's
+        geometries are points.
+    crs : str, optional
+        CRS of the records. Default: the grid's, or that of the geometries. A transformation
+        that is not exact enough is refused.
+    allow_ballpark : bool
+        Whether one datum may be taken for another if the exact transformation is not
+        installed: points in the Tokyo datum are then displaced by about 450 m.
+    person : str, optional
+        Column that identifies persons.
+    cells, per_cell : int
+        Most cells of a person that are kept, and most records of a person in each of them.
+    truncation : {"first", "sample"}
+        Which cells of a person are kept: those of the first records, or a random sample
+        (:func:`geodp.table.contribution.truncate`).
+    secret : NoiseKey, optional
+        Key of the sample; default: fresh from the operating system.
+    """
 
     name: ClassVar[str] = "points"
     kind: ClassVar[str] = "points"
@@ -74,59 +92,16 @@ class Points(Reader):
     per_cell: int = field(default=1, metadata=cli_option(PER_CELL, needs="person"))
     truncation: Truncation = field(default="first", metadata=cli_option(TRUNCATION, needs="person"))
     secret: NoiseKey | None = None
-    columns: Mapping[str, str] = field(default_factory=dict, metadata=cli_option(reader.COLUMNS))
-    by: Sequence[str] = field(default=(), metadata=cli_option(reader.BY, convert=reader.convert_by))
-    labels: Lists = field(
-        default_factory=dict,
-        metadata=cli_option(reader.LABELS, convert=reader.convert_labels),
-    )
-    where: Mapping[str, Value] = field(default_factory=dict, metadata=cli_option(reader.WHERE))
-    outside: Outside | None = field(default=None, metadata=cli_option(reader.OUTSIDE))
-    encoding: str | None = field(default=None, metadata=cli_option(reader.ENCODING))
-    delimiter: str | None = field(default=None, metadata=cli_option(reader.DELIMITER))
-    decimal: Decimal | None = field(default=None, metadata=cli_option(reader.DECIMAL))
-    layer: str | None = field(default=None, metadata=cli_option(reader.LAYER))
-    header_row: int | None = field(default=None, metadata=cli_option(reader.HEADER_ROW))
-    first_row: int | None = field(default=None, metadata=cli_option(reader.FIRST_ROW))
-    last_row: int | None = field(default=None, metadata=cli_option(reader.LAST_ROW))
-    member: str | None = field(default=None, metadata=cli_option(reader.MEMBER))
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the records in the files, with each person's contribution bounded on request."""
-        tables, named = self._open(paths), self.named()
-        if not named.needs_header:
-            return self._read(tables)
-        from geodp.io.read.layout.by import resolve
+        reader, tables, facts = self.resolve(self.open(paths))
+        return reader._read(tables, facts)
 
-        first = next(tables)
-        resolved = resolve(first, named)
-        columns = {**self.columns, **resolved.columns}
-        reader = replace(self, grid=resolved.extend(self.grid), columns=columns, by=(), labels={})
-        return reader._read(chain([first], tables), resolved.facts)
-
-    def named(self) -> Named:
-        """Return the options for attributes, without reading the table."""
-        from geodp.io.read.layout.named import Named
-
-        taken = tuple(one for one in (self.x, self.y, self.person) if one is not None)
-        grid = self.grid.attributes
-        return Named(self.by, self.labels, grid, self.columns, values=(), taken=taken)
-
-    def _open(self, paths: TableSource) -> Iterator[InputTable]:
-        """Open the tables."""
-        from geodp.io.read.rows.columns import open_tables
-
-        return open_tables(
-            paths,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            layer=self.layer,
-            header_row=self.header_row,
-            first_row=self.first_row,
-            last_row=self.last_row,
-            member=self.member,
-            scratch=self.scratch,
-        )
+    @property
+    def taken(self) -> tuple[str | None, ...]:
+        """Columns that are named for places and persons."""
+        return self.x, self.y, self.person
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Count the records of tables whose attributes the grid has; ``facts``: their origin."""
@@ -169,7 +144,7 @@ class Points(Reader):
                 "are; leave out by=.",
                 code="cluster-attributes-by-grid",
             )
-        for within, key, names, inside in self._place(self._open(paths), survey):
+        for within, key, names, inside in self._place(self.open(paths), survey):
             yield name_persons(within, self.person, names, inside), key
 
     def _place(
@@ -303,35 +278,8 @@ class Points(Reader):
 READERS = (Points,)
 
 
-def read_points(
-    paths: TableSource,
-    *,
-    grid: str | Grid,
-    x: str | None = None,
-    y: str | None = None,
-    crs: str | None = None,
-    person: str | None = None,
-    cells: int = 1,
-    per_cell: int = 1,
-    truncation: Truncation = "first",
-    secret: NoiseKey | None = None,
-    columns: Mapping[str, str] | None = None,
-    by: Sequence[str] = (),
-    labels: Lists | FilePath | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    allow_ballpark: bool = False,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: Decimal | None = None,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
-) -> CountTable:
+@takes(Points)
+def read_points(paths: TableSource, *, grid: str | Grid, **options: Any) -> CountTable:
     """Count records per cell, in batches: text (plain, gzip, zip), Parquet, tables in memory.
 
     Also GeoJSON, JSON lines, GeoPackage, FlatGeobuf, Shapefile and workbooks.
@@ -340,9 +288,7 @@ def read_points(
     records in each; the table then carries the bound ``cells * per_cell``. Records
     beyond the limit of memory wait on disk, by person; only those sampled with a stored `secret`,
     and those of any one person, must fit. Without a column of persons nothing bounds how
-    often a person is counted, and :func:`geodp.publish` requires a declared contribution. All other
-    parameters are those of every reader: :class:`geodp.io.read.reader.Reader`, which also documents
-    the errors.
+    often a person is counted, and :func:`geodp.publish` requires a declared contribution.
 
     Parameters
     ----------
@@ -351,25 +297,13 @@ def read_points(
         relation of DuckDB or a pyarrow.Table.
     grid : str or Grid
         Public grid of one map, with or without attributes; a string names a code system.
-    x, y : str, optional
-        Columns of longitude and latitude, or of easting and northing. Default: the file's
-        geometries are points.
-    crs : str, optional
-        CRS of the records. Default: the grid's, or that of the geometries. A transformation
-        that is not exact enough is refused.
-    person : str, optional
-        Column that identifies persons.
-    cells, per_cell, truncation, secret
-        See :func:`geodp.table.contribution.truncate`.
-    columns : mapping, optional
-        Column of the labels of every attribute of the grid.
-    by, labels
-        Attributes by their names, and their labels, as in :func:`geodp.read_table`.
-    allow_ballpark : bool
-        Whether one datum may be taken for another if the exact transformation is not
-        installed: points in the Tokyo datum are then displaced by about 450 m.
-    where, outside, delimiter, encoding, decimal, layer, header_row, first_row, last_row, member
-    memory, scratch
+
+    Raises
+    ------
+    UsageError
+        Options that do not go together, or with the grid.
+    InputError
+        Data that must not be used as they are; it names file and line.
 
     Examples
     --------
@@ -379,32 +313,4 @@ def read_points(
     >>> int(geodp.read_points(people, grid=grid, x="lon", y="lat").count.sum())
     2
     """
-    from geodp.grid.grid import Grid
-
-    return Points(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
-        x=x,
-        y=y,
-        crs=crs,
-        person=person,
-        cells=cells,
-        per_cell=per_cell,
-        truncation=truncation,
-        secret=secret,
-        columns=columns or {},
-        by=reader.convert_by(by),
-        labels=reader.convert_labels(labels),
-        where=where or {},
-        outside=outside,
-        allow_ballpark=allow_ballpark,
-        delimiter=delimiter,
-        encoding=encoding,
-        decimal=decimal,
-        layer=layer,
-        header_row=header_row,
-        first_row=first_row,
-        last_row=last_row,
-        member=member,
-        memory=memory,
-        scratch=scratch,
-    ).read(paths)
+    return Points.of(grid, **options).read(paths)

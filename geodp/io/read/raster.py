@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from geodp import progress
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.io.read.reader import (
     MEMBER,
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
 BAND = Option("Band of a raster with several bands, counted from 1.", "--band", type=int)
 
 
-def _numbers(texts: Sequence[str]) -> list[float]:
+def _numbers(values: Sequence[str | float]) -> list[float]:
     try:
-        return [float(text) for text in texts]
+        # Numbers stay as they are: what the operator stated is kept in the record as stated.
+        return [float(one) if isinstance(one, str) else one for one in values]
     except ValueError:
         raise UsageError(
             "--missing of a raster is a number.", code="raster-missing-not-number"
@@ -44,13 +46,35 @@ def _numbers(texts: Sequence[str]) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Raster(Reader):
-    """A raster of counts; the fields are those of :func:`read_raster`."""
+    """A raster of counts.
+
+    Attributes
+    ----------
+    band : int, optional
+        Band, counted from 1; required if there are several.
+    value_unit : float, optional
+        Value of one person, after scale and offset; values divided by it must be integers within
+        1e-4. Default: 1, unless the file states that its values are something other than people.
+    missing : sequence of float, optional
+        Stored values that mean nobody besides nodata, such as -200.
+    outside : {"error", "crop", "drop"}, optional
+        Treatment of pixels outside the domain: "crop" drops those outside the grid's extent, but
+        refuses those that a mask excludes. Default: "error".
+    member : str, optional
+        Name of a zip archive's member, with its folders or without.
+    rounding : {"nearest", "stochastic"}, optional
+        Rounding of fractional counts, as for :func:`geodp.read_table`.
+    secret : NoiseKey, optional
+        Key of the random numbers of `rounding`; default: fresh from the operating system.
+    x, y : str, optional
+        Dimensions of an array's columns and rows. Default: found by their usual names.
+    """
 
     name: ClassVar[str] = "raster"
     kind: ClassVar[str] = "a raster"
 
     band: int | None = field(default=None, metadata=cli_option(BAND))
-    unit: float | None = field(default=None, metadata=cli_option(UNIT))
+    value_unit: float | None = field(default=None, metadata=cli_option(UNIT))
     missing: Sequence[float] = field(default=(), metadata=cli_option(MISSING, convert=_numbers))
     outside: Outside | None = field(default=None, metadata=cli_option(OUTSIDE))
     member: str | None = field(default=None, metadata=cli_option(MEMBER))
@@ -61,7 +85,7 @@ class Raster(Reader):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self.unit)
+        require_positive(self.value_unit)
 
     @classmethod
     def match_score(cls, call: Call) -> MatchScore:
@@ -103,7 +127,7 @@ class Raster(Reader):
                 code="array-has-no-bands",
             )
         axes = (self.x, self.y)
-        aligned = align_array(array, self.grid, axes, unit=self.unit, missing=self.missing)
+        aligned = align_array(array, self.grid, axes, unit=self.value_unit, missing=self.missing)
         lines = Lines(aligned.name, aligned.width, aligned.facts)
         tally.survey.note(aligned.name, aligned.facts)
         name = None if array.name is None else aligned.name
@@ -147,7 +171,9 @@ class Raster(Reader):
             if others:
                 raise UsageError("Give one raster at a time.", code="raster-several")
             here = held.enter_context(unpack(path, self.scratch, self.member))
-            for part in align_blocks(here, place, self.band, unit=self.unit, missing=self.missing):
+            for part in align_blocks(
+                here, place, self.band, unit=self.value_unit, missing=self.missing
+            ):
                 values, stored = part.values, part.stored
                 pixels = int(np.count_nonzero(part.valid))
                 tally.survey.note(part.lines.name, part.lines.facts)
@@ -167,29 +193,14 @@ class Raster(Reader):
 READERS = (Raster,)
 
 
-def read_raster(
-    path: FilePath | LabelledArray,
-    *,
-    grid: Grid,
-    unit: float | None = None,
-    band: int | None = None,
-    missing: Sequence[float] = (),
-    outside: Outside = "error",
-    member: str | None = None,
-    rounding: Rounding | None = None,
-    secret: NoiseKey | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
-) -> CountTable:
+@takes(Raster)
+def read_raster(path: FilePath | LabelledArray, *, grid: str | Grid, **options: Any) -> CountTable:
     """Read a raster of counts: GeoTIFF, ASCII grid, NetCDF in its classic formats; or an array.
 
     Its cells must be the grid's: same CRS, same size, shifted by whole cells; longitudes may be
-    multiples of 360 degrees away. A pixel means ``(stored * scale + offset) / unit`` people, with
-    the scale and the offset in the file. Nodata and NaN count nobody. The row in an error is the
-    raster's line, counted from 1. All other parameters are those of every reader:
-    :class:`geodp.io.read.reader.Reader`, which also documents the errors.
+    multiples of 360 degrees away. A pixel means ``(stored * scale + offset) / value_unit`` people,
+    with the scale and the offset in the file. Nodata and NaN count nobody. The row in an error is
+    the raster's line, counted from 1.
 
     Parameters
     ----------
@@ -198,20 +209,17 @@ def read_raster(
         of rows and columns as coordinates. ``scale_factor``, ``add_offset``, ``_FillValue``,
         ``missing_value``, ``valid_range`` and ``_Unsigned`` in its attributes are applied; those in
         xarray's ``encoding`` were applied when the file was opened.
-    grid : Grid
-        Public grid of one map, for a file without attributes. From a public raster it is made by
-        :func:`geodp.io.read.rows.pixels.grid_like`; from this raster only if its extent was not
-        chosen by looking at where people are.
-    unit : float, optional
-        Value of one person, after scale and offset; values divided by it must be integers within
-        1e-4. Default: 1, unless the file states that its values are something other than people.
-    band : int, optional
-        Band, counted from 1; required if there are several.
-    missing : sequence of float, optional
-        Stored values that mean nobody besides nodata, such as -200.
-    x, y : str, optional
-        Dimensions of an array's columns and rows. Default: found by their usual names.
-    outside, member, rounding, secret, memory, scratch
+    grid : str or Grid
+        Public grid of one map, for a file without attributes; a string names a code system. From a
+        public raster it is made by :func:`geodp.io.read.rows.pixels.grid_like`; from this raster
+        only if its extent was not chosen by looking at where people are.
+
+    Raises
+    ------
+    UsageError
+        Options that do not go together, or with the grid.
+    InputError
+        Data that must not be used as they are; it names file and line.
 
     Examples
     --------
@@ -228,18 +236,5 @@ def read_raster(
     """
     from geodp.io.read.rows.forms.url import fetch_urls
 
-    with fetch_urls(path, scratch) as fetched:
-        return Raster(
-            grid=grid,
-            unit=unit,
-            band=band,
-            missing=missing,
-            outside=outside,
-            member=member,
-            rounding=rounding,
-            secret=secret,
-            x=x,
-            y=y,
-            memory=memory,
-            scratch=scratch,
-        ).read(fetched)
+    with fetch_urls(path, options.get("scratch")) as fetched:
+        return Raster.of(grid, **options).read(fetched)

@@ -9,20 +9,33 @@ from __future__ import annotations
 import dataclasses
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
+from itertools import chain
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
+from geodp.advice import list_fields
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.read.layout.named import Lists, Named
+    from geodp.io.read.rows.columns import InputTable
     from geodp.io.read.rows.input_files import FilePath, TableSource
+    from geodp.io.read.rows.pairing import Values
+    from geodp.io.read.rows.rounding import Rounding
+    from geodp.io.read.rows.selecting import Value
+    from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.table.counts import CountTable
+    from geodp.table.source import Fact
+
+    Facts: TypeAlias = Sequence[Fact]
+
+Decimal: TypeAlias = Literal[".", ","]
 
 
 @dataclass(frozen=True)
@@ -377,32 +390,132 @@ class Reader(ABC):
     scratch : path, optional
         Folder for rows beyond that limit: confidential, in files without names that disappear when
         the process ends. Default: the system's folder for temporary files.
+    """
 
-    Several readers have the following fields, with the same meaning:
+    name: ClassVar[str]
+    kind: ClassVar[str]
+    flag: ClassVar[str] = ""
 
-    columns : mapping
-        Columns of indices or of an attribute's labels, by axes of ``grid.axis_names``.
-    by : sequence of str
-        Names of attributes, whose columns are found by their names. The grid gets those that it
-        does not have; `labels` declares their labels (:mod:`geodp.io.read.layout.by`).
-    labels : mapping
-        Labels of each attribute in `by`, or a file with a public list of them; under an empty name
-        a file for several. They are part of the public domain and never taken from records.
+    grid: Grid
+    memory: int | str | None = field(default=None, metadata=cli_option(MEMORY))
+    scratch: FilePath | None = field(default=None, metadata=cli_option(SCRATCH))
+
+    def __post_init__(self) -> None:
+        for entry in self.option_fields():
+            # The command line checks choices itself, but calls from Python end up here.
+            allowed, value = entry.option.type, getattr(self, entry.field)
+            optional = value is None and not entry.required
+            if isinstance(allowed, tuple) and not optional and value not in allowed:
+                raise UsageError(
+                    f"{entry.field} is one of {', '.join(allowed)}.", code="choice-unknown"
+                )
+
+    @classmethod
+    def of(cls, grid: object, **options: Any) -> Self:
+        """Make a reader of the options of a call; None stands for the default of an option.
+
+        Parameters
+        ----------
+        grid : str or Grid
+            The public grid; a string names a code system.
+        **options
+            Fields; names of attributes, for example, may also be one text with commas.
+
+        Raises
+        ------
+        UsageError
+            There is no grid, a name is none of a field, a field that has no default is missing, or
+            a value makes no sense.
+        """
+        given = {name: value for name, value in options.items() if value is not None}
+        known = sorted(one.name for one in dataclasses.fields(cls) if one.init)
+        if unknown := sorted({*options} - {*known}):
+            raise UsageError(
+                f"Not for {cls.kind}: {', '.join(unknown)}. It takes {', '.join(known)}.",
+                code="option-not-for-reader",
+            )
+        required = [one.name for one in dataclasses.fields(cls) if one.init and _is_required(one)]
+        if missing := [name for name in required if name not in {"grid", *given}]:
+            raise UsageError(
+                f"To read {cls.kind}, give {', '.join(f'{name}=' for name in missing)}.",
+                code="reader-option-missing",
+            )
+        for entry in cls.option_fields():
+            if entry.convert is not None and entry.field in given:
+                given[entry.field] = entry.convert(given[entry.field])
+        return cls(grid=find_grid(grid), **given)
+
+    def shared(self, kind: type[Any]) -> dict[str, Any]:
+        """Return the values of the fields that another kind of reader has, too, but for the grid.
+
+        ``kind``: a base of both.
+        """
+        names = [one.name for one in dataclasses.fields(kind) if one.init and one.name != "grid"]
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    @cache
+    def option_fields(cls) -> tuple[OptionField, ...]:
+        """Return the fields that are options of the command line, those of bases last."""
+        return tuple(
+            OptionField(
+                one.name,
+                required=_is_required(one),
+                # A field with a default factory is optional too, and has no default to show.
+                default=None if one.default is dataclasses.MISSING else one.default,
+                **one.metadata,
+            )
+            for one in list_fields(cls)
+            if "option" in one.metadata
+        )
+
+    @classmethod
+    def match_score(cls, call: Call) -> MatchScore:
+        """Return how well a call matches this reader; by default only if its flag is given."""
+        return MatchScore.FLAG if cls.is_requested(call) else MatchScore.NONE
+
+    @classmethod
+    def is_requested(cls, call: Call) -> bool:
+        """Test whether the flag that selects this reader is given."""
+        return bool(cls.flag and call.options.get(cls.name.replace("-", "_")))
+
+    @abstractmethod
+    def read(self, paths: TableSource) -> CountTable:
+        """Read files, or a table in memory, into a confidential table on the grid."""
+
+
+def _is_required(one: dataclasses.Field[Any]) -> bool:
+    """Test whether a field has no default."""
+    return one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
+
+
+def find_grid(grid: object) -> Grid:
+    """Return a grid, or that of a code system's name; UsageError for anything else."""
+    from geodp.grid.grid import Grid
+
+    if not isinstance(grid, Grid | str):
+        raise UsageError(
+            "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, "
+            "such as Grid.mesh('jis:half', bounds=...).",
+            code="grid-unstated",
+        )
+    return Grid.mesh(grid) if isinstance(grid, str) else grid
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsReader(Reader):
+    """Reader of tables of rows in files and in memory.
+
+    Attributes
+    ----------
     where : mapping
         Read only rows whose columns have these values, compared by meaning: numbers as numbers,
         dates and times as moments, values in quotation marks literally
         (:mod:`geodp.io.read.rows.selecting`).
-    flags : sequence of str
-        Markers beside counts, such as "p" in ``7 p`` or "()" in ``(7)``: the number is counted.
-        Other markers are refused, and so is one that would change the number
-        (:mod:`geodp.io.read.rows.flags`).
-    duplicates : {"error", "sum"}
-        Treatment of a cell that occurs several times. Rows added up by "sum" may be of other dates,
-        with a person in each of them: :func:`geodp.publish` requires a contribution.
     outside : {"error", "crop", "drop"}, optional
         Treatment of rows outside the domain: "crop" drops those outside the grid's extent, but
         refuses those that a mask excludes. Default: "error".
-    delimiter, encoding : str, optional
+    encoding, delimiter : str, optional
         Format of texts. Default: detected in the header; UTF-8, UTF-16 with a byte order mark, or
         CP932.
     decimal : {".", ","}, optional
@@ -426,63 +539,164 @@ class Reader(ABC):
         Name of a zip archive's member, with its folders or without, or a pattern of several.
         Default: all texts, where their columns are the same; texts without columns, such as
         readmes, are none.
+    """
+
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=cli_option(WHERE))
+    outside: Outside | None = field(default=None, metadata=cli_option(OUTSIDE))
+    encoding: str | None = field(default=None, metadata=cli_option(ENCODING))
+    delimiter: str | None = field(default=None, metadata=cli_option(DELIMITER))
+    decimal: Decimal | None = field(default=None, metadata=cli_option(DECIMAL))
+    layer: str | None = field(default=None, metadata=cli_option(LAYER))
+    header_row: int | None = field(default=None, metadata=cli_option(HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=cli_option(FIRST_ROW))
+    last_row: int | None = field(default=None, metadata=cli_option(LAST_ROW))
+    member: str | None = field(default=None, metadata=cli_option(MEMBER))
+
+    second_header: ClassVar[bool] = False
+    """Whether a second header row, with labels, is recognised."""
+
+    def open(self, paths: TableSource) -> Iterator[InputTable]:
+        """Open the tables."""
+        from geodp.io.read.rows.columns import open_tables
+
+        return open_tables(
+            paths,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            labelled=self.second_header,
+            layer=self.layer,
+            header_row=self.header_row,
+            first_row=self.first_row,
+            last_row=self.last_row,
+            member=self.member,
+            scratch=self.scratch,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsReader(RowsReader):
+    """Reader of rows that may have counts.
+
+    Attributes
+    ----------
+    missing : sequence of str or number, optional
+        Values that mean nobody, such as -1, as they are written or as numbers; ``"nan"`` stands
+        for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
+    flags : sequence of str
+        Markers beside counts, such as "p" in ``7 p`` or "()" in ``(7)``: the number is counted.
+        Other markers are refused, and so is one that would change the number
+        (:mod:`geodp.io.read.rows.flags`).
+    duplicates : {"error", "sum"}
+        Treatment of a cell that occurs several times. Rows added up by "sum" may be of other dates,
+        with a person in each of them: :func:`geodp.publish` requires a contribution.
     rounding : {"nearest", "stochastic"}, optional
         Rounding of fractional counts, as models produce them: to the nearest integer, or up with
         the probability of the fraction. A contribution is required, as a person may change many
         cells a little, each of which may then be rounded differently: by at most 1 if the model's
         value changes by at most 1. Default: fractions are refused.
-    secret : NoiseKey, optional
-        Key of the random numbers; default: fresh from the operating system.
-    unit : float, optional
+    value_unit : float, optional
         Number that stands for one person, such as 0.001 for numbers in thousands. Names of amounts,
         such as incomes, and titles in thousands are refused without it.
     """
 
-    name: ClassVar[str]
-    kind: ClassVar[str]
-    flag: ClassVar[str] = ""
-
-    grid: Grid
-    memory: int | str | None = field(default=None, metadata=cli_option(MEMORY))
-    scratch: FilePath | None = field(default=None, metadata=cli_option(SCRATCH))
+    missing: Sequence[str | float] = field(default=(), metadata=cli_option(MISSING))
+    flags: Sequence[str] = field(default=(), metadata=cli_option(FLAGS, convert=convert_flags))
+    duplicates: Duplicates = field(default="error", metadata=cli_option(DUPLICATES))
+    rounding: Rounding | None = field(default=None, metadata=cli_option(ROUND))
+    value_unit: float | None = field(default=None, metadata=cli_option(UNIT))
 
     def __post_init__(self) -> None:
-        for entry in self.option_fields():
-            # The command line checks choices itself, but calls from Python end up here.
-            allowed, value = entry.option.type, getattr(self, entry.field)
-            optional = value is None and not entry.required
-            if isinstance(allowed, tuple) and not optional and value not in allowed:
-                raise UsageError(
-                    f"{entry.field} is one of {', '.join(allowed)}.", code="choice-unknown"
-                )
+        super().__post_init__()
+        require_positive(self.value_unit)
 
-    @classmethod
-    @cache
-    def option_fields(cls) -> tuple[OptionField, ...]:
-        """Return the fields that are options of the command line, in their order."""
-        # A field with a default factory is optional too, though it has no default value to show.
-        missing = dataclasses.MISSING
-        return tuple(
-            OptionField(
-                one.name,
-                required=one.default is missing and one.default_factory is missing,
-                default=None if one.default is missing else one.default,
-                **one.metadata,
-            )
-            for one in dataclasses.fields(cls)
-            if "option" in one.metadata
-        )
 
-    @classmethod
-    def match_score(cls, call: Call) -> MatchScore:
-        """Return how well a call matches this reader; by default only if its flag is given."""
-        return MatchScore.FLAG if cls.is_requested(call) else MatchScore.NONE
+@dataclass(frozen=True, kw_only=True)
+class LabelledReader(RowsReader):
+    """Reader of rows that may have labels of attributes.
 
-    @classmethod
-    def is_requested(cls, call: Call) -> bool:
-        """Test whether the flag that selects this reader is given."""
-        return bool(cls.flag and call.options.get(cls.name.replace("-", "_")))
+    Attributes
+    ----------
+    columns : mapping, optional
+        Columns of indices or of an attribute's labels, by axes of ``grid.axis_names``; for "origin"
+        and "destination" of pairs columns of codes.
+    by : sequence of str
+        Names of attributes, such as ["sex", "age"]: the columns of their labels are found
+        by their names, and the grid gets the attributes. They can also consist of columns of counts
+        side by side: several in `value`, a pattern ("F_*") or a publisher's layout
+        (:mod:`geodp.io.read.layout.by`).
+    labels : mapping or path, optional
+        Labels of `by`, or files of public lists of them, under an empty name one for several. They
+        are part of the public domain and never taken from records. Those of hour (0 to 23), month,
+        weekday (1 is Monday) and quarter are standard; a publisher's layout or a pattern determines
+        them, too.
+    """
 
-    @abstractmethod
-    def read(self, paths: TableSource) -> CountTable:
-        """Read files, or a table in memory, into a confidential table on the grid."""
+    columns: Mapping[str, str] = field(default_factory=dict, metadata=cli_option(COLUMNS))
+    by: Sequence[str] = field(default=(), metadata=cli_option(BY, convert=convert_by))
+    labels: Lists = field(default_factory=dict, metadata=cli_option(LABELS, convert=convert_labels))
+
+    def named(self) -> Named:
+        """Return the options for attributes, without reading the table."""
+        from geodp.io.read.layout.named import Named
+
+        taken = tuple(one for one in self.taken if one is not None)
+        grid = self.grid.attributes
+        return Named(self.by, self.labels, grid, self.columns, self.values, taken)
+
+    @property
+    def taken(self) -> tuple[str | None, ...]:
+        """Columns that are named for other roles than labels: codes, coordinates, persons."""
+        return ()
+
+    @property
+    def values(self) -> Values:
+        """Columns of counts; empty where rows are counted."""
+        return ()
+
+    def resolve(self, tables: Iterator[InputTable]) -> tuple[Self, Iterator[InputTable], Facts]:
+        """Find the attributes by the header of the first table.
+
+        Returns
+        -------
+        reader : Reader
+            With the attributes in its grid, and their columns.
+        tables : iterator of InputTable
+            The same tables.
+        facts : sequence of Fact
+            Where the attributes are from.
+        """
+        named = self.named()
+        if not named.needs_header:
+            return self, tables, ()
+        from geodp.io.read.layout.by import resolve
+
+        first = next(tables)
+        found = resolve(first, named)
+        fields: dict[str, Any] = {} if found.values is None else {"value": found.values}
+        fields |= {"grid": found.extend(self.grid), "columns": {**self.columns, **found.columns}}
+        reader = dataclasses.replace(self, **fields, by=(), labels={})
+        return reader, chain([first], tables), found.facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedReader(RowsReader):
+    """Reader of records that may have weights.
+
+    Attributes
+    ----------
+    weight : str, optional
+        Column of weights of a survey: a record counts as so many, to the nearest whole number;
+        those whose weight is one of `missing` are left out. The guarantee takes a weight as it is
+        given: one that was calibrated on other respondents depends on them, too, which it does not
+        cover.
+    max_weight : int
+        Largest weight, public and chosen without the data: larger ones count as this, and noise is
+        proportional to it.
+    raked_to : str, optional
+        To which totals of the same data the weights were raked, such as ``"residents by age and
+        sex of this survey"``: these are invariants outside the guarantee, and stand on the card.
+    """
+
+    weight: str | None = None
+    max_weight: int = 1
+    raked_to: str | None = None

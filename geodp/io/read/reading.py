@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.errors import UsageError
 from geodp.io.read import choose
-from geodp.io.read.reader import Call, Reader, spec_of
+from geodp.io.read.reader import Call, Reader, find_grid, spec_of
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.input_files import TableSource
+    from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
 
 
@@ -65,24 +66,39 @@ def read(
     >>> int(geodp.read(rows, "jis:basic", code="mesh", value="residents").count.sum())
     852
     """
+    return read_with_key(paths, grid, None, reader=reader, **options)
+
+
+def read_with_key(
+    paths: TableSource,
+    grid: Grid | str,
+    key: NoiseKey | None,
+    *,
+    reader: str | None = None,
+    **options: Any,
+) -> CountTable:
+    """Read as :func:`read` does; ``key``: of random numbers, without which they are fresh ones."""
     from geodp.io.read.rows.forms.url import fetch_urls
 
     with fetch_urls(paths, options.get("scratch")) as fetched:
-        return _read(fetched, grid, reader, options)
+        return _read(fetched, grid, reader, options, key)
 
 
 def _read(
-    paths: TableSource, grid: Grid | str, reader: str | None, options: Mapping[str, Any]
+    paths: TableSource,
+    grid: Grid | str,
+    reader: str | None,
+    options: Mapping[str, Any],
+    key: NoiseKey | None,
 ) -> CountTable:
     """Read inputs that have been fetched from any URLs."""
-    from geodp.grid.grid import Grid
-    from geodp.io.read import READERS
+    from geodp.io.read import READERS, give_key
     from geodp.io.read.points import Points
     from geodp.io.read.raster import Raster
     from geodp.io.read.rows.input_files import LabelledArray
     from geodp.io.read.table import Table
 
-    on = Grid.mesh(grid) if isinstance(grid, str) else grid
+    on = find_grid(grid)
     # An array has no file name by which a reader could recognise it.
     if isinstance(paths, LabelledArray) and reader in (None, Raster.name):
         chosen: type[Reader] = Raster
@@ -95,17 +111,8 @@ def _read(
             f"There is no reader {reader!r}; choose from {', '.join(READERS)}.",
             code="reader-unknown",
         )
-    _require_options(chosen, options, READERS)
-    converters = {
-        one.field: one.convert for one in chosen.option_fields() if one.convert is not None
-    }
-    made = chosen(
-        grid=on,
-        **{
-            name: converters[name](one) if name in converters else one
-            for name, one in options.items()
-        },
-    )
+    _require_known(chosen, options, READERS)
+    made = chosen.of(on, **{**give_key(chosen, key), **options})
     if not isinstance(made, Table | Points):
         return made.read(paths)
     from geodp.io.read.layout.completion import complete_reader
@@ -116,35 +123,23 @@ def _read(
     return complete_reader(made, once).read(once)
 
 
-def _require_options(
+def _require_known(
     chosen: type[Reader], options: Mapping[str, Any], readers: Mapping[str, type[Reader]]
 ) -> None:
-    """Raise UsageError for options that a reader does not have, and for those that it lacks."""
-    allowed = sorted({*chosen.__dataclass_fields__} - {"grid"})
-    # Naming the reader that takes the option is more useful than the list of valid ones.
-    if unknown := sorted({*options} - {*allowed}):
-        others = [
-            f"reader={name!r} takes {', '.join(also)}"
-            for name, one in readers.items()
-            if (also := sorted({*unknown} & {*one.__dataclass_fields__}))
-        ]
-        domain = {"bounds", "primary"} & {*unknown}
-        others += ["bounds go with the grid: grid=Grid.mesh(name, bounds=...)"] if domain else []
-        if others:
-            raise UsageError(
-                f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.",
-                code="option-not-for-reader",
-            )
-        raise UsageError(
-            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(allowed)}.",
-            code="option-not-for-reader",
-        )
-    missing = [
-        one.field for one in chosen.option_fields() if one.required and one.field not in options
+    """Raise UsageError for options that a reader lacks and that others have, or the grid."""
+    unknown = sorted({*options} - {*chosen.__dataclass_fields__})
+    others = [
+        f"reader={name!r} takes {', '.join(also)}"
+        for name, one in readers.items()
+        if (also := sorted({*unknown} & {*one.__dataclass_fields__}))
     ]
-    if missing:
+    domain = {"bounds", "primary"} & {*unknown}
+    others += ["bounds go with the grid: grid=Grid.mesh(name, bounds=...)"] if domain else []
+    # Naming the reader that takes the option is more useful than the list of valid ones.
+    if others:
         raise UsageError(
-            f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.", code="reader-option-missing"
+            f"Not for {chosen.kind}: {', '.join(unknown)}; {'; '.join(others)}.",
+            code="option-not-for-reader",
         )
 
 

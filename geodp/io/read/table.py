@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
-from geodp.io.read.reader import Call, MatchScore, Option, Reader, cli_option
+from geodp.io.read.reader import (
+    Call,
+    CountsReader,
+    LabelledReader,
+    MatchScore,
+    Option,
+    cli_option,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
-    from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import InputTable, Rows
-    from geodp.io.read.rows.input_files import FilePath, TableSource
+    from geodp.io.read.rows.input_files import TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.pairing import ColumnPairing, Values
-    from geodp.io.read.rows.rounding import CountParser, Rounding
-    from geodp.io.read.rows.selecting import Value
+    from geodp.io.read.rows.rounding import CountParser
     from geodp.io.read.rows.survey import Survey
-    from geodp.io.read.rows.tally import Duplicates, Outside, Tally
+    from geodp.io.read.rows.tally import Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
     from geodp.table.source import Fact
     from geodp.table.stated.reading import StatedReading
 
-Decimal: TypeAlias = Literal[".", ","]
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
 Suppressed: TypeAlias = Literal["error", "zero"]
 
@@ -66,11 +70,37 @@ MIXED = Rule(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(Reader):
-    """Tables with one row for each cell; the fields are those of :func:`read_table`."""
+class Table(LabelledReader, CountsReader):
+    """Tables with one row for each cell.
+
+    Attributes
+    ----------
+    value : str, sequence of str or mapping
+        Column of counts, or a pattern of several, as "F_*". Only an official mesh file with one
+        such column needs no name. Several, with `by`, become attributes of the grid with these
+        labels. On a grid that has attributes, the column of every label, ``{"f": "T001141003"}``,
+        of several attributes of every combination, ``{("f", "0-14"): "T001141012"}``; names alone
+        where each has its label in it.
+    code : str, optional
+        Column of published codes.
+    x, y : str, optional
+        Columns of coordinates in the grid's CRS, or of cell indices.
+    anchor : {"centre", "corner", "index"}
+        Meaning of `x` and `y`: the cell's centre, its lower left corner (in the south-west),
+        or its column and row counted from 0.
+    suppressed : {"error", "zero"}
+        For `*`, `X` and blanks in official mesh files. "zero" is right where the file has added a
+        hidden detail to the mesh named in HTKSAKI: that row then counts these people. `-` always
+        counts 0.
+    other : str, optional
+        Unit that counts codes which the grid's table of units does not have, such as "abroad".
+    secret : NoiseKey, optional
+        Key of the random numbers of `rounding`; default: fresh from the operating system.
+    """
 
     name: ClassVar[str] = "table"
     kind: ClassVar[str] = "a table"
+    second_header: ClassVar[bool] = True
 
     value: Values = field(
         default=None, metadata=cli_option(reader.VALUE, convert=lambda value: value or None)
@@ -79,36 +109,12 @@ class Table(Reader):
     x: str | None = field(default=None, metadata=cli_option(reader.X))
     y: str | None = field(default=None, metadata=cli_option(reader.Y))
     anchor: Anchor = field(default="centre", metadata=cli_option(ANCHOR, needs="x"))
-    columns: Mapping[str, str] = field(default_factory=dict, metadata=cli_option(reader.COLUMNS))
-    by: Sequence[str] = field(default=(), metadata=cli_option(reader.BY, convert=reader.convert_by))
-    labels: Lists = field(
-        default_factory=dict,
-        metadata=cli_option(reader.LABELS, convert=reader.convert_labels),
-    )
-    where: Mapping[str, Value] = field(default_factory=dict, metadata=cli_option(reader.WHERE))
-    missing: Sequence[str | float] = field(default=(), metadata=cli_option(reader.MISSING))
-    flags: Sequence[str] = field(
-        default=(), metadata=cli_option(reader.FLAGS, convert=reader.convert_flags)
-    )
-    duplicates: Duplicates = field(default="error", metadata=cli_option(reader.DUPLICATES))
     suppressed: Suppressed = field(default="error", metadata=cli_option(SUPPRESSED))
-    outside: Outside | None = field(default=None, metadata=cli_option(reader.OUTSIDE))
     other: str | None = field(default=None, metadata=cli_option(reader.OTHER))
-    encoding: str | None = field(default=None, metadata=cli_option(reader.ENCODING))
-    delimiter: str | None = field(default=None, metadata=cli_option(reader.DELIMITER))
-    decimal: Decimal | None = field(default=None, metadata=cli_option(reader.DECIMAL))
-    layer: str | None = field(default=None, metadata=cli_option(reader.LAYER))
-    header_row: int | None = field(default=None, metadata=cli_option(reader.HEADER_ROW))
-    first_row: int | None = field(default=None, metadata=cli_option(reader.FIRST_ROW))
-    last_row: int | None = field(default=None, metadata=cli_option(reader.LAST_ROW))
-    member: str | None = field(default=None, metadata=cli_option(reader.MEMBER))
-    rounding: Rounding | None = field(default=None, metadata=cli_option(reader.ROUND))
-    unit: float | None = field(default=None, metadata=cli_option(reader.UNIT))
     secret: NoiseKey | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        reader.require_positive(self.unit)
         if self.suppressed != "error":
             from geodp.io.read.rows.mesh_columns import KEY, is_mesh_grid
             from geodp.io.read.rows.names import fold
@@ -126,32 +132,18 @@ class Table(Reader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Read the places and the counts of every table in the files."""
-        tables, named = self._open(paths), self.named()
-        if not named.needs_header:
-            return self._read(tables)
-        from geodp.io.read.layout.by import resolve
+        reader, tables, facts = self.resolve(self.open(paths))
+        return reader._read(tables, facts)
 
-        first = next(tables)
-        resolved = resolve(first, named)
-        values: Any = self.value if resolved.values is None else resolved.values
-        columns = {**self.columns, **resolved.columns}
-        fields = {"grid": resolved.extend(self.grid), "columns": columns, "value": values}
-        reader = replace(self, **fields, by=(), labels={})
-        return reader._read(chain([first], tables), resolved.facts)
+    @property
+    def taken(self) -> tuple[str | None, ...]:
+        """Columns that are named for places."""
+        return self.code, self.x, self.y
 
-    def named(self) -> Named:
-        """Return the options for attributes, without reading the table."""
-        from geodp.io.read.layout.named import Named
-
-        taken = (self.code, self.x, self.y)
-        return Named(
-            self.by,
-            self.labels,
-            self.grid.attributes,
-            self.columns,
-            self.value,
-            tuple(one for one in taken if one is not None),
-        )
+    @property
+    def values(self) -> Values:
+        """Columns of counts."""
+        return self.value
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: their origin."""
@@ -248,25 +240,8 @@ class Table(Reader):
         """Test whether a layout's contribution bound holds for the rows as they are read."""
         # Rows that are added up may be of several dates, and a rounded share of several persons.
         # A person may change a number that is rounded to thousands by one of them.
-        plain = self.rounding is None and self.unit in (None, 1)
+        plain = self.rounding is None and self.value_unit in (None, 1)
         return self.duplicates == "error" and plain and grid.plain_map is not None
-
-    def _open(self, paths: TableSource) -> Iterator[InputTable]:
-        """Open the tables; a second header row is recognised."""
-        from geodp.io.read.rows.columns import open_tables
-
-        return open_tables(
-            paths,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            labelled=True,
-            layer=self.layer,
-            header_row=self.header_row,
-            first_row=self.first_row,
-            last_row=self.last_row,
-            member=self.member,
-            scratch=self.scratch,
-        )
 
     def _tally(self, grid: Grid, official: bool) -> Tally:
         """Return the accumulator of counts; an official file lists a cell once even with "sum"."""
@@ -292,21 +267,15 @@ class Table(Reader):
         from geodp.io.read.rows.mesh_columns import HIDDEN, NO_PEOPLE, SUPPRESSED
         from geodp.io.read.rows.rounding import CountParser
 
-        if not official:
-            if self.suppressed != "error":
-                raise UsageError(NO_MARKS)
-            return CountParser(
-                self.missing,
-                self.decimal,
-                self.rounding,
-                self.secret,
-                flags=Flags.of(self.flags),
-                unit=self.unit,
-            )
-        # "-" always means 0 in these files, while other marks hide a count.
-        zero = (NO_PEOPLE, *(SUPPRESSED if self.suppressed == "zero" else ()), *self.missing)
-        flags = Flags.of(self.flags)
-        return CountParser(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags, self.unit)
+        how = (self.decimal, self.rounding, self.secret)
+        more: dict[str, Any] = {"flags": Flags.of(self.flags), "unit": self.value_unit}
+        if official:
+            # "-" always means 0 in these files, while other marks hide a count.
+            zero = (NO_PEOPLE, *(SUPPRESSED if self.suppressed == "zero" else ()), *self.missing)
+            return CountParser(zero, *how, HIDDEN, **more)
+        if self.suppressed != "error":
+            raise UsageError(NO_MARKS)
+        return CountParser(self.missing, *how, **more)
 
     def _find_values(
         self, table: InputTable, names: Sequence[str] | None, official: bool
@@ -326,14 +295,14 @@ class Table(Reader):
             raise UsageError(NO_VALUE)
         else:
             columns = [find_column(table, name, names) for name in names]
-        require_counts(table, columns, self.unit)
+        require_counts(table, columns, self.value_unit)
         return columns
 
     def _add_unit(self, facts: Sequence[Fact]) -> list[Fact]:
         """Return facts with the number that stands for one person, if the operator stated it."""
         from geodp.table.source import Fact
 
-        stated = [] if self.unit is None else [f"{self.unit:g}"]
+        stated = [] if self.value_unit is None else [f"{self.value_unit:g}"]
         return [*facts, *(Fact("value of one person", one, "operator") for one in stated)]
 
     @property
@@ -445,55 +414,15 @@ def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
 READERS = (Table,)
 
 
-def _grid_of(grid: str | Grid) -> Grid:
-    """Return the grid of a code system's name, or the grid itself."""
-    from geodp.grid.grid import Grid
-
-    return Grid.mesh(grid) if isinstance(grid, str) else grid
-
-
-def read_table(
-    paths: TableSource,
-    *,
-    grid: str | Grid,
-    value: Values = None,
-    code: str | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    anchor: Anchor = "centre",
-    columns: Mapping[str, str] | None = None,
-    by: Sequence[str] = (),
-    labels: Lists | FilePath | None = None,
-    where: Mapping[str, Value] | None = None,
-    missing: Sequence[str | float] = (),
-    flags: Sequence[str] = (),
-    duplicates: Duplicates = "error",
-    suppressed: Suppressed = "error",
-    outside: Outside | None = None,
-    other: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: Decimal | None = None,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
-    rounding: Rounding | None = None,
-    unit: float | None = None,
-    secret: NoiseKey | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
-) -> CountTable:
+@takes(Table)
+def read_table(paths: TableSource, *, grid: str | Grid, **options: Any) -> CountTable:
     """Read tables with one row a cell: text (plain, gzip, zip), Parquet, GeoPackage and the like.
 
     Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, workbooks, tables in memory. Columns are found
     by their exact names, or regardless of case. The place of a cell is in `code`, in `x` and `y`,
     in `columns`, or, if none is given, in geometries that are cells of the grid; all other axes
     of the grid are in `columns`. How often a person is counted is known only for one table in the
-    layout of a publisher (docs/inputs.md); otherwise :func:`geodp.publish` requires it. All other
-    parameters are those of every reader: :class:`geodp.io.read.reader.Reader`, which also documents
-    the errors.
+    layout of a publisher (docs/inputs.md); otherwise :func:`geodp.publish` requires it.
 
     Parameters
     ----------
@@ -502,34 +431,13 @@ def read_table(
         relation of DuckDB or a pyarrow.Table.
     grid : str or Grid
         Public grid; a string names a code system, as in ``Grid.mesh``.
-    value : str, sequence of str or mapping
-        Column of counts, or a pattern of several, as "F_*". Several make the attributes `by`, as in
-        :func:`geodp.read_mesh`; only an official mesh file with one such column needs no name.
-    code : str, optional
-        Column of published codes.
-    x, y : str, optional
-        Columns of coordinates in the grid's CRS, or of cell indices.
-    anchor : {"centre", "corner", "index"}
-        Meaning of `x` and `y`: the cell's centre, its lower left corner (in the south-west),
-        or its column and row counted from 0.
-    columns : mapping, optional
-        Columns of indices or labels by axis; for "origin" and "destination" columns of codes.
-    by : sequence of str
-        Names of attributes, such as ["sex", "age"]: the columns of their labels are found
-        by their names, and the grid gets the attributes. They can also consist of columns of counts
-        side by side: several in `value`, a pattern ("F_*") or a publisher's layout.
-    labels : mapping or path, optional
-        Labels of `by`, or files of public lists of them. Those of hour (0 to 23), month, weekday (1
-        is Monday) and quarter are standard; a publisher's layout or a pattern determines them, too.
-    other : str, optional
-        Unit that counts codes which the grid's table of units does not have, such as "abroad".
-    missing : sequence of str or number, optional
-        Values that mean nobody, such as -1, as they are written or as numbers; ``"nan"`` stands
-        for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
-    suppressed : {"error", "zero"}
-        Treatment of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
-    where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, first_row
-    last_row, member, rounding, unit, secret, memory, scratch
+
+    Raises
+    ------
+    UsageError
+        Options that do not go together, or with the grid.
+    InputError
+        Data that must not be used as they are; it names file and line.
 
     Examples
     --------
@@ -539,34 +447,4 @@ def read_table(
     >>> geodp.read_table(cells, grid=grid, code="code", value="people").count.tolist()
     [12, 30]
     """
-    return Table(
-        grid=_grid_of(grid),
-        value=value,
-        code=code,
-        x=x,
-        y=y,
-        anchor=anchor,
-        columns=columns or {},
-        by=reader.convert_by(by),
-        labels=reader.convert_labels(labels),
-        where=where or {},
-        missing=missing,
-        flags=reader.convert_flags(flags),
-        duplicates=duplicates,
-        suppressed=suppressed,
-        outside=outside,
-        other=other,
-        delimiter=delimiter,
-        encoding=encoding,
-        decimal=decimal,
-        layer=layer,
-        header_row=header_row,
-        first_row=first_row,
-        last_row=last_row,
-        member=member,
-        rounding=rounding,
-        unit=unit,
-        secret=secret,
-        memory=memory,
-        scratch=scratch,
-    ).read(paths)
+    return Table.of(grid, **options).read(paths)

@@ -122,7 +122,7 @@ def test_everything_is_charged_once_and_a_replay_is_free(ledger, tmp_path):
 
 
 BAD = {
-    "amounts-arguments-missing": {"unit_of_amount": None},
+    "amounts-unit-missing": {"unit_of_amount": None},
     "amounts-nothing-released": {"means": False},
     "amounts-share": {"classes": EDGES, "share": 1},
     "amounts-number-form": {"classes": EDGES, "share": "half"},
@@ -152,14 +152,6 @@ def test_bad_input_is_refused_before_the_charge(ledger, code):
     assert not ledger.charges("incomes")
     # One sentence, which names no value.
     assert "USD" not in str(refused.value)
-
-
-def test_a_table_has_what_describes_it_already():
-    table = geodp.amounts.read_records(
-        rows(), grid=GRID, x="x", y="y", amount="income", clip=(0, 9), unit_of_amount="EUR"
-    )
-    with refuses(UsageError, "amounts-described-twice"):
-        geodp.amounts.publish(table, clip=(0, 9), contribution=1, epsilon=1)
 
 
 def test_nothing_is_published_of_nobody_unless_allowed():
@@ -294,22 +286,6 @@ def test_one_record_is_written_before_the_charge(tmp_path, monkeypatch):
         place.try_out(design.preview, [prepared.cells], design.example)
     assert [one.num_rows for one in written] == [0, 1]
     assert written[1]["count"].to_pylist() == [1]
-
-
-@pytest.mark.parametrize(
-    "more",
-    [{"classes": [100, 300]}, {"step": 5}, {"by": ["sex"]}, {"labels": {"sex": ["f"]}},
-     {"where": {"sex": "f"}}, {"outside": "drop"}, {"columns": {"sex": "s"}}, {"max_weight": 9},
-     {"decimal": ","}, {"crs": "EPSG:3035"}, {"x": "x"}, {"clip": (0, 10)}, {"person": "id"},
-     {"classes": np.array([100, 300])}],
-)  # fmt: skip
-def test_a_table_that_was_read_takes_no_arguments_of_reading(more):
-    names = ("grid", "x", "y", "amount", "clip", "unit_of_amount")
-    table = geodp.amounts.read_records(rows(500), **{name: GIVEN[name] for name in names})
-    given = {"contribution": 1, "epsilon": 1}
-    geodp.amounts.publish(table, **given)
-    with refuses(UsageError, "amounts-described-twice"):
-        geodp.amounts.publish(table, **given, **more)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,12 @@
 """Records of amounts: added up by cell and class, bounded by person, and refused by row."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import geodp
 from geodp.errors import InputError, UsageError
-from geodp.features.amounts.records import AmountRecords, keep_first
-from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.records import keep_first
 from tests.features.amounts.made import EDGES, GRID, rows, truth
 from tests.refusals import refuses
 
@@ -248,12 +245,9 @@ def test_the_unit_of_the_title_is_confirmed(column, unit):
 def test_titles_above_the_table_have_units(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("Income in thousand EUR\nx,y,income\n0.5,0.5,7\n")
-    scale = Scale.of((0, 1000), 1, "EUR", "income")
-    reader = AmountRecords(grid=GRID, scale=scale, x="x", y="y", header_row=2)
     with refuses(UsageError, "amounts-unit-of-title: 1,000 EUR"):
-        reader.read_amounts(path)
-    stated = replace(reader, scale=replace(scale, unit="TEUR"))
-    assert stated.read_amounts(path).above.tolist() == [7]
+        read(path, header_row=2)
+    assert read(path, header_row=2, unit_of_amount="TEUR").above.tolist() == [7]
 
 
 @pytest.mark.parametrize(

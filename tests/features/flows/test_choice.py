@@ -226,10 +226,8 @@ def test_its_card_says_what_is_counted_and_read():
         ({"per_pair": -1}, "flows-bound-form"),
         ({"per_pair": 2.5}, "flows-bound-form"),
         ({"per_pair": "2"}, "flows-bound-form"),
-        ({"trips": 3}, "flows-choice-trips"),
         ({"form": "rows"}, "flows-choice-form"),
         ({"person": None}, "flows-choice-without-persons"),
-        ({"value": "oy"}, "flows-choice-without-persons"),
         ({"unit": "person-day"}, "flows-unit-needs-time"),
     ],
 )
@@ -248,9 +246,11 @@ def test_a_row_without_a_person_is_refused_and_nothing_is_charged(tmp_path):
 
 
 def test_a_wrong_keyword_is_told():
-    for name in ("untis", "options"):
-        with pytest.raises(TypeError, match=rf"choose_trips\(\) .* '{name}'"):
+    for name, said in (("untis", "give unit="), ("trips", "give largest="), ("value", "it takes")):
+        with pytest.raises(TypeError, match=rf"choose_trips\(\) takes no {name}=; {said}"):
             choose(rows_with([1, 2]), **{name: "person"})
+    with refuses(UsageError, "option-not-for-reader: trips: gap"):
+        choose(rows_with([1, 2]), gap="2h")
 
 
 def test_trips_of_a_pair_count_up_to_their_bound():

@@ -105,7 +105,7 @@ def test_levels_above_the_grid_are_refused():
 
 @pytest.mark.parametrize("grid", [3, b"jis:basic"])
 def test_a_grid_is_a_grid_or_a_name(grid):
-    with refuses(UsageError, "flows-grid-unstated"):
+    with refuses(UsageError, "grid-unstated"):
         geodp.flows.publish(rows_of((((0, 1),),)), **WHERE, grid=grid, epsilon=1)
 
 
@@ -152,11 +152,7 @@ def test_all_streams_are_charged_once_and_a_replay_is_free(tmp_path):
     assert len(ledger.charges("trips")) == 1
 
 
-def test_what_was_read_already_is_not_described_again():
-    with refuses(UsageError, "flows-read-already"):
-        publish(grid=GRID)
-    with refuses(UsageError, "flows-grid-unstated"):
-        geodp.flows.publish(rows_of((((0, 1),),)), **WHERE, epsilon=1)
+def test_tables_and_methods_of_other_releases_are_refused():
     with refuses(UsageError, "flows-need-pairs"):
         publish(geodp.CountTable.from_dense(np.ones((16, 16), int), GRID))
     with refuses(UsageError, "pyramid-needed"):

@@ -168,12 +168,12 @@ def test_rasters(dtype: str, tmp_path: Path) -> None:
     ) as raster:  # fmt: skip
         raster.write(values, 2)
     unit = 1.25 if dtype.startswith("float") else 1.0
-    own = read_raster(path, grid=grid_like(path), unit=unit, band=2)
+    own = read_raster(path, grid=grid_like(path), value_unit=unit, band=2)
     np.testing.assert_array_equal(own.to_dense(), expected)
-    onto = read_raster(path, grid=WINDOW, unit=unit, band=2)
+    onto = read_raster(path, grid=WINDOW, value_unit=unit, band=2)
     np.testing.assert_array_equal(onto.to_dense()[::-1][:30, :40], expected)
     window = Grid.mesh("jis:half", bounds=(139 + 1 / 160, 36 - 20 / 240, 140, 36))
-    cut = read_raster(path, grid=window, unit=unit, band=2, outside="drop")
+    cut = read_raster(path, grid=window, value_unit=unit, band=2, outside="drop")
     np.testing.assert_array_equal(cut.to_dense()[::-1][:20, :39], expected[:20, 1:])
 
 

@@ -138,6 +138,6 @@ def test_taxi_trips() -> None:
 
 def test_samoa() -> None:
     path = DATA / "samoa-100m" / "Samoa_Pop_Grid.tif"
-    table = read_raster(path, grid=grid_like(path), unit=1.039454)
+    table = read_raster(path, grid=grid_like(path), value_unit=1.039454)
     assert table.grid.shape == (908, 1485)
     assert figures(table) == (13_057, 194_429)

@@ -189,7 +189,7 @@ def test_a_raster_states_its_band_and_what_one_is(tmp_path: Path) -> None:
     place = from_origin(4_000_000, 3_064_000, 1_000, 1_000)
     with rasterio.open(path, "w", width=64, height=64, transform=place, **options) as file:
         file.write(np.full((2, 64, 64), 20, np.int32))
-    found = stated(geodp.read_raster(path, grid=PLANE, band=2, unit=10))
+    found = stated(geodp.read_raster(path, grid=PLANE, band=2, value_unit=10))
     assert found == StatedReading(
         form="raster", counts=(StatedCounts("band 2 of 2"),), unit_value="10"
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -203,27 +202,19 @@ def check_reading(context: click.Context, options: dict[str, Any]) -> None:
 
 def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountRecords:
     """Make the reader of amounts from the options."""
-    from geodp.features.amounts.records import AmountRecords, require_records
+    from geodp.features.amounts.records import AmountRecords
     from geodp.io.read.points import Points
 
-    axes = read_axes(options, grid)
     # Read as points, whose options are those of amounts but for the column of codes.
     points = make_reader({**options, "points": True, "code": None}, grid, request.key)
-    assert isinstance(points, Points)
-    values = {one.name: getattr(points, one.name) for one in fields(Points)}
-    records = require_records(options["person"], options["contribution"])
-    return AmountRecords(
-        **values,
-        scale=axes.scale,
-        code=options["code"],
+    names = ("amount", "clip", "unit_of_amount", "step", "contribution", "code", "missing")
+    return AmountRecords.of(
+        grid,
+        **points.shared(Points),
+        **{name: options[name] for name in (*names, "weight", "max_weight", "raked_to")},
+        classes=split_amounts(options["classes"]),
         value=options["value"][0] if options["value"] else None,
         value_unit=options["raster_unit"],
-        weight=options["weight"],
-        max_weight=axes.max_weight,
-        raked_to=options["raked_to"],
-        missing=options["missing"],
-        records=records,
-        edges=axes.edges,
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from geodp.advice import by_names
+from geodp.advice import takes
 from geodp.errors import Rule
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.comparison import AmountDifference
@@ -25,15 +25,10 @@ from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.amounts.streams import AmountAxes, AmountTable
 from geodp.grid.region import Labels
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import Budget
-from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
-from geodp.release.metadata import require_series_metadata, state_metadata
+from geodp.release.metadata import require_series_metadata
 from geodp.release.periods import Periods
 from geodp.release.preview import warn_before_release
-from geodp.release.request import Request, choose_pyramid
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.series import (
     PeriodsDesign,
     ReleasedPeriods,
@@ -91,7 +86,7 @@ class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
         return found
 
 
-@by_names(eps="epsilon", privacy_budget="epsilon", seed="key")
+@takes(make_request, without=OF_TABLES)
 def publish_series(
     tables: Sequence[AmountTable],
     *,
@@ -99,22 +94,10 @@ def publish_series(
     person: Person,
     means: bool = True,
     share: Any = "1/2",
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     method: str | None = None,
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
-    metadata: Mapping[str, str | int] | None = None,
-    allow_empty: bool = False,
-    key: NoiseKey | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
-    records: str | None = None,
+    **options: Any,
 ) -> AmountsSeries:
     """Release amounts of several periods, such as mean income by year, under one budget.
 
@@ -141,12 +124,12 @@ def publish_series(
         is Gaussian.
     contribution, people
         As for :func:`geodp.amounts.publish`, of one period.
-    neighbours, unit, method
+    method : str, optional
         See :func:`geodp.amounts.publish`.
     prior, prior_source : optional
         See :func:`geodp.amounts.publish`; one prior for every period, of which each learns by
         itself how far it can be trusted.
-    metadata : mapping, optional
+    metadata
         See :func:`geodp.publish`; for the card of every period, without ``reference_date``,
         which belongs to one period; ``supersedes`` is the id of the earlier series.
     allow_empty
@@ -194,21 +177,13 @@ def publish_series(
     >>> 20 < change.low <= change.value <= change.high < 45
     True
     """
-    request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
-        method=method,
-        metadata=require_series_metadata(state_metadata(metadata or {})),
-        allow_empty=allow_empty,
-        key=key,
-        ledger=ledger,
-        dataset=dataset,
-        records=records,
-    )
-    options = AmountsSeriesOptions(person=person, means=means, share=share)
+    request = make_request(**options, method=method)
+    request = replace(request, metadata=require_series_metadata(request.metadata))
+    chosen = AmountsSeriesOptions(person=person, means=means, share=share)
     prepared = prepare_series(
-        tables, Periods.of(times), request, options, prior=prior, prior_source=prior_source
+        tables, Periods.of(times), request, chosen, prior=prior, prior_source=prior_source
     )
-    # Between: the frame of the decorator by_names.
+    # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
 

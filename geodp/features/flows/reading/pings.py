@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from geodp.advice import takes
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.kernels.stays import Position
-from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import in_words_of_flows
+from geodp.features.flows.reading.options import COUNTED
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space, read_coordinates
-from geodp.features.flows.reading.reader import Place
 from geodp.features.flows.reading.rules import (
     ACCURACY_FACT,
     DEGREES_FACT,
@@ -38,13 +38,9 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.forms.geometry import crs_of_points, read_points
-from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.projection import Transform, locate_points, transformation
 from geodp.io.read.rows.scratch import Columns
-from geodp.io.read.rows.selecting import Value
-from geodp.io.read.rows.tally import Outside
-from geodp.io.read.table import Decimal
-from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
 
@@ -99,7 +95,41 @@ class PointReader:
 
 @dataclass(frozen=True, kw_only=True)
 class Pings(Traces):
-    """Reader of records of places; the fields are those of :func:`read_pings`."""
+    """Reader of records of places.
+
+    Attributes
+    ----------
+    place : pair of str, or str
+        Columns of y and x, such as latitude and longitude; or a column of point geometries.
+    time, person : str
+        Columns of times, which are read to the second, and of ids of persons.
+    time_zone : str, optional
+        The IANA name of the zone of days and hours, if times count from UTC. Where units have
+        periods, the records of each period are taken by themselves: a stay over midnight is one in
+        each day, and a trip over midnight is lost.
+    radius : float
+        Metres from the first record of a stay within which all others are; default: 200.
+    dwell, gap : str or int
+        Least duration of a stay, and longest time without a record that a stay or a trip may
+        extend over: ``"10min"``, ``"2h"`` or seconds; default: 10 minutes and 2 hours. The gap is
+        several times the interval at which the devices record, which is public; where they record
+        less often, most trips are lost.
+    speed : float
+        Kilometres an hour; default: 1,000. A record is left out if the steps to and from it are
+        both longer than the radius and faster. No stay or trip extends over another such step.
+    accuracy : str, optional
+        Column of accuracy radii in metres; without it all records are used.
+    largest_accuracy : float, optional
+        Largest accuracy radius of records that are used; default: `radius`.
+    outside : {"error", "crop", "drop"}, optional
+        As for :func:`read_trips`. Places outside take part in stays; trips with an end there are
+        left out where places may lie outside.
+    by : str, sequence of str, or mapping, optional
+        Attributes by which trips are counted, as for :func:`read_trips`. ``hour`` and ``daytype``
+        are made from the time of departure, which is that of the last ping of the stay at the
+        origin, and a trip has all other labels from this ping. Pings that are the last one of no
+        such stay need none.
+    """
 
     radius: float | None = None
     dwell: int | str | None = None
@@ -108,6 +138,7 @@ class Pings(Traces):
     accuracy: str | None = None
     largest_accuracy: float | None = None
 
+    kind: ClassVar[str] = "pings"
     held: ClassVar[int] = 176
     rows: ClassVar[str] = "pings"
 
@@ -260,42 +291,8 @@ class Pings(Traces):
         return TracedTrips(order[row], place[end - 1], place[end], time[row], tally)
 
 
-def read_pings(
-    paths: TableSource,
-    *,
-    grid: str | Grid,
-    place: Place,
-    time: str,
-    person: str,
-    trips: int | None = None,
-    per_pair: int | None = None,
-    unit: str | None = None,
-    time_zone: str | None = None,
-    radius: float | None = None,
-    dwell: int | str | None = None,
-    gap: int | str | None = None,
-    speed: float | None = None,
-    accuracy: str | None = None,
-    largest_accuracy: float | None = None,
-    crs: str | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    other: str | None = None,
-    by: By | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    key: NoiseKey | None = None,
-    allow_ballpark: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: Decimal | None = None,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
-) -> CountTable:
+@takes(Pings, without=COUNTED)
+def read_pings(paths: TableSource, *, grid: str | Grid, **options: Any) -> CountTable:
     """Make trips from stay to stay of records of places, and count them by pair of zones.
 
     Trips of a unit, which is a person or a person in a period, are made of the unit's own records
@@ -307,37 +304,6 @@ def read_pings(
         Records in any order.
     grid : str or Grid
         The public grid of zones: one map of cells with a CRS.
-    place : pair of str, or str
-        Columns of y and x, such as latitude and longitude; or a column of point geometries.
-    time, person : str
-        Columns of times, which are read to the second, and of ids of persons.
-    trips, per_pair, unit, time_zone
-        See :func:`read_trips`; ``trips`` has no default. Where units have periods, those of times
-        in the time zone, the records of each period are taken by themselves: a stay over midnight
-        is one in each day, and a trip over midnight is lost.
-    radius : float
-        Metres from the first record of a stay within which all others are; default: 200.
-    dwell, gap : str or int
-        Least duration of a stay, and longest time without a record that a stay or a trip may
-        extend over: ``"10min"``, ``"2h"`` or seconds; default: 10 minutes and 2 hours. The gap is
-        several times the interval at which the devices record, which is public; where they record
-        less often, most trips are lost.
-    speed : float
-        Kilometres an hour; default: 1,000. A record is left out if the steps to and from it are
-        both longer than the radius and faster. No stay or trip extends over another such step.
-    accuracy : str, optional
-        Column of accuracy radii in metres; without it all records are used.
-    largest_accuracy : float, optional
-        Largest accuracy radius of records that are used; default: ``radius``.
-    by, labels
-        See :func:`read_trips`: attributes by which trips are counted. ``hour`` and ``daytype`` are
-        made from the time of departure, which is that of the last ping of the stay at the origin,
-        and a trip has all other labels from this ping. Pings that are the last one of no such stay
-        need none.
-    crs, where, outside, other, key, allow_ballpark, encoding, delimiter, decimal, layer
-    header_row, first_row, last_row, member, memory, scratch
-        See :func:`read_trips`. Places outside take part in stays; trips with an end there are left
-        out where places may lie outside.
 
     Returns
     -------
@@ -365,37 +331,4 @@ def read_pings(
     >>> int(geodp.flows.read_pings(pings, grid=grid, **where, trips=5).count.sum())
     1
     """
-    return Pings(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
-        place=place,
-        time=time,
-        person=person,
-        trips=trips,
-        per_pair=per_pair,
-        unit=unit,
-        time_zone=time_zone,
-        radius=radius,
-        dwell=dwell,
-        gap=gap,
-        speed=speed,
-        accuracy=accuracy,
-        largest_accuracy=largest_accuracy,
-        crs=crs,
-        where=where or {},
-        outside=outside,
-        other=other,
-        by=by,
-        labels=labels or {},
-        key=key,
-        allow_ballpark=allow_ballpark,
-        encoding=encoding,
-        delimiter=delimiter,
-        decimal=decimal,
-        layer=layer,
-        header_row=header_row,
-        first_row=first_row,
-        last_row=last_row,
-        member=member,
-        memory=memory,
-        scratch=scratch,
-    ).read(paths)
+    return Pings.of(grid, **options).read(paths)

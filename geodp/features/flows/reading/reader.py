@@ -27,7 +27,6 @@ from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import Locator
 from geodp.io.read.rows.projection import Transform, transformation
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.rows.tally import Outside
 from geodp.privacy.key import NoiseKey
 from geodp.typing import IntArray, KeyArray
 
@@ -108,7 +107,43 @@ def find_other(grid: Grid, other: str) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True)
 class RowReader(RowOptions):
-    """Reader of rows of persons; fields as those of :func:`geodp.flows.read_trips`."""
+    """Reader of rows of persons.
+
+    Attributes
+    ----------
+    person : str, optional
+        Column that identifies persons; rows without an id are refused. Without it
+        :func:`geodp.flows.publish` asks for the contribution.
+    trips, per_pair : int
+        Most trips that are kept of a unit, in all (default: 1) and between two zones (default:
+        ``trips``). They are a uniform sample of the unit's trips, unless ``per_pair`` is smaller:
+        pairs that a unit travels often then have fewer of the kept trips. Which are kept depends
+        on the unit's own trips and the key alone, not on the order of rows.
+    unit : {"person", "person-day", "person-week", "person-month"}
+        What is protected, and whose trips are bounded; default: a person. The table carries it, and
+        is published for this unit only.
+    time, time_zone : str, optional
+        Column of the times at which trips began, for units of periods, hours and day types; and
+        the IANA name of the zone of their days, if they count from UTC. Days follow summer time.
+    outside : {"error", "crop", "drop"}, optional
+        Treatment of trips with an end outside the domain: "crop" drops those outside the grid's
+        extent, but refuses those that a mask excludes. Default: "error".
+    other : str, optional
+        Zone of all other places: a unit of this name, which a grid of units or of cells of H3 or S2
+        was made with (``read_units(..., other="elsewhere")``, ``grid_of_cells``). Places outside
+        are counted there, and are neither refused nor left out. Blank codes, and those that are no
+        cells of the grid's level, remain errors.
+    by : str, sequence of str, or mapping, optional
+        Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
+        ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.
+        ``hour`` and ``daytype`` (weekday, weekend) are made from ``time`` where it is given and no
+        column is named.
+    labels : mapping, optional
+        All labels of attributes, from a public source and never from the trips; ``hour``,
+        ``weekday``, ``month``, ``quarter`` and ``daytype`` have standard ones.
+    key : NoiseKey, optional
+        Key of the choice of trips; default: a fresh one.
+    """
 
     person: str | None = None
     trips: int | None = None
@@ -116,7 +151,6 @@ class RowReader(RowOptions):
     unit: str | None = None
     time: str | None = None
     time_zone: str | None = None
-    outside: Outside | None = None
     other: str | None = None
     by: By | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
-from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.land import advise
+from geodp.features.flows.reading.options import COUNTED
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.reader import CRS_UNUSED, Place
+from geodp.features.flows.reading.reader import CRS_UNUSED
 from geodp.features.flows.reading.rules import (
     GAP_FACT,
     STAYS_FACT,
@@ -33,13 +34,9 @@ from geodp.features.flows.reading.traces import (
 )
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import InputTable, Rows
-from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
 from geodp.io.read.rows.scratch import Columns
-from geodp.io.read.rows.selecting import Value
-from geodp.io.read.rows.tally import Outside
-from geodp.io.read.table import Decimal
-from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
 
@@ -72,11 +69,39 @@ SPLIT_FACT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Stays(Traces):
-    """Reader of stays; the fields are those of :func:`read_stays`."""
+    """Reader of stays.
+
+    Attributes
+    ----------
+    place : str or pair of str
+        Column of codes; or a pair of columns as for :func:`read_trips`.
+    time, person : str
+        Columns of times at which stays begin, and of ids of persons.
+    end : str, optional
+        Column of times at which stays end; without it stays have no duration.
+    time_zone : str, optional
+        The IANA name of the zone of days and hours, if times count from UTC. Where units have
+        periods, each period is taken by itself: a stay over midnight is one in each day, and a trip
+        over midnight is lost.
+    gap : str or int, optional
+        Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
+    outside : {"error", "crop", "drop"}, optional
+        As for :func:`read_trips`; trips from or to a stay outside are left out where places may lie
+        outside. All places outside are one zone where they are counted (`other`), but those with a
+        zone of their name: stays there that meet are one, also in different places.
+    by : str, sequence of str, or mapping, optional
+        Attributes by which trips are counted, as for :func:`read_trips`. ``hour`` and ``daytype``
+        are made from the time of departure: the end of the stay at the origin, or the begin of the
+        next stay where that is earlier; without `end` that of the stay at the origin. A trip has
+        all other labels from the stay at its destination, as a travel diary says at each stop how
+        and why somebody came there: from the row with which it begins. Stays to which no trip leads
+        need none.
+    """
 
     end: str | None = None
     gap: int | str | None = None
 
+    kind: ClassVar[str] = "stays"
     held: ClassVar[int] = 208
     rows: ClassVar[str] = "rows"
 
@@ -215,38 +240,8 @@ def cut(number: IntArray, most: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def read_stays(
-    paths: TableSource,
-    *,
-    grid: str | Grid,
-    place: Place,
-    time: str,
-    person: str,
-    end: str | None = None,
-    trips: int | None = None,
-    per_pair: int | None = None,
-    unit: str | None = None,
-    time_zone: str | None = None,
-    gap: int | str | None = None,
-    crs: str | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    other: str | None = None,
-    by: By | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    key: NoiseKey | None = None,
-    allow_ballpark: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: Decimal | None = None,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
-) -> CountTable:
+@takes(Stays, without=COUNTED)
+def read_stays(paths: TableSource, *, grid: str | Grid, **options: Any) -> CountTable:
     """Make trips from stay to stay, and count them by pair of zones.
 
     Trips of a unit, which is a person or a person in a period, are made of the unit's own stays
@@ -259,30 +254,6 @@ def read_stays(
         are copies of a row.
     grid : str or Grid
         The public grid of zones; see :func:`read_trips`.
-    place : str or pair of str
-        Column of codes; or a pair of columns as for :func:`read_trips`.
-    time, person : str
-        Columns of times at which stays begin, and of ids of persons.
-    end : str, optional
-        Column of times at which stays end; without it stays have no duration.
-    trips, per_pair, unit, time_zone
-        See :func:`read_trips`; ``trips`` has no default. Where units have periods, those of times
-        in the time zone, each period is taken by itself: a stay over midnight is one in each day,
-        and a trip over midnight is lost.
-    gap : str or int, optional
-        Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
-    by, labels
-        See :func:`read_trips`: attributes by which trips are counted. ``hour`` and ``daytype`` are
-        made from the time of departure: the end of the stay at the origin, or the begin of the next
-        stay where that is earlier; without ``end`` that of the stay at the origin. A trip has all
-        other labels from the stay at its destination, as a travel diary says at each stop how and
-        why somebody came there: from the row with which it begins. Stays to which no trip leads
-        need none.
-    crs, where, outside, other, key, allow_ballpark, encoding, delimiter, decimal, layer
-    header_row, first_row, last_row, member, memory, scratch
-        See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
-        outside. All places outside are one zone where they are counted (``other``), but those with
-        a zone of their name: stays there that meet are one, also in different places.
 
     Returns
     -------
@@ -308,33 +279,4 @@ def read_stays(
     >>> int(table.count.sum())
     2
     """
-    return Stays(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
-        place=place,
-        time=time,
-        person=person,
-        end=end,
-        trips=trips,
-        per_pair=per_pair,
-        unit=unit,
-        time_zone=time_zone,
-        gap=gap,
-        crs=crs,
-        where=where or {},
-        outside=outside,
-        other=other,
-        by=by,
-        labels=labels or {},
-        key=key,
-        allow_ballpark=allow_ballpark,
-        encoding=encoding,
-        delimiter=delimiter,
-        decimal=decimal,
-        layer=layer,
-        header_row=header_row,
-        first_row=first_row,
-        last_row=last_row,
-        member=member,
-        memory=memory,
-        scratch=scratch,
-    ).read(paths)
+    return Stays.of(grid, **options).read(paths)

@@ -43,7 +43,7 @@ from geodp.features.flows.reading.reader import KEPT_FACT, SEPARATOR, Place, Row
 from geodp.features.flows.reading.record_labels import RecordLabels
 from geodp.features.flows.zones import require_zones
 from geodp.io.read.layout.presets import describe_layout
-from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
@@ -130,7 +130,16 @@ LABELS_FACT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Traces(RowReader):
-    """Reader of rows that say where persons were; fields as those of :func:`read_trips`."""
+    """Reader of rows that say where persons were.
+
+    Attributes
+    ----------
+    place : str or pair of str
+        Column of places, or both columns of coordinates.
+    trips, per_pair : int
+        Most trips that are kept of a unit, in all and between two zones (default: ``trips``), as
+        for :func:`geodp.flows.read_trips`; ``trips`` has no default.
+    """
 
     place: Place | None = None
 
@@ -337,7 +346,7 @@ class Traces(RowReader):
         wanted, zones = [*places, *labels.columns, self.person], list[str | None]()
         if len({*wanted}) < len(wanted):
             raise UsageError(COLUMNS_SAME)
-        for table in open_tables(paths, **self.opening):
+        for table in self.open(paths):
             survey.note(table.name, ())
             chosen = [find_column(table, name, wanted) for name in wanted]
             where = {find_column(table, name, wanted): self.where[name] for name in self.where}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
-from geodp.features.flows.reading.labels import PER_PAIR_LABELS, By, TimeLabels
+from geodp.features.flows.reading.labels import PER_PAIR_LABELS, TimeLabels
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.losses import tally_bound
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
@@ -29,22 +30,19 @@ from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
-from geodp.io.read.reader import convert_flags
-from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
+from geodp.io.read.reader import CountsReader, WeightedReader
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.headers import MATRIX
-from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
-from geodp.io.read.rows.rounding import Rounding
-from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.rows.tally import Duplicates, Outside, place
+from geodp.io.read.rows.tally import place
 from geodp.io.read.rows.weights import GIVEN, LEFT_OUT, Weights, leave_out
-from geodp.io.read.table import Decimal, read_table
+from geodp.io.read.table import Table
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
 from geodp.typing import IntArray, KeyArray
@@ -123,15 +121,24 @@ DROPPED_FACT = "that trips with an end outside the domain were left out"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trips(RowReader):
-    """Reader of trips, one a row or counted; the fields are those of :func:`read_trips`."""
+class Trips(RowReader, WeightedReader):
+    """Reader of trips, one a row or counted.
+
+    Attributes
+    ----------
+    origin, destination : str or pair of str
+        Columns of codes, or of point geometries, each in a CRS of its own; or pairs of columns:
+        row and column on a grid that lies nowhere, otherwise y and x, such as latitude and
+        longitude. Points are looked up in the outlines of units; one on a border is in the unit
+        that is the first of the grid.
+    value : str, optional
+        Column of counts, if a row is several trips; no person is known then. How they are written
+        is said by `missing`, `flags`, `duplicates`, `rounding` and `value_unit`.
+    """
 
     origin: Place | None = None
     destination: Place | None = None
     value: str | None = None
-    weight: str | None = None
-    max_weight: int = 1
-    raked_to: str | None = None
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
@@ -146,7 +153,7 @@ class Trips(RowReader):
         unit = self._require_unit()
         if self.person is None:
             runs, survey = Runs(bytes_of(self.memory), self.scratch), Survey()
-            for _, key, *_ in self._place(self._open(paths), survey):
+            for _, key, *_ in self._place(self.open(paths), survey):
                 runs.add(key)
             reading = survey.reading(self._state_selection())
             return CountTable.of_cells(self.pairs, *runs.arrays(), reading=reading)
@@ -190,7 +197,7 @@ class Trips(RowReader):
         """
         assert self.person is not None
         persons = Persons(self.person, self.memory_of_part, self.scratch)
-        for rows, key, names, inside, weights in self._place(self._open(paths), survey):
+        for rows, key, names, inside, weights in self._place(self.open(paths), survey):
             persons.add(rows, key, names, inside, *weights)
         for names, columns in persons.parts_of_columns():
             if columns:
@@ -287,24 +294,15 @@ class Trips(RowReader):
         named = (self.person, self.per_pair, self.time, self.trips)
         if any(one is not None for one in named) or self.unit not in (None, "person"):
             raise UsageError(COUNTED_PERSONS)
-        return read_table(
-            paths,
+        table = Table(
             grid=self.pairs,
             value=self.value,
             columns=self._columns_of_counted(),
-            where=self.where,
-            outside=self.outside,
             other=self.other,
-            duplicates=self.duplicates,
-            missing=self.missing,
-            flags=self.flags,
-            decimal=self.decimal,
-            rounding=self.rounding,
-            unit=self.value_unit,
             secret=self.key,
-            memory=self.memory,
-            **self.opening,
+            **self.shared(CountsReader),
         )
+        return table.read(paths)
 
     def _columns_of_counted(self) -> dict[str, str]:
         """Return the columns of both places, and of labels, by the axes of pairs."""
@@ -366,9 +364,6 @@ class Trips(RowReader):
     def _time_labels(self) -> TimeLabels:
         """Labels that are made from times."""
         return TimeLabels(self.labelled.timed, self.time_zone)
-
-    def _open(self, paths: TableSource) -> Iterator[InputTable]:
-        return open_tables(paths, **self.opening)
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey
@@ -456,46 +451,8 @@ def _mention_matrix() -> Iterator[None]:
         raise InputError(rule, file=error.file, row=error.row)
 
 
-def read_trips(
-    paths: TableSource,
-    *,
-    grid: str | Grid,
-    origin: Place | None = None,
-    destination: Place | None = None,
-    person: str | None = None,
-    trips: int | None = None,
-    per_pair: int | None = None,
-    unit: str | None = None,
-    time: str | None = None,
-    time_zone: str | None = None,
-    value: str | None = None,
-    weight: str | None = None,
-    max_weight: int = 1,
-    raked_to: str | None = None,
-    crs: str | None = None,
-    where: Mapping[str, Value] | None = None,
-    outside: Outside | None = None,
-    other: str | None = None,
-    by: By | None = None,
-    labels: Mapping[str, Sequence[str]] | None = None,
-    key: NoiseKey | None = None,
-    missing: Sequence[str | float] = (),
-    flags: Sequence[str] = (),
-    rounding: Rounding | None = None,
-    value_unit: float | None = None,
-    duplicates: Duplicates = "error",
-    allow_ballpark: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: Decimal | None = None,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
-    memory: int | str | None = None,
-    scratch: FilePath | None = None,
-) -> CountTable:
+@takes(Trips)
+def read_trips(paths: TableSource, *, grid: str | Grid, **options: Any) -> CountTable:
     """Count trips by pair of zones, with the trips of every person bounded.
 
     Parameters
@@ -503,65 +460,6 @@ def read_trips(
     paths : path, sequence of paths, or a table in memory
     grid : str or Grid
         The public grid of zones: one map of cells, units with outlines, or cells of H3 or S2.
-    origin, destination : str or pair of str
-        Columns of codes, or of point geometries, each in a CRS of its own; or pairs of columns:
-        row and column on a grid that lies nowhere, otherwise y and x, such as latitude and
-        longitude. Points are looked up in the outlines of units; one on a border is in the unit
-        that is the first of the grid.
-    person : str, optional
-        Column that identifies persons; rows without an id are refused. Without it
-        :func:`geodp.flows.publish` asks for the contribution.
-    trips, per_pair : int
-        Most trips that are kept of a unit, in all (default: 1) and between two zones (default:
-        ``trips``). They are a uniform sample of the unit's trips, unless ``per_pair`` is smaller:
-        pairs that a unit travels often then have fewer of the kept trips. Which are kept depends
-        on the unit's own trips and the key alone, not on the order of rows.
-    unit : {"person", "person-day", "person-week", "person-month"}
-        What is protected, and whose trips are bounded; default: a person. The table carries it, and
-        is published for this unit only.
-    time, time_zone : str, optional
-        Column of the times at which trips began, for units of periods, hours and day types; and
-        the IANA name of the zone of their days, if they count from UTC. Days follow summer time.
-    value : str, optional
-        Column of counts, if a row is several trips; no person is known then.
-    weight : str, optional
-        Column of weights of a survey: a trip counts as so many, to the nearest whole number. The
-        guarantee takes a weight as it is given: one that was calibrated on other respondents
-        depends on them, too, which it does not cover.
-    max_weight : int
-        Largest weight, public and chosen without the data: larger ones count as this, and noise is
-        proportional to it.
-    raked_to : str, optional
-        To which totals of the same data the weights were raked: these are invariants outside the
-        guarantee, and stand on the card.
-    crs : str, optional
-        CRS of coordinates, if it is not the grid's, and of points, if it is not that of their
-        column.
-    where, outside, memory, scratch
-        See :func:`geodp.read_points`. A trip is outside if one of its ends is.
-    other : str, optional
-        Zone of all other places: a unit of this name, which a grid of units or of cells of H3 or S2
-        was made with (``read_units(..., other="elsewhere")``, ``grid_of_cells``). Places outside
-        are counted there, and are neither refused nor left out. Blank codes, and those that are no
-        cells of the grid's level, remain errors.
-    by : str, sequence of str, or mapping, optional
-        Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
-        ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.
-        ``hour`` and ``daytype`` (weekday, weekend) are made from ``time`` where it is given and no
-        column is named.
-    labels : mapping, optional
-        All labels of attributes, from a public source and never from the trips; ``hour``,
-        ``weekday``, ``month``, ``quarter`` and ``daytype`` have standard ones.
-    key : NoiseKey, optional
-        Key of the choice of trips; default: a fresh one.
-    missing, flags, rounding, duplicates
-        Of counted rows (``value``): see :func:`geodp.read_table`. Trips whose weight is one of
-        ``missing`` are left out.
-    value_unit : float, optional
-        Of counted rows: the number that stands for one trip, as ``unit`` of
-        :func:`geodp.read_table`.
-    allow_ballpark, encoding, delimiter, decimal, layer, header_row, first_row, last_row, member
-        See :func:`geodp.read_points`.
 
     Returns
     -------
@@ -586,41 +484,4 @@ def read_trips(
     >>> int(table.count.sum()), table.bound
     (2, ContributionBound(value=1, stated_by='geodp', unit='person'))
     """
-    return Trips(
-        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
-        origin=origin,
-        destination=destination,
-        person=person,
-        trips=trips,
-        per_pair=per_pair,
-        unit=unit,
-        time=time,
-        time_zone=time_zone,
-        value=value,
-        weight=weight,
-        max_weight=max_weight,
-        raked_to=raked_to,
-        crs=crs,
-        where=where or {},
-        outside=outside,
-        other=other,
-        by=by,
-        labels=labels or {},
-        key=key,
-        missing=missing,
-        flags=convert_flags(flags),
-        rounding=rounding,
-        value_unit=value_unit,
-        duplicates=duplicates,
-        allow_ballpark=allow_ballpark,
-        encoding=encoding,
-        delimiter=delimiter,
-        decimal=decimal,
-        layer=layer,
-        header_row=header_row,
-        first_row=first_row,
-        last_row=last_row,
-        member=member,
-        memory=memory,
-        scratch=scratch,
-    ).read(paths)
+    return Trips.of(grid, **options).read(paths)

@@ -121,12 +121,11 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     # A prior says where trips are likely, in any numbers.
     if shared["raster_unit"] is None:
         shared["raster_unit"] = 1
-    trips = Trips(
-        grid=grid,
+    trips = Trips.of(
+        grid,
         origin=ends[0],
         destination=ends[1],
         value=value,
-        outside=options["outside"],
         other=options["other"],
         **read_fields(RowOptions.option_fields(), shared),
     )
@@ -157,11 +156,11 @@ def make_trips_reader(
     if form == "pings":
         from geodp.features.flows.reading.pings import Pings
 
-        return Pings(place=_place(options["pings"]), **rules, **common)
+        return Pings.of(place=_place(options["pings"]), **rules, **common)
     if form == "stays":
         from geodp.features.flows.reading.stays import Stays
 
-        return Stays(place=_place(options["stays"]), **rules, **common)
+        return Stays.of(place=_place(options["stays"]), **rules, **common)
     from geodp.features.flows.reading.bounding import TRIPS_MISSING
     from geodp.features.flows.reading.trips import Trips
 
@@ -172,19 +171,11 @@ def make_trips_reader(
     if options["person"] is None:
         # Nothing is bounded by unit: the operator states the contribution of one.
         common["unit"] = None
-    return Trips(
-        origin=ends[0],
-        destination=ends[1],
-        value=options["value"],
-        **rules | {"max_weight": 1 if rules["max_weight"] is None else rules["max_weight"]},
-        **common,
-    )
+    places = {"origin": ends[0], "destination": ends[1]}
+    return Trips.of(**places, value=options["value"], **rules, **common)
 
 
-COMMON = (
-    *("person", "trips", "per_pair", "unit", "time", "time_zone"),
-    *("outside", "other"),
-)
+COMMON = ("person", "trips", "per_pair", "unit", "time", "time_zone", "other")
 """Options that readers of all forms have under the same name."""
 
 RULES = {

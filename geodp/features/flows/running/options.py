@@ -34,7 +34,7 @@ class TripsCommand(InputCommand):
         shared = [
             make_option(one.option, one.default)
             for one in RowOptions.option_fields()
-            if self.counted or one.option.name not in COUNTED
+            if one.option.name not in ("outside", *(() if self.counted else COUNTED))
         ]
         return hide([*params[:after], *shared, *params[after:]], NEVER)
 

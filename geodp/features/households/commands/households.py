@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -638,7 +638,6 @@ def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> Coun
             "--household goes with records of persons: add --points.",
             code="household-needs-points",
         )
-    values = {one.name: getattr(reader, one.name) for one in fields(Points)}
+    values = reader.shared(Points) | {"person": options["household_id"]}
     values |= {name: options[name] for name in ("max_size", "rows_are_persons")}
-    values["person"] = options["household_id"]
-    return HouseholdRecords(**values).read(options["inputs"])
+    return HouseholdRecords(grid=grid, **values).read(options["inputs"])

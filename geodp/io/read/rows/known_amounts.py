@@ -100,21 +100,21 @@ RULE = Rule(
     "Column {column}: {why}, and an amount is no count: a row of 30,000 counts 30,000 people. "
     "Sums and means of amounts are released by geodp amounts publish (--amount, "
     "geodp.amounts.publish). If its numbers are counts nevertheless, state the number that stands "
-    "for one person, such as 1 (--raster-unit 1, unit=1).",
+    "for one person, such as 1 (--raster-unit 1, value_unit=1).",
 )
 
 SHARE = Rule(
     "share-as-count",
     "Column {column}: its name has a sign of percentages or per mille, and no share is a count of "
     "people: choose the column of counts (--value, value=). If its numbers are counts all the "
-    "same, state the number that stands for one person, such as 1 (--raster-unit 1, unit=1).",
+    "same, state the number that stands for one person, such as 1 (--raster-unit 1, value_unit=1).",
 )
 
 MULTIPLE = Rule(
     "count-in-multiples",
     "Column {column}: by a title its numbers are of a multiple of what is counted ({written}), so "
     "that they would be published too small. State the number that stands for one person, such as "
-    "{unit} (--raster-unit {unit}, unit={unit}), or 1 if they are counts nevertheless.",
+    "{unit} (--raster-unit {unit}, value_unit={unit}), or 1 if they are counts nevertheless.",
 )
 
 

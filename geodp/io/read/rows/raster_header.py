@@ -274,7 +274,7 @@ class RasterHeader:
             raise InputError(
                 "The raster is declared thematic, like classes, which are not counted. If its "
                 "numbers are counts all the same, declare the value of one person, such as 1 "
-                "(--raster-unit, unit=).",
+                "(--raster-unit, value_unit=).",
                 file=self.name,
                 code="raster-thematic",
             )

@@ -210,16 +210,6 @@ def test_arguments_that_would_be_ignored_are_refused():
     ):
         with refuses(UsageError, code):
             read(days, **more)
-    table = read(days, **WHERE)
-    for more in (
-        {"trips": 2},
-        {"per_pair": 1},
-        {"outside": "drop"},
-        {"crs": "x"},
-        {"time_zone": "x"},
-    ):
-        with refuses(UsageError, "flows-read-already"):
-            geodp.flows.publish(table, epsilon=1, **more)
 
 
 @pytest.mark.parametrize("more", [{}, {"unit": "person-day", "time": "t"}])

@@ -115,7 +115,7 @@ def test_files_and_arrays_of_one_content_agree(name, tmp_path):
         assert outcome(lambda: read_raster(opened["count"], grid=GRID)) == wanted
     with xarray.open_dataset(path, **options, mask_and_scale=False) as opened:
         assert outcome(lambda: read_raster(opened["count"], grid=GRID)) == wanted
-    for stated in ({"unit": 10.0}, {"missing": [10]}):
+    for stated in ({"value_unit": 10.0}, {"missing": [10]}):
         again = outcome(lambda stated=stated: read_raster(path, grid=GRID, **stated))
         assert outcome(lambda stated=stated: read_raster(tiff, grid=GRID, **stated)) == again
         found = outcome(lambda stated=stated: read_raster(packed, grid=GRID, **stated))
@@ -135,7 +135,7 @@ def test_some_of_these_contents_are_counted_and_some_are_not(tmp_path):
     for name in ("large floats", "larger floats"):
         assert "lost digits" in found[name]
     for name in ("density", "thousands", "means"):
-        assert "--raster-unit, unit=" in found[name]
+        assert "--raster-unit, value_unit=" in found[name]
 
 
 def test_unsigned_numbers_are_read_as_such():

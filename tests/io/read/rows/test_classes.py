@@ -79,7 +79,7 @@ def test_classes_are_not_counted_and_make_masks(build, tmp_path):
     path = build(tmp_path)
     for unit in (None, 1):
         with refuses(InputError, "raster-has-classes"):
-            read_raster(path, grid=GRID, unit=unit)
+            read_raster(path, grid=GRID, value_unit=unit)
     assert read_mask(path, GRID, source="land cover").size == 15, "all but 0"
 
 
@@ -108,6 +108,6 @@ def test_statistics_are_no_classes(build, tmp_path):
 )
 def test_a_thematic_raster_is_asked_whether_it_counts(build, tmp_path):
     path = build(tmp_path)
-    with refuses(InputError, r"raster-thematic: \(--raster-unit, unit=\)"):
+    with refuses(InputError, r"raster-thematic: \(--raster-unit, value_unit=\)"):
         read_raster(path, grid=GRID)
-    assert read_raster(path, grid=GRID, unit=1).count.sum() == NUMBERS.sum()
+    assert read_raster(path, grid=GRID, value_unit=1).count.sum() == NUMBERS.sum()

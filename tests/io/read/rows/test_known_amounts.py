@@ -54,34 +54,39 @@ def read(column, numbers, **more):
 
 @pytest.mark.parametrize("column", ["income", "年収", "Miete", "average rent of households"])
 def test_an_amount_is_asked_about_and_the_operator_confirms(column):
-    with refuses(InputError, "amount-as-count: --raster-unit 1, unit=1"):
+    with refuses(InputError, "amount-as-count: --raster-unit 1, value_unit=1"):
         read(column, [300, 400])
-    assert read(column, [300, 400], unit=1) == [300, 400]
+    assert read(column, [300, 400], value_unit=1) == [300, 400]
 
 
 @pytest.mark.parametrize("column", ["n [%]", "％", "women (‰)"])
 def test_a_percentage_is_asked_about(column):
-    with refuses(InputError, "share-as-count: --raster-unit 1, unit=1"):
+    with refuses(InputError, "share-as-count: --raster-unit 1, value_unit=1"):
         read(column, [30, 40])
-    assert read(column, [30, 40], unit=1) == [30, 40]
+    assert read(column, [30, 40], value_unit=1) == [30, 40]
 
 
 def test_multiples_are_asked_about_and_multiplied_exactly():
     with refuses(InputError, "count-in-multiples: --raster-unit 0.001"):
         read("population (1,000)", ["1.5", "0.001"])
-    assert read("population (1,000)", ["1.5", "0.001"], unit=0.001) == [1500, 1]
-    assert read("人口（万人）", [1.5, 0.1], unit=0.0001) == [15_000, 1_000]
-    assert read("n", ["1,5", "-9"], unit=0.001, decimal=",", missing=[-9]) == [1500]
-    assert read("population (1,000)", ["1500", "1"], unit=1) == [1500, 1]
+    assert read("population (1,000)", ["1.5", "0.001"], value_unit=0.001) == [1500, 1]
+    assert read("人口（万人）", [1.5, 0.1], value_unit=0.0001) == [15_000, 1_000]
+    assert read("n", ["1,5", "-9"], value_unit=0.001, decimal=",", missing=[-9]) == [1500]
+    assert read("population (1,000)", ["1500", "1"], value_unit=1) == [1500, 1]
     with refuses(InputError, "stored-fraction"):
-        read("population (1,000)", ["1.5004", "1"], unit=0.001)
+        read("population (1,000)", ["1.5004", "1"], value_unit=0.001)
     with refuses(InputError, "count-negative"):
-        read("population (1,000)", ["1.5", "-1"], unit=0.001)
+        read("population (1,000)", ["1.5", "-1"], value_unit=0.001)
 
 
 def test_rounded_thousands_need_a_contribution_of_their_own():
     table = pa.table({"GRD_ID": ["CRS3035RES1000mN2599000E4695000"], "T": [5]})
     grid = geodp.Grid.mesh("inspire:1km")
     plain = geodp.read_table(table, grid=grid, code="GRD_ID", value="T")
-    assert geodp.read_table(table, grid=grid, code="GRD_ID", value="T", unit=1).bound == plain.bound
-    assert geodp.read_table(table, grid=grid, code="GRD_ID", value="T", unit=0.001).bound is None
+    assert (
+        geodp.read_table(table, grid=grid, code="GRD_ID", value="T", value_unit=1).bound
+        == plain.bound
+    )
+    assert (
+        geodp.read_table(table, grid=grid, code="GRD_ID", value="T", value_unit=0.001).bound is None
+    )

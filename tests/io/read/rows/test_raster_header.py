@@ -106,11 +106,11 @@ def test_scale_offset_and_unit_are_one_formula(scale, offset, unit, first, tmp_p
     path = tiff(tmp_path, change=set_to(scales=(scale,), offsets=(offset,)))
     if first == "whole":
         with refuses(InputError, "stored-fraction"):
-            read(path, unit=unit)
+            read(path, value_unit=unit)
         return
     wanted = (NUMBERS.astype(int) * round(scale * 10) / 10 + offset) / (unit or 1)
-    assert read(path, unit=unit) == np.rint(wanted).astype(int).tolist()
-    assert read(path, unit=unit)[0][0] == first
+    assert read(path, value_unit=unit) == np.rint(wanted).astype(int).tolist()
+    assert read(path, value_unit=unit)[0][0] == first
 
 
 def test_every_band_has_its_own_scale(tmp_path):
@@ -184,7 +184,7 @@ def test_tags_of_missing_and_valid_numbers_are_applied(tmp_path):
 
 def test_whoever_states_the_value_of_one_person_says_what_is_counted(tmp_path):
     path = tiff(tmp_path, change=set_to(units=("1000 persons",)))
-    assert read(path, unit=0.001)[0] == [10_000, 20_000, 30_000]
+    assert read(path, value_unit=0.001)[0] == [10_000, 20_000, 30_000]
 
 
 def test_half_precision_holds_eleven_digits(tmp_path):
