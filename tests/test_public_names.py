@@ -92,6 +92,7 @@ INTERNAL = {
         "geodp.features.series.files.StagedSeries",
         "geodp.io.folder.staged_release.StagedRelease",
         "geodp.io.folder.staged_tables.StagedPeriods",
+        "geodp.features.select.files.StagedSelection",
         "geodp.io.folder.staged_tables.StagedTables",
         "geodp.io.write.view.View",
         "geodp.privacy.hash_chain.HashChain",

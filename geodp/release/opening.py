@@ -3,86 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import Rule, UsageError
 from geodp.io.verify.card import open_card, public_folder, read_table_card
-from geodp.io.verify.measurements import read_measurements
-from geodp.io.verify.readback import explain_damage, read_rows
-from geodp.io.verify.totals import read_release_totals
+from geodp.io.verify.readback import explain_damage
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.write.uncertainty import Intervals, RowErrors, extra_columns_of
+from geodp.io.verify.written import read_view
+from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.release.release import SMOOTHED, Release
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.error import StatedCells
-
-
-@dataclass(frozen=True, eq=False)
-class WrittenErrors(RowErrors):
-    """Errors of a table, read from its files.
-
-    Attributes
-    ----------
-    written : list of float64[n]
-        Columns of the errors.
-    """
-
-    written: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
-
-    def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
-        """Return the columns of some rows, exactly as they were written."""
-        return [column[rows] for column in self.written]
-
-
-@dataclass(frozen=True, eq=False)
-class WrittenIntervals:
-    """Intervals of cells: those of the files, and the card's for cells that are not listed.
-
-    Attributes
-    ----------
-    key : uint64[n]
-    low, high : float64[n]
-    cells : StatedCells or None
-        None if the card states nothing of such cells.
-    """
-
-    key: NDArray[np.uint64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    cells: StatedCells | None
-
-    alike = 1
-
-    def of(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
-        # Whether a cell that is not listed has populated cells near it is not in the files, so it
-        # gets the wider of the card's two intervals.
-        low, _, far = self.unlisted(0)
-        ends = np.full(key.size, low), np.full(key.size, far)
-        if self.key.size:
-            place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
-            listed = self.key[place] == key
-            ends[0][listed], ends[1][listed] = (
-                column[place[listed]] for column in (self.low, self.high)
-            )
-        return ends
-
-    def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return the low end of cells that are not listed, and high ends near others and alone."""
-        cells = self.cells
-        if cells is None:
-            return -np.inf, np.inf, np.inf
-        return cells.low, cells.beside, max(cells.beside, cells.isolated)
-
 
 WRITTEN = Rule(
     "release-written-already",
@@ -222,16 +158,7 @@ def open_release(path: str | Path) -> WrittenRelease:
 
 def _open_table(folder: Path, card: Card) -> WrittenRelease:
     """Read the release of a table in a public folder, given its card."""
-    names = extra_columns_of(card)
-    table, columns = read_rows(folder, card, masked=True, extras=names)
-    errors = None
-    if names:
-        cells = card.expected_error.cells
-        ends = WrittenIntervals(table.key, columns[1], columns[2], cells)
-        errors = WrittenErrors(columns[0], ends, columns)
-    measured = read_measurements(folder, table, card)
-    totals = read_release_totals(folder, card, table.grid)
-    return WrittenRelease.of(View(table, card, errors, measurements=measured, totals=totals))
+    return WrittenRelease.of(read_view(folder, card))
 
 
 def state_margins(card: Card) -> Margins | None:

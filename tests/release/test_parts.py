@@ -1,5 +1,7 @@
 """Errors of parts of a map: of estimates, in files, and how often they hold the truth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -101,8 +103,9 @@ def test_verify_finds_other_errors_of_parts(release, tmp_path):
         def __getattr__(self, name):
             return getattr(self.made, name)
 
-        def intervals(self):
-            return self
+        def view(self, name):
+            made = self.made.view(name)
+            return replace(made, errors=replace(made.errors, intervals=self))
 
         def of(self, key):
             low, high = wrong.of(key)

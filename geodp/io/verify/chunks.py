@@ -1,12 +1,8 @@
-"""Read the rows of a written release in chunks; each column of a chunk is read once.
-
-Checks of rows take these chunks, see :mod:`geodp.io.verify.sweep`.
-"""
+"""Read the rows of a written release in chunks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +17,6 @@ from geodp.io.numbers import numbers_of
 from geodp.io.opening import open_parquet, require_rows, texts_of
 from geodp.io.verify.card import require
 from geodp.io.write import tables
-from geodp.io.write.geometry import geometry
-from geodp.io.write.uncertainty import extra_columns_of
 from geodp.table.card import Card
 from geodp.typing import CountArray, IntArray
 
@@ -34,124 +28,49 @@ LONGEST_CODE = 64
 """Letters of the longest code that is read without making Python texts."""
 
 
-class RowGroup:
-    """A row group of a Parquet file, whose columns are read when they are first needed.
-
-    Parameters
-    ----------
-    file : pyarrow.parquet.ParquetFile
-    number : int or None
-        Number of the row group; None: the file has no rows.
-    schema : pyarrow.Schema
-        Schema of the release's first file, which all others share.
-    """
-
-    def __init__(self, file: Any, number: int | None, schema: Any) -> None:
-        self._file, self._number, self._schema = file, number, schema
-        self._columns: dict[str, Any] = {}
-        self.rows: int = 0 if number is None else file.metadata.row_group(number).num_rows
-
-    def column(self, name: str) -> Any:
-        """Return a column as an Arrow array; LookupError where there is none."""
-        if name not in self._columns:
-            require(
-                self._file.schema_arrow.field(name).equals(self._schema.field(name)),
-                Rule("parts-columns-differ", "Parts differ in columns."),
-            )
-            groups = [] if self._number is None else [self._number]
-            read = self._file.read_row_groups(groups, columns=[name])
-            self._columns[name] = read[name].combine_chunks()
-        return self._columns[name]
-
-
-class Chunk:
-    """Rows of a release, ``ROW_GROUP`` at most, in the order of the file.
-
-    Attributes
-    ----------
-    card : Card
-    grid : Grid
-        Whose cells the codes name.
-    start : int
-        Number of its first row in the release.
-    size : int
-        Number of rows.
-    """
-
-    def __init__(self, group: RowGroup, first: int, card: Card, grid: Grid, start: int) -> None:
-        self._group, self._first = group, first
-        self.card, self.grid, self.start = card, grid, start
-        self.size = min(tables.ROW_GROUP, group.rows - first)
-
-    def column(self, name: str) -> Any:
-        """Return a column as an Arrow array; LookupError where there is none."""
-        return self._group.column(name).slice(self._first, self.size)
-
-    def numbers(self, name: str) -> NDArray[Any]:
-        """Return a column of numbers; VerificationError where one is missing."""
-        column = self.column(name)
-        is_numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-        require(
-            is_numeric and not column.null_count,
-            Rule("numbers-missing", f"The column {name} lacks numbers."),
-        )
-        return numbers_of(column)
-
-    @cached_property
-    def count(self) -> CountArray:
-        """Counts, int64[n] or float64[n], see :func:`counts_of`."""
-        return counts_of(self.column(self.card.name), self.card)
-
-    @cached_property
-    def index(self) -> IntArray:
-        """Indices of the cells, int64[d, n]."""
-        names = tables.column_names(self.grid, self.card.name, ())[:-1]
-        return index_of(pa.table([self.column(name) for name in names], names), self.grid)
-
-    @cached_property
-    def key(self) -> NDArray[np.uint64]:
-        """Keys of the cells, uint64[n]; CodeError where one lies outside the domain."""
-        return self.grid.encode(self.index)
-
-    @cached_property
-    def outlines(self) -> tuple[Any, Any]:
-        """Arrow arrays of the cells' outlines and of their boxes."""
-        return geometry(self.grid, self.index)
-
-
-def read_chunks(folder: Path, card: Card, grid: Grid) -> Iterator[Chunk]:
-    """Yield the rows of a release's Parquet file, or of its parts in key order.
-
-    A release without rows yields one empty chunk, so that its columns are checked, too.
+def read_chunks(folder: Path, card: Card, names: Sequence[str]) -> Iterator[Any]:
+    """Yield columns of a release's Parquet file, or of its parts in key order, and no row at last.
 
     Parameters
     ----------
     folder : path
         The public folder.
     card : Card
-    grid : Grid
-        Whose cells the codes name.
+    names : sequence of str
+        The columns; LookupError where there is none of a name.
+
+    Yields
+    ------
+    pyarrow.Table
+        ``ROW_GROUP`` rows at most.
 
     Raises
     ------
     OSError, pyarrow.ArrowException, VerificationError
-        A file is no Parquet file, or has other columns than the first one.
+        A file is no Parquet file, has other columns than the first one, or more rows than there can
+        be.
     """
-    schema, start, rows = None, 0, 0
+    schema: Any = None
+    rows = 0
     for path in parquet_files(folder, card):
         file = open_parquet(path)
         rows += file.metadata.num_rows
         require_rows(path, rows, card.domain.cells)
-        schema = schema or file.schema_arrow
-        for number in range(file.num_row_groups):
-            require_group(file, number)
-            group = RowGroup(file, number, schema)
-            for first in range(0, group.rows, tables.ROW_GROUP):
-                chunk = Chunk(group, first, card, grid, start)
-                yield chunk
-                start += chunk.size
-    if not start:
-        yield Chunk(RowGroup(file, None, schema), 0, card, grid, 0)
+        found = pa.schema([file.schema_arrow.field(name) for name in names])
+        schema = schema or found
+        require(found.equals(schema), Rule("parts-columns-differ", "Parts differ in columns."))
+        yield from read_groups(file, names)
+    # Columns of a release without rows are checked, too.
+    yield schema.empty_table()
+
+
+def read_groups(file: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Yield columns of a Parquet file, ``ROW_GROUP`` rows at most: row groups may be larger."""
+    for number in range(file.num_row_groups):
+        require_group(file, number)
+        group = file.read_row_group(number, columns=names)
+        for start in range(0, group.num_rows, tables.ROW_GROUP):
+            yield group.slice(start, tables.ROW_GROUP)
 
 
 def require_group(file: Any, number: int) -> None:
@@ -173,18 +92,19 @@ def parquet_files(folder: Path, card: Card) -> list[Path]:
     return paths
 
 
-def parquet_schema(folder: Path, card: Card) -> Any:
-    """Return the Arrow schema of the Parquet file or its first part."""
-    return open_parquet(parquet_files(folder, card)[0]).schema_arrow
-
-
-def columns_of(card: Card, grid: Grid) -> tuple[str, ...]:
-    """Return the names of the columns of a release's tables, but for geometry."""
-    return tables.column_names(grid, card.name, extra_columns_of(card))
+def numbers_in(rows: Any, name: str) -> NDArray[Any]:
+    """Return a column of numbers of an Arrow table; VerificationError where one is missing."""
+    column = rows[name]
+    is_numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    require(
+        is_numeric and not column.null_count,
+        Rule("numbers-missing", f"The column {name} lacks numbers."),
+    )
+    return numbers_of(column)
 
 
 def counts_of(column: Any, card: Card) -> CountArray:
-    """Convert an Arrow array to counts, int64[n] or float64[n].
+    """Convert an Arrow column to counts, int64[n] or float64[n].
 
     Raises VerificationError for counts that the card's method cannot have released.
     """

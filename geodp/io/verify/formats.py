@@ -15,23 +15,18 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.errors import Rule, UsageError, printable
+from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
 from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256
-from geodp.io.opening import (
-    open_parquet,
-    open_raster,
-    parse_json,
-    read_json,
-    read_parquet,
-    strange_entry,
-)
+from geodp.io.opening import open_raster, read_json, strange_entry
 from geodp.io.read.rows.columns import InputTable, file_columns, open_tables
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.read.rows.forms.vector import find_extent
 from geodp.io.verify.card import require
+from geodp.io.verify.rewritten import same_document, same_parquet
 from geodp.io.write.format import Export
-from geodp.io.write.geometry import geometry_crs, has_geometry, same_geo_metadata
+from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.view import View
 from geodp.table.card import Card
 
@@ -108,27 +103,15 @@ def _compare(formats: Path, one: Export, files: dict[str, View]) -> str:
             if one.name in OPAQUE:
                 return f"{existing.name} has other bytes than {OPAQUE[one.name]} here writes"
             # Formats that are not read back are texts, which no library writes otherwise.
-            has_same_contents = _READ_BACK.get(one.ending)
+            is_same = _READ_BACK.get(one.ending)
             require(
-                has_same_contents is not None and has_same_contents(existing, path, view),
+                is_same is not None and is_same(existing, path, view.table.grid),
                 Rule("format-holds-otherwise", f"{name} does not hold what the release does."),
             )
     return ""
 
 
-def _same_parquet(existing: Path, expected: Path, view: View) -> bool:
-    """Return whether Parquet files have the same rows and CRS, however they are compressed."""
-    other = open_parquet(expected).read()
-    one = read_parquet(existing, other.num_rows)
-    # Metadata name versions of libraries; only those of GeoParquet say where the rows lie.
-    geo = (one.schema.metadata or {}).get(b"geo")
-    placed = not has_geometry(view.table.grid) or (
-        geo is not None and same_geo_metadata(parse_json(geo), view.table.grid)
-    )
-    return placed and bool(one.combine_chunks().equals(other.combine_chunks()))
-
-
-def _same_features(existing: Path, expected: Path, view: View) -> bool:
+def _same_features(existing: Path, expected: Path, grid: Grid) -> bool:
     """Return whether layers have the same fields, extent, CRS and features, in any order."""
     one, other = (next(open_tables(path)) for path in (existing, expected))
     if file_columns(one) != file_columns(other):
@@ -139,12 +122,7 @@ def _same_features(existing: Path, expected: Path, view: View) -> bool:
     return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs
 
 
-def _same_document(existing: Path, expected: Path, view: View) -> bool:
-    """Return whether JSON documents have the same values."""
-    return bool(read_json(existing) == read_json(expected))
-
-
-def _same_cells(existing: Path, expected: Path, view: View) -> bool:
+def _same_cells(existing: Path, expected: Path, grid: Grid) -> bool:
     """Return whether workbooks have the same rows on their first sheet."""
     one, other = (next(open_tables(path, header_row=1)) for path in (existing, expected))
     return file_columns(one) == file_columns(other) and bool(_sorted(one).equals(_sorted(other)))
@@ -159,9 +137,9 @@ def _sorted(table: InputTable) -> Any:
     return rows.sort_by([(name, "ascending") for name in keys]).combine_chunks()
 
 
-def _same_pixels(existing: Path, expected: Path, view: View) -> bool:
+def _same_pixels(existing: Path, expected: Path, grid: Grid) -> bool:
     """Return whether NetCDF files have the same numbers, transform and CRS; of pairs, all else."""
-    if len(view.table.grid.places) > 1:
+    if len(grid.places) > 1:
         return _same_variables(existing, expected)
     with open_raster(existing, "netcdf") as one, open_raster(expected, "netcdf") as other:
         headers = ((r.shape, r.count, r.dtypes, r.nodata, r.crs) for r in (one, other))
@@ -207,16 +185,16 @@ def _find_attributes(item: Any) -> dict[str, str]:
     }
 
 
-def _same_item(existing: Path, expected: Path, view: View) -> bool:
+def _same_item(existing: Path, expected: Path, grid: Grid) -> bool:
     """Return whether STAC items are equal, but for how PROJ's versions write a CRS."""
     one, other = read_json(existing), read_json(expected)
     # Versions of PROJ differ in how they write a CRS, and in nothing else of an item.
     written = one["properties"].pop("proj:projjson")
     del other["properties"]["proj:projjson"]
-    return bool(one == other) and same_crs(written, geometry_crs(view.table.grid))
+    return bool(one == other) and same_crs(written, geometry_crs(grid))
 
 
-def _same_matrices(existing: Path, expected: Path, view: View) -> bool:
+def _same_matrices(existing: Path, expected: Path, grid: Grid) -> bool:
     """Return whether OMX files have the same matrices, lookups and attributes, and nothing else."""
     import h5py
 
@@ -262,11 +240,11 @@ def _list_attributes(item: Any) -> dict[str, Any]:
 PIXELS = 1 << 22
 """Numbers of a matrix that are compared at once."""
 
-_READ_BACK: dict[str, Callable[[Path, Path, View], bool]] = {
+_READ_BACK: dict[str, Callable[[Path, Path, Grid], bool]] = {
     **dict.fromkeys(("gpkg", "fgb"), _same_features),
-    "parquet": _same_parquet,
+    "parquet": same_parquet,
     "nc": _same_pixels,
-    "geojson": _same_document,
+    "geojson": same_document,
     "stac.json": _same_item,
     "omx": _same_matrices,
     "xlsx": _same_cells,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from math import isclose
 from typing import Any
 
@@ -13,17 +11,15 @@ from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import Rule
 from geodp.io.verify.card import require
-from geodp.io.verify.chunks import Chunk
-from geodp.io.verify.raster import BandWindow, are_near, check_raster_intervals
-from geodp.io.verify.readback import raster_file
 from geodp.io.verify.remade import Remaking
-from geodp.io.verify.sweep import CheckPass, ReleaseFiles
-from geodp.io.write.uncertainty import HIGH, LOW, Intervals
+from geodp.io.verify.rewritten import are_near
+from geodp.io.verify.written import WrittenErrors
+from geodp.io.write.tables import slices
+from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.plain import write_plain
-from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedCells, StatedSettlements, StatedTree
-from geodp.typing import FloatArray, KeyArray
+from geodp.typing import FloatArray
 
 OTHER_VERSION = "contain their counts; not computed again, as another version made them"
 
@@ -31,30 +27,17 @@ NEAR_PER_CENT = 0.02
 """Tolerance of simulated biases in per cent, which are written with two digits."""
 
 
-def check_intervals(
-    remaking: Remaking,
-    rows: CheckPass[Chunk],
-    maps: CheckPass[BandWindow],
-) -> str:
-    """Require the intervals of files and card to be those of the released counts.
-
-    Parameters
-    ----------
-    remaking : Remaking
-    rows : CheckPass
-        The pass over rows; its check ``ends`` is whether intervals contain their counts.
-    maps : CheckPass
-        The pass over the raster, which compares intervals while it reads counts.
-    """
-    written = remaking.written
-    card, made = written.card, written.card.expected_error.cells
-    if card.expected_error.blocks is None and not card.expected_error.has_parts:
+def check_intervals(remaking: Remaking) -> str:
+    """Require the errors and intervals of files and card to be those of the released counts."""
+    view, card = remaking.written, remaking.card
+    made = card.expected_error.cells
+    if not isinstance(view.errors, WrittenErrors):
         require(
             made is None,
             Rule("intervals-without-errors", "The card has intervals, and no errors."),
         )
         return "none: the error depends on the data"
-    rows.outcome("ends")
+    _check_columns(view, view.errors.written)
     _require_made_by_simulation(card)
     is_current = made is not None and made.version in (VERSION, DROPPED_VERSION)
     again = remaking.release
@@ -62,7 +45,7 @@ def check_intervals(
         return OTHER_VERSION
     if isinstance(again, str):
         return f"contain their counts; not computed again, as {again}"
-    computed, own = again.intervals(), again.card().expected_error
+    own, computed = again.card().expected_error, remaking.errors
     require(
         computed is not None and own.cells is not None,
         Rule("intervals-without-errors", "The card has intervals, and no errors."),
@@ -72,71 +55,40 @@ def check_intervals(
     # An older card has the intervals of its version, which is no fault of the release.
     if made.version != own.cells.version:
         return OTHER_VERSION
-    computed = _check_ends(written, written.table(masked=True), computed)
+    for part in slices(view.size):
+        expected = computed.columns(view.table.key[part], part)
+        require(
+            all(map(are_near, (one[part] for one in view.errors.written), expected)),
+            Rule("intervals-differ", "Errors or intervals are not the release's."),
+        )
     _check_unlisted(made, own.cells)
     _check_settlements(card.expected_error.settlements, own.settlements)
     _check_tree(made.tree, own.cells.tree)
-    has_raster = not card.expected_error.has_parts and raster_file(written.folder, card).is_file()
-    if card.in_parts or not has_raster:
-        return "those of the released counts, computed again"
-    maps.join("ends", partial(check_raster_intervals, written, computed))
-    return maps.outcome("ends")
+    return "those of the released counts, computed again"
 
 
-@dataclass(frozen=True, eq=False)
-class ComputedIntervals:
-    """Intervals that are computed for listed cells; those of others are computed when needed.
-
-    Attributes
-    ----------
-    key : uint64[n]
-        Keys of listed cells, increasing.
-    low, high : float64[n]
-        Their ends.
-    others : Intervals
-        The intervals of all other cells.
-    """
-
-    key: KeyArray
-    low: FloatArray
-    high: FloatArray
-    others: Intervals
-
-    @property
-    def alike(self) -> int:
-        """Keys of an aligned block within which cells released as 0 have one interval."""
-        return self.others.alike
-
-    def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
-        """Return low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
-        place = np.minimum(np.searchsorted(self.key, key), max(self.key.size - 1, 0))
-        listed = self.key[place] == key if self.key.size else np.zeros(key.size, np.bool_)
-        ends = np.empty(key.size), np.empty(key.size)
-        others = self.others.of(key[~listed])
-        for end, computed, other in zip(ends, (self.low, self.high), others, strict=True):
-            end[listed] = computed[place[listed]]
-            end[~listed] = other
-        return ends
-
-    def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return the intervals of cells that are not listed."""
-        return self.others.unlisted(error)
-
-
-def _check_ends(written: ReleaseFiles, table: ReleasedTable, intervals: Intervals) -> Intervals:
-    """Require the intervals in the rows of the tables; return those of all cells."""
-    # The raster shows most cells again, so that the ends of listed ones are kept for its check.
-    ends = np.empty(table.key.size), np.empty(table.key.size)
-    for chunk in written.chunks():
-        part = slice(chunk.start, chunk.start + chunk.size)
-        written_ends = [chunk.numbers(name) for name in (LOW, HIGH)]
-        expected = intervals.of(table.key[part])
-        for end, one, other in zip(ends, expected, written_ends, strict=True):
-            end[part] = one
-            require(
-                are_near(other, one), Rule("intervals-differ", "Intervals are not the release's.")
-            )
-    return ComputedIntervals(table.key, *ends, intervals)
+def _check_columns(view: View, columns: list[FloatArray]) -> None:
+    """Require standard errors as the card states them, and intervals that contain the counts."""
+    error, low, high = columns
+    stated = view.card.expected_error
+    largest = stated.largest
+    require(
+        bool((error > 0).all() and (error <= largest).all())
+        if largest is not None
+        else bool((error >= 0).all()),
+        Rule("errors-not-stated", "Standard errors are not in the range that the card states."),
+    )
+    # Cells at the edge of a domain have other errors, up to the largest one that the card says.
+    usual = None if stated.blocks is None else float(stated.blocks[0].standard_error)
+    require(
+        largest is None or usual != largest or bool((error == largest).all()),
+        Rule("standard-errors-differ", f"The standard errors are not {largest} in every row."),
+    )
+    count = view.table.count
+    require(
+        bool(((low <= count) & (count <= high)).all()),
+        Rule("count-outside-interval", "A count is outside its interval."),
+    )
 
 
 def _require_made_by_simulation(card: Card) -> None:

@@ -31,10 +31,10 @@ from geodp.grid.order import Order
 from geodp.io.memory import fit
 from geodp.io.opening import open_raster, read_parquet
 from geodp.io.verify.card import public_folder, read_table_card, require
-from geodp.io.verify.chunks import Chunk, read_chunks
+from geodp.io.verify.chunks import counts_of, index_of, numbers_in, read_chunks
 from geodp.io.verify.outlines import with_outlines
 from geodp.io.verify.tileset import read_tileset
-from geodp.io.write import geotiff, pixels
+from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
 from geodp.io.write.zones import zone_rows, zones_file
 from geodp.privacy.event import Measurement, TableEvent
@@ -95,18 +95,13 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
     """
     folder = public_folder(path)
     card = read_table_card(folder)
-    return read_table(folder, card, masked=True), card
-
-
-def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
-    """Read the released table; if ``masked``, on the domain of the raster's mask."""
-    return read_rows(folder, card, masked=masked)[0]
+    return read_rows(folder, card)[0], card
 
 
 def read_rows(
-    folder: Path, card: Card, *, masked: bool, extras: Sequence[str] = ()
+    folder: Path, card: Card, extras: Sequence[str] = ()
 ) -> tuple[ReleasedTable, list[FloatArray]]:
-    """Read the released table as :func:`read_table` does, and other columns.
+    """Read the released table as :func:`read_release_table` does, and other columns.
 
     Only what is returned is held in memory for all rows.
 
@@ -117,53 +112,29 @@ def read_rows(
         The columns that ``extras`` names, in key order.
     """
     with explain_errors(folder):
-        event = event_of(card)
-        grid = (read_masked_grid if masked else read_ordered_grid)(folder, card)
+        event, grid = event_of(card), read_masked_grid(folder, card)
         lacks_table = card.domain.lacks_table(grid)
-        gathered = TableBuilder(extras, ordered=not lacks_table)
-        for chunk in read_chunks(folder, card, grid):
-            gathered.add(chunk)
-        key, count, *others = gathered.join()
+        named = tables.column_names(grid, card.name, tuple(extras))
+        centres = tables.centre_columns(grid)
+        parts: list[list[NDArray[Any]]] = [[] for _ in range(2 + len(extras))]
+        for rows in read_chunks(folder, card, [name for name in named if name not in centres]):
+            key = grid.encode(index_of(rows, grid))
+            if not lacks_table:
+                # A file that repeats a row for ever is refused at the second one.
+                last = [part[-1:] for part in parts[0][-1:]]
+                require(is_increasing(np.concatenate([*last, key])), OUT_OF_ORDER)
+            columns = [key, counts_of(rows[card.name], card)]
+            columns += [numbers_in(rows, name) for name in extras]
+            for part, column in zip(parts, columns, strict=True):
+                # A view would keep the whole chunk in memory.
+                part.append(column if column.base is None else column.copy())
+        key, count, *others = map(np.concatenate, parts)
         if lacks_table:
             # Rows are in the order of regions, but without their table keys are those of the map.
             rank = np.argsort(key)
             key, count, others = key[rank], count[rank], [each[rank] for each in others]
-    require_order(folder, key)
+        require(is_increasing(key), OUT_OF_ORDER)
     return ReleasedTable(grid, key, count, event), others
-
-
-class TableBuilder:
-    """Collects keys, counts and other columns from chunks.
-
-    Parameters
-    ----------
-    extras : sequence of str
-        Names of the other columns.
-    ordered : bool
-        Keys must increase: a file that repeats a row for ever is refused at the second one.
-    """
-
-    def __init__(self, extras: Sequence[str] = (), *, ordered: bool) -> None:
-        self._extras, self._ordered = extras, ordered
-        self._parts: list[list[NDArray[Any]]] = [[] for _ in range(2 + len(extras))]
-
-    def add(self, chunk: Chunk) -> None:
-        """Add a chunk; raises the errors of its counts, codes and order."""
-        if self._ordered:
-            last = [part[-1:] for part in self._parts[0][-1:]]
-            require(is_increasing(np.concatenate([*last, chunk.key])), OUT_OF_ORDER)
-        columns = [chunk.key, chunk.count, *(chunk.numbers(name) for name in self._extras)]
-        for parts, column in zip(self._parts, columns, strict=True):
-            # A view would keep the whole chunk in memory.
-            parts.append(column if column.base is None else column.copy())
-
-    def join(self) -> list[NDArray[Any]]:
-        """Return the columns, and release the memory of the chunks."""
-        columns = []
-        for parts in self._parts:
-            columns.append(np.concatenate(parts))
-            parts.clear()
-        return columns
 
 
 @contextmanager
@@ -197,14 +168,6 @@ def explain_damage(folder: Path) -> Iterator[None]:
             refused = error
     if refused is not None:
         raise refused
-
-
-def require_order(folder: Path, key: NDArray[np.uint64]) -> None:
-    """Require each key once, in increasing order, or raise VerificationError."""
-    if not is_increasing(key):
-        raise VerificationError(
-            f"{folder} cannot be read back: {OUT_OF_ORDER}", code=OUT_OF_ORDER.code
-        )
 
 
 def is_increasing(key: NDArray[np.uint64]) -> bool:

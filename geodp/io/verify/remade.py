@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from geodp.errors import VerificationError
-from geodp.io.verify.measurements import read_measurements
-from geodp.io.verify.sweep import ReleaseFiles
-from geodp.io.verify.totals import read_release_totals
-from geodp.io.write.uncertainty import Intervals
+import numpy as np
+
+from geodp.io.verify.written import ListedIntervals, read_view
+from geodp.io.write.tables import slices
+from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.public_totals import PublicTotals
@@ -32,10 +34,6 @@ class Remade(Protocol):
         """Return the card, without a list of files."""
         ...
 
-    def intervals(self) -> Intervals | None:
-        """Return the intervals of cells; None without a closed form."""
-        ...
-
     def view(self, name: str | None = None) -> View:
         """Return the view from which files are written."""
         ...
@@ -49,40 +47,57 @@ It returns None for a method that this installation does not have.
 
 
 class Remaking:
-    """A release to be computed again, when the first check needs it.
+    """A written release, read once for all checks, and computed again when the first needs it.
 
-    Parameters
+    Attributes
     ----------
-    written : ReleaseFiles
+    folder : path
+        The public folder.
+    card : Card
     remake : callable or None
         The ``errors`` of :func:`geodp.io.verify.verify.verify`.
     """
 
-    def __init__(self, written: ReleaseFiles, remake: Remake | None) -> None:
-        self.written, self._remake = written, remake
+    def __init__(self, folder: Path, card: Card, remake: Remake | None) -> None:
+        self.folder, self.card, self._remake = folder, card, remake
+
+    @cached_property
+    def written(self) -> View:
+        """The view of the release as its files have it; raises what reading them raises."""
+        return read_view(self.folder, self.card)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the files have the whole domain: its mask, and the table of its regions."""
+        return StatedDomain.of(self.written.table.grid) == self.card.domain
 
     @cached_property
     def release(self) -> Remade | str:
         """The release, or why it cannot be computed again, as the end of a sentence."""
-        written = self.written
-        folder, card = written.folder, written.card
-        cells = card.expected_error.cells
+        cells = self.card.expected_error.cells
         if self._remake is None:
             return "nothing is given that computes them"
         if cells is not None and (cells.simulated or 0) > MAX_SIMULATED:
             return "too many releases were simulated"
-        try:
-            # Intervals follow from sums of all rows, so that the whole table is needed.
-            table = written.table(masked=True)
-        except VerificationError:  # other checks of the same files say what is wrong
-            return "the table cannot be read"
         # Without the mask or the regions, nodes have other children, and cells other intervals.
-        if StatedDomain.of(table.grid) != card.domain:
+        if not self.is_whole:
             return "the files do not contain the whole domain"
-        try:
-            measured = read_measurements(folder, table, card)
-            totals = read_release_totals(folder, card, table.grid)
-        except VerificationError:
-            return "measurements or totals cannot be read"
-        view = View(table, card, measurements=measured, totals=totals)
-        return self._remake(view) or "this version does not know their method"
+        return self._remake(self.written) or "this version does not know their method"
+
+    @cached_property
+    def view(self) -> View | None:
+        """The view that this version makes of the release; None where it makes none."""
+        again = self.release
+        return None if isinstance(again, str) else again.view(self.card.name)
+
+    @cached_property
+    def errors(self) -> RowErrors | None:
+        """The errors of rows as this version computes them; None without a closed form."""
+        errors = None if self.view is None else self.view.errors
+        if errors is None or errors.intervals is None:
+            return errors
+        # The raster shows most cells again, so that the ends of listed ones are kept for it.
+        key, ends = self.written.table.key, errors.intervals
+        parts = [ends.of(key[part]) for part in slices(key.size)]
+        low, high = map(np.concatenate, zip(*[*parts, (np.empty(0),) * 2], strict=True))
+        return replace(errors, intervals=ListedIntervals(key, low, high, ends))

@@ -46,7 +46,7 @@ OF_FILES = ("release_id", "files", "left_out")
 
 def check_statements(remaking: Remaking) -> str:
     """Require all that the card says to follow from its event, its domain and its method."""
-    card, again = remaking.written.card, remaking.release
+    card, again = remaking.card, remaking.release
     require_charge(card.budget, card.guarantee.unit, card.guarantee.neighbours)
     if isinstance(again, str):
         _require_promise(card)

@@ -288,11 +288,18 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
             some = rows.columns.slice(start, AT_ONCE)
             shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
             number = np.arange(first, first + some.num_rows)
-            columns = [column.to_pylist() for column in some.columns]
+            columns = [_list_values(column) for column in some.columns]
             insert(base, name, [number.tolist(), shapes, *columns])
             tree.add(*list_boxed(number, box))
             first += some.num_rows
     tree.close()
+
+
+def _list_values(column: Any) -> list[Any]:
+    """List the values of an Arrow column as Python's, None where one is missing."""
+    if pa.types.is_string(column.type) or column.null_count:
+        return list(column.to_pylist())
+    return list(numbers_of(column).tolist())
 
 
 def shapes_of(
@@ -307,18 +314,14 @@ def shapes_of(
         Smallest and largest x, smallest and largest y.
     """
     wkb, covering = geometry(grid, index)
-    return layout_shapes(wkb, covering, srs), order_sides(covering)
+    west, south, east, north = map(numbers_of, covering.flatten())
+    box = [west, east, south, north]
+    return _layout_shapes(wkb, box, srs), box
 
 
 def name_index(name: str) -> str:
     """Return the name of the index of a layer's outlines."""
     return f"rtree_{name}_{SHAPE}"
-
-
-def order_sides(covering: Any) -> list[NDArray[np.float64]]:
-    """Return the sides of boxes as the index has them: smallest and largest x, then y."""
-    west, south, east, north = map(numbers_of, covering.flatten())
-    return [west, east, south, north]
 
 
 def list_boxed(
@@ -329,13 +332,14 @@ def list_boxed(
     return number[located], [side[located] for side in box]
 
 
-def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes | None]:
+def _layout_shapes(wkb: Any, box: list[NDArray[np.float64]], srs: int) -> list[bytes | None]:
     """Encode outlines for a GeoPackage: header and WKB of each; None where there is none.
 
     Parameters
     ----------
-    wkb, covering : pyarrow.Array
-        Result of :func:`geodp.io.write.geometry.geometry`, or a slice of both arrays.
+    wkb : pyarrow.Array
+    box : list of float64[n]
+        Smallest and largest x, smallest and largest y.
     srs : int
     """
     n = len(wkb)
@@ -347,7 +351,7 @@ def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes | None]:
         n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]) if equal_length else HEADER
     )
     records["magic"], records["flags"], records["srs"] = b"GP", 3, srs
-    records["box"] = np.stack(order_sides(covering), axis=1)
+    records["box"] = np.stack(box, axis=1)
     if not equal_length:  # outlines of units
         pairs = zip(records, wkb.to_pylist(), strict=True)
         return [head.tobytes() + outline for head, outline in pairs]

@@ -70,25 +70,29 @@ class GeoTiff(Format):
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write the raster."""
-        table, card, errors = view.table, view.card, view.errors
-        name, largest = card.name, card.expected_error.largest
-        # A band has one standard error for all cells: the largest, so that none is understated.
-        if errors is not None:
-            errors = None if largest is None else replace(errors, standard_error=largest)
-        write_cog(table, folder / f"{name}.tif", name=name, errors=errors, tags=tags_of_map(view))
+        name, errors = view.card.name, errors_of_map(view)
+        path = folder / f"{name}.tif"
+        write_cog(view.table, path, name=name, errors=errors, tags=tags_of_map(view))
         yield describe_map(view)
+
+
+def errors_of_map(view: View) -> RowErrors | None:
+    """Return errors with one standard error for all cells, the largest: none is understated."""
+    largest = view.card.expected_error.largest
+    if view.errors is None or largest is None:
+        return None
+    return replace(view.errors, standard_error=largest)
 
 
 def describe_map(view: View) -> Entry:
     """Return the card's entry for the raster of a release."""
     table, name = view.table, view.card.name
-    columns = None if view.card.expected_error.largest is None else view.errors
     return Entry(
         f"{name}.tif",
         MEDIA_TYPE,
         "the counts as a map, north up; cells of the domain that the tables do not list are 0",
         {
-            "bands": band_names(table.grid, name, names_of(columns)),
+            "bands": band_names(table.grid, name, names_of(errors_of_map(view))),
             **view.values,
             "data_type": dtype_of(table),
             "nodata": "NaN, outside the domain",
@@ -226,7 +230,8 @@ def write_cog(
     bands = [(band, unit) for band in band_names(table.grid, name, names_of(errors))]
 
     def fill(draft: Draft) -> None:
-        _fill(draft, table.grid, pixels, errors)
+        for band, window, values in draw_map(table.grid, pixels, errors, "Writing the raster"):
+            draft.write(values, band, window)
 
     with open_gdal():
         _write_bands(path, table.grid.places[0], dtype_of(table), bands, tags, fill)
@@ -529,22 +534,36 @@ def georeference(place: Lattice) -> dict[str, Any]:
     return {"transform": transform, "crs": place.crs and CRS.from_user_input(place.crs)}
 
 
-def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: RowErrors | None) -> None:
-    """Write all windows of all bands into the draft."""
+def draw_map(
+    grid: Grid, pixels: Pixels, errors: RowErrors | None, what: str
+) -> Iterator[tuple[int, Window, FloatArray]]:
+    """Yield all bands of a released map in every window: their number, from 1, and the values.
+
+    Bands are ordered by column, then by combination, as :func:`band_names` lists them.
+
+    Parameters
+    ----------
+    grid : Grid
+    pixels : Pixels
+        Counts of the table.
+    errors : RowErrors or None
+        Errors with one standard error for all cells.
+    what : str
+        Label of the progress.
+    """
     bands = band_count(grid)
-    for window in _count_windows(grid.places[0], "Writing the raster"):
+    for window in _count_windows(grid.places[0], what):
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
             pixels.dense(window, band, values)
-            draft.write(values, band + 1, window)
-            # Bands are ordered by column, then by combination, as `band_names` lists them.
+            yield band + 1, window, values
             if errors is not None and errors.intervals is not None:
                 low, high = ends_in(grid, values, window, band, errors.intervals)
-                draft.write(low, bands + band + 2, window)
-                draft.write(high, 2 * bands + band + 2, window)
+                yield bands + band + 2, window, low
+                yield 2 * bands + band + 2, window, high
         if errors is not None:
-            draft.write(empty + errors.standard_error, bands + 1, window)
+            yield bands + 1, window, empty + errors.standard_error
 
 
 FORMATS = (GeoTiff(),)

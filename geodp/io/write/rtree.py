@@ -8,9 +8,7 @@ cannot change it without breaking existing files; GDAL loads its indices in the 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,57 +106,6 @@ class PackedTree:
         smallest, largest = np.minimum.reduceat(box, starts), np.maximum.reduceat(box, starts)
         return node, np.where(OUTWARD < 0, smallest, largest)
 
-
-def read_leaves(base: sqlite3.Connection, name: str) -> Iterator[NDArray[Any]]:
-    """Yield the cells of a tree's leaves, ``CELL[n]`` of many leaves, in the order of the tree.
-
-    Raises ValueError for another tree than :class:`PackedTree` makes: for nodes without cells, that
-    are not numbered in order, or whose boxes are not those around what is below.
-    """
-    read = f"SELECT data FROM {quote(f'{name}_node')} WHERE nodeno BETWEEN ? AND ? ORDER BY nodeno"
-    (root,) = _read_nodes(base, read, np.array([ROOT]))
-    if root["cells"]:
-        yield from _descend(base, read, root["cell"][: root["cells"]], int(root["depth"]))
-
-
-def _descend(
-    base: sqlite3.Connection, read: str, cells: NDArray[Any], depth: int
-) -> Iterator[NDArray[Any]]:
-    """Yield the leaves below the cells of a node; ``depth``: levels between these and leaves."""
-    if not depth:
-        yield cells
-        return
-    nodes = _read_nodes(base, read, cells["id"])
-    used, box = np.arange(CELLS) < nodes["cells"][:, None], nodes["cell"]["box"]
-    low, high = (
-        extreme(np.where(used[..., None], box, end), axis=1)
-        for extreme, end in ((np.min, np.inf), (np.max, -np.inf))
-    )
-    if not (
-        used.any(axis=1).all() and np.array_equal(np.where(OUTWARD < 0, low, high), cells["box"])
-    ):
-        raise ValueError(NOT_PACKED)
-    if depth == 1:
-        yield nodes["cell"][used]
-        return
-    for node in nodes:
-        yield from _descend(base, read, node["cell"][: node["cells"]], depth - 1)
-
-
-def _read_nodes(base: sqlite3.Connection, read: str, number: NDArray[Any]) -> NDArray[Any]:
-    """Read nodes, ``NODE[n]``; ValueError unless they are numbered in order, and are all there."""
-    first, last = int(number[0]), int(number[-1])
-    if last - first + 1 != number.size or not np.array_equal(number, np.arange(first, last + 1)):
-        raise ValueError(NOT_PACKED)
-    rows = base.execute(read, (first, last)).fetchall()
-    nodes = np.frombuffer(b"".join(data for (data,) in rows), NODE)
-    if not len(rows) == nodes.size == number.size:
-        raise ValueError(NOT_PACKED)
-    return nodes
-
-
-NOT_PACKED = "The tree is not as it was packed."
-"""Message of errors about trees that :class:`PackedTree` did not make."""
 
 OUTWARD = np.array([-1, 1, -1, 1]) * np.inf
 """Outward direction of the sides of a box."""

@@ -181,7 +181,7 @@ def test_counts_that_are_not_the_reports_are_found(opened, index, tmp_path):
     table = replace(release.table, event=replace(release.event, reports=4999))
     replace(release, table=table).write(tmp_path / "release")
     failed = [check for check in verify(tmp_path / "release") if not check.ok]
-    assert [check.name for check in failed] == ["counts"]
+    assert [check.name for check in failed] == ["cells"]
     assert "number of reports" in failed[0].detail
 
 

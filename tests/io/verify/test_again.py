@@ -15,10 +15,13 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import geodp
+from geodp.errors import OutputError
+from geodp.io.verify import again
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.release.simulated_cells import errors_of
 from tests.io.verify.forging import change, list_leaves, show, sign, write_json
+from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139.7, 35.6, 139.8, 35.7)).with_official_order()
 
@@ -287,3 +290,41 @@ def test_a_raster_that_is_too_large_to_be_written_again_is_compared_by_what_it_s
             left.append(name)
     # Statistics follow from pixels, which other checks compare.
     assert left == ["statistics"]
+
+
+def test_want_of_space_is_no_fault_of_the_release(public, monkeypatch):
+    monkeypatch.setattr(again, "SPACE", 1 << 60)
+    with refuses(OutputError, "verify-exceeds-disk"):
+        verify(public, errors_of)
+
+
+def test_a_release_of_another_version_is_compared_by_rows_and_pixels(public):
+    """Its words are not known, and its rows are."""
+    file = public / "release.json"
+    write_json(file, json.loads(file.read_text()) | {"software": {"name": "geodp", "version": "0"}})
+    sign(public)
+    # The id of the card is in the codebook.
+    book = public / "population.measurements.json"
+    told = json.loads(book.read_text(encoding="utf-8"))
+    told["release"]["release_id"] = json.loads(file.read_text())["release_id"]
+    write_json(book, told)
+    assert found(public) == {}
+    left = set()
+    for name, how in DAMAGES.items():
+        shutil.copytree(public, public.parent / "other")
+        how(public.parent / "other")
+        left |= set() if found(public.parent / "other") else {name}
+        shutil.rmtree(public.parent / "other")
+    assert left == {
+        *(
+            f"raster: {one}"
+            for one in ("names of bands", "unit", "tag", "new tag", "tag of a band")
+        ),
+        *(f"raster: {one}" for one in ("statistics", "tag of a namespace", "overview")),
+        # The intervals of cells that are not listed follow from the method of that version.
+        *("raster: low ends", "raster: high ends"),
+        *(f"GeoPackage: {one}" for one in ("description", "identifier", "date", "metadata", "end")),
+        *(f"{name}: {how}" for name, how in PARQUET if how in ("say_of_release", "more", "field")),
+        *("types", "types of areas", "style", "style of outlines"),
+        *("picture", "title of the picture"),
+    }

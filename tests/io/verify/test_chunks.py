@@ -44,3 +44,36 @@ def test_a_row_group_that_may_not_fit_is_refused(public, monkeypatch):
     with refuses(VerificationError, "row-group-too-large"):
         geodp.open(public)
     assert not all(check.ok for check in verify(public))
+
+
+def test_a_release_without_rows_keeps_its_types(public):
+    rows = pq.read_table(public / "population.parquet")
+    pq.write_table(rows.slice(0, 0), public / "population.parquet")
+    table = geodp.open(public).table
+    assert (table.key.size, str(table.count.dtype)) == (0, "int64")
+    pq.write_table(rows.slice(0, 0).drop_columns("low"), public / "population.parquet")
+    with refuses(VerificationError, "release-not-read-back"):
+        geodp.open(public)
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        ["a", "bcd", "ef"],
+        ["12", "34"],
+        ["a\0", "b"],
+        ["é", "b"],
+        ["", "a"],
+        [""],
+        [],
+        ["x" * (chunks.LONGEST_CODE + 1), "y"],
+    ],
+)
+def test_codes_are_the_texts_that_stand_there(codes):
+    found = chunks._codes_of(pa.array(["z", *codes], pa.string()).slice(1))
+    assert [*map(str, found)] == codes
+
+
+def test_a_code_that_is_missing_stays_missing():
+    found = chunks._codes_of(pa.array(["x", None]))
+    assert found.tolist() == ["x", None]

@@ -97,7 +97,7 @@ def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
 
 
 def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatch):
-    monkeypatch.setattr(tables, "ROW_GROUP", 50)
+    monkeypatch.setattr(tables, "CHUNK", 50)
     public, asked = written / "public", []
     card = read_table_card(public)
 
@@ -109,7 +109,7 @@ def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatc
         return found
 
     (check,) = (one for one in verify(public, count) if one.name == "intervals")
-    assert check.detail == "those of the released counts, computed again, in tables and raster"
+    assert check.detail == "those of the released counts, computed again"
     rows = pq.read_metadata(public / "population.parquet").num_rows
     assert asked[: -(-rows // 50)] == [50] * (rows // 50) + [rows % 50] * (rows % 50 > 0)
     with open_map(public, card):

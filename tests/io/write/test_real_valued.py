@@ -33,7 +33,14 @@ from geodp.release.report.markdown import markdown
 from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
 from geodp.table.card import Card
-from tests.io.verify.test_verify import card_of, failures, rewrite, with_column, write_checksums
+from tests.io.verify.test_verify import (
+    card_of,
+    failures,
+    other_files,
+    rewrite,
+    with_column,
+    write_checksums,
+)
 from tests.io.write.test_geotiff import north_up
 from tests.io.write.test_writers import GRIDS, KANTO
 from tests.refusals import refuses
@@ -234,7 +241,7 @@ def test_without_a_closed_form_nothing_states_an_error(written):
     assert (error["blocks"], error["holds"], error["isolated_cell"]) == (None, None, None)
     assert "depends on the data" in error["meaning"]
     found = {check.name: check.detail for check in verify(folder)}
-    assert found["standard error"] == "none: the error depends on the data"
+    assert found["intervals"] == "none: the error depends on the data"
 
 
 def test_where_a_standard_error_holds(written):
@@ -271,10 +278,10 @@ def test_counts_that_the_method_cannot_release_are_found(tmp_path, method, value
         return with_column(rows, "population", [value, *rows["population"].to_pylist()[1:]])
 
     rewrite(folder, change)
-    failed = set(failures(folder))
-    assert {"csv", "raster"} <= failed
-    assert ("counts" in failed) == ("cells" in failed) == (not ok)
-    if not ok:
+    assert ("cells" in failures(folder)) == (not ok)
+    if ok:
+        assert {"population.csv", "population.tif"} <= other_files(folder)
+    else:
         with refuses(
             VerificationError,
             "counts-missing|counts-not-finite|counts-not-positive|counts-type-differs|counts-zero",
@@ -285,13 +292,13 @@ def test_counts_that_the_method_cannot_release_are_found(tmp_path, method, value
 def test_whole_columns_of_a_real_release_are_found(tmp_path):
     _, folder = made(tmp_path / "out", "laplace")
     rewrite(folder, lambda t: with_column(t, "population", np.ones(t.num_rows, np.int64)))
-    assert "counts" in failures(folder)
+    assert failures(folder) == ["cells"]
 
 
 def test_standard_errors_that_the_card_does_not_have_are_found(tmp_path):
     _, folder = made(tmp_path / "out", "laplace-nonnegative")
     rewrite(folder, lambda t: t.append_column(ERROR, [[1.0] * t.num_rows]))
-    assert failures(folder) == ["standard error"]
+    assert other_files(folder) == {"population.parquet"}
 
 
 @pytest.mark.parametrize(("method", "bands"), [("laplace", 1), ("laplace-nonnegative", 2)])
@@ -303,7 +310,7 @@ def test_a_raster_with_another_number_of_bands_is_found(tmp_path, method, bands)
         for number in range(bands):
             raster.write(band, number + 1)
     write_checksums(folder)
-    assert failures(folder) == ["raster"]
+    assert other_files(folder) == {"population.tif"}
 
 
 def test_settings_are_told_and_read_back(tmp_path, thirds):

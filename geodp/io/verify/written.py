@@ -1,0 +1,161 @@
+"""Read the view of a written release, from which its files are written again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from geodp.accuracy.areas import Areas, areas_of
+from geodp.errors import Rule
+from geodp.io.numbers import numbers_of
+from geodp.io.opening import read_parquet
+from geodp.io.verify.card import require
+from geodp.io.verify.measurements import read_measurements
+from geodp.io.verify.readback import read_rows
+from geodp.io.verify.totals import read_release_totals
+from geodp.io.write.areas import file_names
+from geodp.io.write.uncertainty import ERROR, Intervals, RowErrors, extra_columns_of
+from geodp.io.write.view import View
+from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.error import StatedCells
+from geodp.typing import FloatArray, KeyArray
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenErrors(RowErrors):
+    """Errors of a table, read from its files.
+
+    Attributes
+    ----------
+    written : list of float64[n]
+        Columns of the errors.
+    """
+
+    written: list[FloatArray] = field(default_factory=list, repr=False)
+
+    def columns(self, key: KeyArray, rows: slice) -> list[FloatArray]:
+        """Return the columns of some rows, exactly as they were written."""
+        return [column[rows] for column in self.written]
+
+
+@dataclass(frozen=True, eq=False)
+class ListedIntervals:
+    """Intervals of cells: those of listed cells in arrays, and of others from elsewhere.
+
+    Attributes
+    ----------
+    key : uint64[n]
+        Keys of listed cells, increasing.
+    low, high : float64[n]
+        Their ends.
+    others : Intervals
+        Intervals of all other cells.
+    """
+
+    key: KeyArray
+    low: FloatArray
+    high: FloatArray
+    others: Intervals
+
+    @property
+    def alike(self) -> int:
+        """Keys of an aligned block within which cells released as 0 have one interval."""
+        return self.others.alike
+
+    def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
+        """Return low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        place = np.minimum(np.searchsorted(self.key, key), max(self.key.size - 1, 0))
+        listed = self.key[place] == key if self.key.size else np.zeros(key.size, np.bool_)
+        ends = np.empty(key.size), np.empty(key.size)
+        others = self.others.of(key[~listed])
+        for end, known, other in zip(ends, (self.low, self.high), others, strict=True):
+            end[listed] = known[place[listed]]
+            end[~listed] = other
+        return ends
+
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return the intervals of cells that are not listed."""
+        return self.others.unlisted(error)
+
+
+@dataclass(frozen=True, eq=False)
+class StatedIntervals:
+    """Intervals of cells that are not listed, as a card states them: the wider of its two.
+
+    Whether such a cell has populated cells near it is not in the files.
+
+    Attributes
+    ----------
+    cells : StatedCells or None
+        None if the card states nothing of such cells.
+    """
+
+    cells: StatedCells | None
+
+    alike = 1
+
+    def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
+        """Return low and high ends for cells that are not listed: float64[n] each."""
+        low, _, far = self.unlisted(0)
+        return np.full(key.size, low), np.full(key.size, far)
+
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return the low end of cells that are not listed, and high ends near others and alone."""
+        cells = self.cells
+        if cells is None:
+            return -np.inf, np.inf, np.inf
+        return cells.low, cells.beside, max(cells.beside, cells.isolated)
+
+
+def read_view(folder: Path, card: Card) -> View:
+    """Read the view of a table's release: counts, errors, measurements and totals of its files.
+
+    Parameters
+    ----------
+    folder : path
+        The public folder.
+    card : Card
+
+    Raises
+    ------
+    VerificationError
+        The files are damaged, or are not those of the card.
+    """
+    names = extra_columns_of(card)
+    table, columns = read_rows(folder, card, names)
+    return View(
+        table,
+        card,
+        write_errors(table, card, columns) if names else None,
+        partial(_read_areas, folder, table, card),
+        read_measurements(folder, table, card),
+        read_release_totals(folder, card, table.grid),
+    )
+
+
+def write_errors(table: ReleasedTable, card: Card, columns: list[FloatArray]) -> WrittenErrors:
+    """Make the errors of a table from their columns: float64[n] each."""
+    error, low, high = columns
+    others = StatedIntervals(card.expected_error.cells)
+    return WrittenErrors(error, ListedIntervals(table.key, low, high, others), columns)
+
+
+def _read_areas(folder: Path, table: ReleasedTable, card: Card) -> Iterator[Areas]:
+    """Yield the sums of every level of areas, with the standard errors of its file."""
+    stems = file_names(table.grid, card.name)
+    for areas in areas_of(table, None):
+        rows = read_parquet(folder / f"{stems[areas.level]}.parquet", areas.count.size)
+        require(
+            rows.num_rows == areas.count.size,
+            Rule(
+                "area-sums-differ",
+                f"The sums of {stems[areas.level]} are not those of its cells.",
+            ),
+        )
+        errors = numbers_of(rows[ERROR]) if ERROR in rows.column_names else None
+        yield replace(areas, standard_error=errors)
