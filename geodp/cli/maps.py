@@ -116,4 +116,4 @@ class MapsPublishing(Publishing):
 
     def try_out(self, place: StagedTables, prepared: Prepared[MapsDesign, Maps]) -> None:
         """Write empty maps."""
-        place.try_out(prepared.design.preview, prepared.cells)
+        place.try_out(prepared.design.preview, [prepared.cells])
