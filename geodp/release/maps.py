@@ -522,7 +522,7 @@ class MapsKind(IndexKind):
         counted = COUNTED.format(total.unit, total.contribution)
         promise = MapsGuarantee(
             source=PROOF,
-            **state_event(total, "these maps"),
+            **state_event(total, "any result of these maps together"),
             assumptions=(replace(total.assumption, statement=counted),),
         )
         return self.index.state(
