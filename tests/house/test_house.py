@@ -88,7 +88,7 @@ FLOORS = {
     "features/amounts": f"features/amounts features/explain features/select features/series {CORE}",
     "features/amounts/commands": f"features/amounts cli {CORE}",
     "features/amounts/running": (
-        f"features/amounts features/select/running features/series cli {CORE}"
+        f"features/amounts features/select features/select/running features/series cli {CORE}"
     ),
     "features/amounts/kernels": "kernels",
     "features/cluster": f"features/local {CORE}",
@@ -96,7 +96,7 @@ FLOORS = {
     "features/compare": f"features/local {CORE}",
     "features/flows": f"features/flows features/evaluate features/explain features/select {CORE}",
     "features/flows/commands": f"features/flows features/select/running cli {CORE}",
-    "features/flows/running": f"features/flows features/select/running cli {CORE}",
+    "features/flows/running": f"features/flows features/select features/select/running cli {CORE}",
     "features/flows/kernels": "kernels",
     "features/households": f"features/households features/explain {CORE}",
     "features/households/kernels": "kernels",
