@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.bounds import Bounds, divide
+from geodp.accuracy.difference import Bounded, Difference, subtract
+from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
@@ -28,26 +30,46 @@ from geodp.io.read.public.land import state_land
 from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.assumption import Assumption
+from geodp.privacy.assumption import Assumption, ContributionBound
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.release.composite import Composite, fill_tables
-from geodp.release.index_kind import IndexKind
+from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.opening import open_release
+from geodp.release.periods import Periods
 from geodp.release.preview import preview_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import Request, choose_pyramid
+from geodp.release.series import (
+    PeriodsDesign,
+    ReleasedPeriods,
+    design_periods,
+    join_inputs,
+    prepare_periods,
+    require_alike,
+    share_periods,
+)
+from geodp.release.sharing import Person
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable
-from geodp.table.index import Constraint, Joint, Rebuilt, TablesCard, state_event
+from geodp.table.index import (
+    Constraint,
+    Joint,
+    PeriodInfo,
+    PeriodsCard,
+    Rebuilt,
+    TablesCard,
+    Together,
+    state_event,
+)
 from geodp.table.reading import join_known, require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Size, Software, TableInfo
@@ -71,6 +93,8 @@ PROOF = (
 
 COUNTED = "One {} adds at most {:,} to the sum of the counts of each map."
 """The assumption of the contribution."""
+
+EXPECTED = Rule("maps-expected", "Give the maps {}, all on one public grid.")
 
 
 class Stream(NamedTuple):
@@ -195,6 +219,41 @@ class MapsCard(TablesCard):
         return ", ".join(one.name for one in self.tables)
 
 
+@dataclass(frozen=True)
+class MapsSeriesGuarantee(Together, MapsGuarantee):
+    """The privacy guarantee of all periods together."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MapsSeriesCard(PeriodsCard):
+    """The index of a series of releases of several maps.
+
+    Attributes
+    ----------
+    schema : str
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    step : {"year", "month", "day", "hour"}
+        Length of a period.
+    guarantee : MapsSeriesGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for all periods.
+    periods : tuple of PeriodInfo
+        In chronological order; empty before they are written.
+    """
+
+    promise: ClassVar = MapsSeriesGuarantee
+
+    schema: str
+    software: Software
+    private: bool
+    step: Literal["year", "month", "day", "hour"]
+    guarantee: MapsSeriesGuarantee
+    budget: StatedCharge | None
+    periods: tuple[PeriodInfo, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Maps(Composite[MapsCard]):
     """A release of several maps.
@@ -256,6 +315,28 @@ class Maps(Composite[MapsCard]):
             ]
         return [dict(zip(found, each, strict=True)) for each in zip(*found.values(), strict=True)]
 
+    def compare(self, region: Any, *, release: Maps) -> dict[str, Difference | None]:
+        """Estimate by how much a region differs in a later release from this one.
+
+        Parameters
+        ----------
+        region
+            As for :meth:`estimate`.
+        release : Maps
+            The later release, with independent noise.
+
+        Returns
+        -------
+        dict of str
+            Of every map and every ratio, with 95 % intervals; None where one of the two ratios is
+            not estimable.
+        """
+        later = release.estimate(region)
+        return {
+            name: None if None in (one, later[name]) else subtract(_ends(one), _ends(later[name]))
+            for name, one in self.estimate(region).items()
+        }
+
     def write_joint(self, folder: Path) -> Joint:
         """Write a table of every ratio, of the cells that its second map lists."""
         files: list[File] = []
@@ -278,6 +359,11 @@ class Maps(Composite[MapsCard]):
         total = self.kind.name_event(whole)
         facts = (self.kind.describe(total), describe_maps(self.maps))
         return Rebuilt(self.kind.state(total), events, facts, total.loss)
+
+
+def _ends(one: Estimate | RatioEstimate) -> Bounded:
+    """Return the value of an estimate, and both ends of its interval."""
+    return one.count if isinstance(one, Estimate) else one.value, one.low, one.high
 
 
 def describe_maps(maps: Mapping[str, Release] | Mapping[str, ReleasedTable]) -> str:
@@ -416,6 +502,13 @@ class MapsDesign:
         return replace(self.preview, maps=maps).with_charge(charge)
 
 
+class MapsSeriesKind(SeriesKind):
+    """A kind of series of releases of several maps, which follows from the kind of these."""
+
+    index = MapsSeriesCard
+    doors: ClassVar[Mapping[str, str]] = {}
+
+
 class MapsKind(IndexKind):
     """A kind of release of several maps; a subclass states what differs.
 
@@ -430,24 +523,27 @@ class MapsKind(IndexKind):
     quantities : tuple of Ratio
     constraints : tuple of Constraint
         What holds exactly of every release, a sentence of the index and its check.
+    series : SeriesKind
+        Made of these: the kind of a release for every period.
     """
 
     index = MapsCard
     streams: ClassVar[tuple[Stream, ...]]
     quantities: ClassVar[tuple[Ratio, ...]] = ()
     constraints: ClassVar[tuple[Constraint[Maps], ...]] = ()
-    advice = Rule(
-        "maps-are-tables", "give the folder of one of its maps, inside its public folder."
-    )
+    series: ClassVar[SeriesKind]
     doors: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Make the class of the index; TypeError for shares that do not add up to 1."""
+        """Make the classes of indexes; TypeError for shares that do not add up to 1."""
         if sum(one.share for one in cls.streams) != 1:
             raise TypeError(f"The shares of the budget of {cls.__name__} do not add up to 1.")
         card = new_class(f"{cls.__name__}Card", (MapsCard,), {"kind": cls.name})
         cls.index = cast(type[MapsCard], card)
+        inside = f"{cls.title}; give the folder of one of its maps, inside its public folder."
+        cls.refusal = Rule("maps-are-tables", f"This is {inside}")
         super().__init_subclass__()
+        cls.series = _make_series(cls)
 
     def prepare(
         self, tables: Mapping[str, CountTable], request: Request
@@ -465,14 +561,7 @@ class MapsKind(IndexKind):
         UsageError
             Maps that are missing or on other grids, and as for :func:`geodp.publish`.
         """
-        names = [one.name for one in self.streams]
-        if sorted(tables) != sorted(names) or len({*(one.grid for one in tables.values())}) != 1:
-            raise UsageError(
-                f"Give the maps {', '.join(names)}, all on one public grid.", code="maps-expected"
-            )
-        listed = [tables[name] for name in names]
-        stated = request.terms.contribution
-        bound = combine_bounds([bound_contribution(one, stated) for one in listed])
+        listed = self._list_maps(tables)
         met = [
             fact
             for one in listed
@@ -480,19 +569,55 @@ class MapsKind(IndexKind):
         ]
         grid = listed[0].grid
         readings = [None if one.reading is None else one.reading.public for one in listed]
-        facts = (*dict.fromkeys(met), *state_land(grid))
-        design = self.design(grid, request, Inputs(facts, tuple(readings), bound))
-        cells = {name: int(tables[name].key.size) for name in names}
-        counted = {name: int(tables[name].count.sum()) for name in names}
-        return Prepared(
-            design,
-            partial(design.identify, listed),
-            partial(design.draw, listed),
-            join_known(one.reading for one in listed),
-            cells=max(cells.values()),
-            counted={"occupied_cells": cells, "counted": counted},
-            record={"occupied_cells": cells, "counted": counted},
-        )
+        bound = _bound(listed, request)
+        inputs = Inputs((*dict.fromkeys(met), *state_land(grid)), tuple(readings), bound)
+        return _prepare(self.design(grid, request, inputs), listed)
+
+    def prepare_series(
+        self,
+        tables: Sequence[Mapping[str, CountTable]],
+        periods: Periods,
+        request: Request,
+        *,
+        person: Person,
+    ) -> Prepared[PeriodsDesign, ReleasedPeriods[Maps, MapsSeriesCard]]:
+        """Do everything that comes before the charge of a series, a release for every period.
+
+        Parameters
+        ----------
+        tables : sequence of mapping
+            For every period in the order of time, what :meth:`prepare` takes.
+        periods : Periods
+        request : Request
+            Of all periods together.
+        person : {"all", "one"}
+            Whether one person may be in every period, which then share the budget, or is in one.
+
+        Raises
+        ------
+        UsageError
+            Tables of different grids, other times than tables, and as for :meth:`prepare`.
+        """
+        listed = [self._list_maps(one) for one in tables]
+        wrong = EXPECTED.format(", ".join(one.name for one in self.streams))
+        first = require_alike(listed, periods, list, wrong, lambda one: {"grid": one[0].grid})
+        empty = request.allow_empty
+        joined = [
+            join_inputs(one, periods, (), allow_empty=empty) for one in zip(*listed, strict=True)
+        ]
+        facts = dict.fromkeys(fact for facts, _ in joined for fact in facts)
+        bound = _bound([table for maps in listed for table in maps], request)
+        inputs = Inputs(tuple(facts), tuple(reading for _, reading in joined), bound)
+        design = self.design_series(first[0].grid, periods, request, inputs, person=person)
+        parts = [_prepare(part, maps) for part, maps in zip(design.parts, listed, strict=True)]
+        return prepare_periods(design, parts)
+
+    def _list_maps(self, tables: Mapping[str, CountTable]) -> list[CountTable]:
+        """List maps in the order of streams; UsageError for missing ones, or on other grids."""
+        names = [one.name for one in self.streams]
+        if sorted(tables) != sorted(names) or len({*(one.grid for one in tables.values())}) != 1:
+            raise UsageError(EXPECTED.format(", ".join(names)))
+        return [tables[name] for name in names]
 
     def design(self, grid: Grid, request: Request, inputs: Inputs) -> MapsDesign:
         """Design a release from public things alone; UsageError as for :meth:`prepare`."""
@@ -509,6 +634,19 @@ class MapsKind(IndexKind):
             )
         preview = Maps(self, maps, self.state(self.name_event(whole)))
         return MapsDesign(request, inputs, self, method, whole, preview)
+
+    def design_series(
+        self, grid: Grid, periods: Periods, request: Request, inputs: Inputs, *, person: Person
+    ) -> PeriodsDesign:
+        """Design a series from public things alone; UsageError as for :meth:`prepare_series`."""
+        method = choose_pyramid(request.method, "Several maps")
+        terms = request.terms.bound(inputs.bound)
+        sharing = share_periods(grid, method, terms, periods, person)
+
+        def make(each: Request) -> MapsDesign:
+            return self.design(grid, each, inputs)
+
+        return design_periods(make, self.series.index, periods, sharing, request, inputs)
 
     def open(self, folder: Path) -> Maps:
         """Open the maps in a public folder, which its index lists."""
@@ -547,3 +685,41 @@ class MapsKind(IndexKind):
     def name_key(self, stream: str) -> bytes:
         """Return the digest from which the key of a stream is derived."""
         return digest(STREAM, self.name.encode(), stream.encode())
+
+
+def _make_series(kind: type[MapsKind]) -> SeriesKind:
+    """Make the kind of a series of releases of a kind."""
+    name, title = f"{kind.name}-series", f"a series, each period of which is {kind.title}"
+    words = f"This is {title}; give the folder of a map of one of its periods."
+    card = new_class(
+        f"{kind.__name__}SeriesCard",
+        (MapsSeriesCard,),
+        {"kind": name},
+        lambda body: body.update(period=kind.index),
+    )
+    stated = {"index": card, "title": title, "refusal": Rule("maps-series-are-tables", words)}
+    made = new_class(f"{kind.__name__}Series", (MapsSeriesKind,), {}, lambda b: b.update(stated))
+    return cast(SeriesKind, made())
+
+
+def _bound(tables: Sequence[CountTable], request: Request) -> ContributionBound:
+    """Return the bound on the contribution to any of several maps."""
+    stated = request.terms.contribution
+    return combine_bounds([bound_contribution(one, stated) for one in tables])
+
+
+def _prepare(design: MapsDesign, tables: Sequence[CountTable]) -> Prepared[MapsDesign, Maps]:
+    """Prepare the release of a design; ``tables``: of every stream."""
+    names = [one.name for one in design.kind.streams]
+    cells = {name: int(one.key.size) for name, one in zip(names, tables, strict=True)}
+    counted = {name: int(one.count.sum()) for name, one in zip(names, tables, strict=True)}
+    known = {"occupied_cells": cells, "counted": counted}
+    return Prepared(
+        design,
+        partial(design.identify, tables),
+        partial(design.draw, tables),
+        join_known(one.reading for one in tables),
+        cells=max(cells.values()),
+        counted=known,
+        record=known,
+    )

@@ -326,7 +326,7 @@ def design_periods(
     """
     one = make(replace(request, terms=sharing.each))
     table = next(iter(one.preview.tables.values()))
-    each = replace(table.event, mechanism=one.preview.index.guarantee.mechanism)
+    each = one.preview.index.event_with(table.event)
     total = replace(each, **amounts_of(sharing.total.loss))
     stated = state_series(index, one.preview.index, each, total, periods, sharing.person)
     names, person = periods.names, sharing.person

@@ -79,8 +79,7 @@ def _read(folder: Path, card: PeriodsCard) -> dict[str, _Period]:
             isinstance(event, Measurement),
             Rule("period-not-measured", "A period of the series was not measured."),
         )
-        each = replace(cast(Measurement, event), mechanism=index.guarantee.mechanism)
-        found[time] = _Period(index, table, each)
+        found[time] = _Period(index, table, index.event_with(cast(Measurement, event)))
     return found
 
 

@@ -100,6 +100,10 @@ class TablesCard(IndexCard):
     files: tuple[File, ...]
     left_out: tuple[LeftOut, ...]
 
+    def event_with(self, table: Measurement) -> Measurement:
+        """Return the event of all tables together; ``table``: that of one of them."""
+        return replace(table, mechanism=self.guarantee.mechanism, share=Fraction(1))
+
     def state_together(self, each: Measurement, total: Measurement) -> Any:
         """State the guarantee of the periods of a series, of which one has this index.
 

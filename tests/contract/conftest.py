@@ -11,9 +11,8 @@ import pytest
 import geodp
 from geodp import cli, progress
 from geodp.cli.maps import publish_maps
-from geodp.io.folder import kinds
 from tests.contract.desk import CHARGED, DATASET, KEPT, Desk, count_draws, require
-from tests.contract.kinds import KINDS, OWN, widen
+from tests.contract.kinds import KINDS, OWN, offer_own, widen
 from tests.contract.reading import Reader
 from tests.contract.records import RECORDS
 from tests.contract.using import LANGUAGES, LIMIT, REASON, write_page
@@ -24,14 +23,14 @@ from tests.ledgers import steady_ledgers
 def installed():
     """The kind of one's own as a package offers it, with its command among the others."""
     command = cli._prepare(publish_maps(OWN))
-    kinds.list_kinds()[OWN.name] = OWN
     cli.geodp.add_command(command)
-    yield
-    del kinds.list_kinds()[OWN.name], cli.geodp.commands[command.name]
+    with offer_own():
+        yield
+    del cli.geodp.commands[command.name]
 
 
-@pytest.fixture(scope="session")
-def kind(request):
+@pytest.fixture(scope="package")
+def kind(request, installed):
     """The kind that is checked: all checks of one kind run one after the other."""
     return KINDS[request.param]
 
@@ -42,13 +41,13 @@ def desk(kind, tmp_path):
     return Desk(tmp_path, kind)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def charged(kind):
     """Words of a ledger and of a kept key; none where the round was charged."""
     return () if kind.before else (*CHARGED, *KEPT)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def released(kind, charged, tmp_path_factory):
     """A desk with a release of the kind in ``out``, which no check may change.
 
@@ -77,7 +76,7 @@ def watch_progress(desk):
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def replayed(charged, released, tmp_path_factory):
     """A desk with ``released`` replaced by the same release once more, as its ledger says.
 
@@ -92,7 +91,7 @@ def replayed(charged, released, tmp_path_factory):
     return desk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def another(kind, charged, released, tmp_path_factory):
     """A desk with a release of other inputs, under the same key and charged after ``released``.
 
@@ -116,7 +115,7 @@ OFFICE = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stated(kind, released, tmp_path_factory):
     """A desk with a release that states all that the command takes, as one JSON document.
 
@@ -143,7 +142,7 @@ def stated(kind, released, tmp_path_factory):
     return desk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def framed(kind, tmp_path_factory):
     """A desk with a release that Python made from frames, under the kept key, charged and written.
 
@@ -159,19 +158,19 @@ def framed(kind, tmp_path_factory):
     return desk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def reader(kind, tmp_path_factory):
     """A reader of changed worlds of the kind."""
     return Reader(Desk(tmp_path_factory.mktemp("read"), kind))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def persons(kind, tmp_path_factory):
     """A reader of records of persons of the kind."""
     return Reader(Desk(tmp_path_factory.mktemp("persons"), RECORDS[kind.name]))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def later(kind, tmp_path_factory):
     """A desk with another release of the same files in ``out``, with noise of its own."""
     desk = Desk(tmp_path_factory.mktemp("later"), kind)
@@ -179,7 +178,7 @@ def later(kind, tmp_path_factory):
     return desk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def elsewhere(kind, tmp_path_factory):
     """A desk with a release of the same files on a wider map in ``out``."""
     desk = Desk(tmp_path_factory.mktemp("elsewhere"), widen(kind))
@@ -187,7 +186,7 @@ def elsewhere(kind, tmp_path_factory):
     return desk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def limited(kind, tmp_path_factory):
     """A desk with the release of ``released`` in ``out``, whose counts are all below its limit."""
     desk = Desk(tmp_path_factory.mktemp("limited"), kind)
@@ -195,7 +194,7 @@ def limited(kind, tmp_path_factory):
     return desk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def withdrawn(released, tmp_path_factory):
     """A desk with a copy of the release in ``out``, withdrawn for the reason REASON."""
     desk = Desk(tmp_path_factory.mktemp("withdrawn"), released.kind)
@@ -204,7 +203,7 @@ def withdrawn(released, tmp_path_factory):
     return desk
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pages(withdrawn):
     """The page of the withdrawn release by its language."""
     return {language: write_page(withdrawn, language) for language in LANGUAGES}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pandas
 
 import geodp
+from geodp.io.folder.kinds import list_kinds
 from geodp.privacy.terms import Terms
 from geodp.release.metadata import state_metadata
 from geodp.release.request import Request
@@ -20,6 +22,17 @@ MODULE: dict[str, Any] = {"__name__": "employment"}
 exec(example("Add a kind of release"), MODULE)
 OWN = MODULE["KINDS"][0]
 """The kind of one's own of docs/how-to, which is no file of the project."""
+
+
+@contextmanager
+def offer_own() -> Iterator[None]:
+    """Offer the kind of one's own and its series, as their package does."""
+    listed, own = list_kinds(), {one.name: one for one in MODULE["KINDS"]}
+    listed.update(own)
+    yield
+    for name in own:
+        del listed[name]
+
 
 BOUNDS = 139.5, 35.5, 139.55, 35.525
 GRID = ("--grid", "jis:basic", "--bounds", *map(str, BOUNDS))

@@ -48,7 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.nodeid.startswith(HERE) and "kind" in metafunc.fixturenames:
         subject = metafunc.module.__name__.rpartition("test_")[2]
         names = params_of(check_of(metafunc.function.__name__), subject)
-        metafunc.parametrize("kind", names, indirect=True, scope="session")
+        metafunc.parametrize("kind", names, indirect=True, scope="package")
 
 
 def read_results(stats: dict[str, list[object]]) -> dict[str, dict[str, str]]:

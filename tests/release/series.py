@@ -33,6 +33,7 @@ from geodp.release.series import (
     share_periods,
 )
 from geodp.release.transaction import Inputs
+from tests.contract.kinds import OWN
 from tests.features.amounts.series import made as amounts
 
 GRID = geodp.Grid.regular((16, 16))
@@ -134,12 +135,21 @@ def of_amounts(request, person):
     return Made(prepared, design, AmountsInputs)
 
 
+def own(request, person):
+    """Make a series of a kind of one's own."""
+    tables = [dict(zip(("adults", "employed"), _homes(year), strict=True)) for year in (1, 2)]
+    prepared = OWN.prepare_series(tables, TIMES, request, person=person)
+    design = partial(OWN.design_series, GRID, TIMES, request, person=person)
+    return Made(prepared, design, Inputs)
+
+
 KINDS = {
     "amounts": of_amounts,
     "households of persons": households,
     "households by size": partial(households, by_size=True),
     "flows": flows,
     "flows with a prior": partial(flows, prior=True),
+    "own kind": own,
 }
 
 

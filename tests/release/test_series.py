@@ -12,18 +12,27 @@ from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import PendingDraw
+from geodp.io.verify import verify_release
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.release.transaction import pack_draw, restore
 from geodp.table.index import find_period
+from tests.contract.kinds import offer_own
 from tests.features.amounts.test_verify import list_sums
 from tests.keys import keep
 from tests.refusals import refuses
 from tests.release.series import KINDS, TIMES, make
 
 WEST, EVERYWHERE = (0, 0, 8, 16), (0, 0, 16, 16)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed():
+    """The kind of one's own and its series, as if their package was installed."""
+    with offer_own():
+        yield
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -103,6 +112,7 @@ def test_a_written_series_is_opened_and_verified(kind, series, folder):
     assert all(map(same, series, again))
     assert again.index.guarantee == series.index.guarantee
     assert failed(public / "2020") == {}
+    assert verify_release.main([str(public)]) == 0
     for time, one in again.named.items():
         told = (table.card().guarantee.not_protected for table in one.tables.values())
         assert {find_period(facts).time for facts in told} == {time}
@@ -118,14 +128,20 @@ def _refusal(public):
     return refused.value
 
 
+def find_change(kind, found):
+    """The change of one number of a kind."""
+    if kind == "own kind":
+        return found["rate"]
+    return found.count if kind == "amounts" else found.persons
+
+
 def test_two_periods_are_compared(kind, series):
     given = region(kind, EVERYWHERE)
     if kind.startswith("flows"):
         given = (given,)
     change, back = series.compare(*given), series.compare(*given, times=("2020", "2015"))
     if not kind.startswith("flows"):
-        name = "count" if kind == "amounts" else "persons"
-        change, back = getattr(change, name), getattr(back, name)
+        change, back = (find_change(kind, one) for one in (change, back))
     assert change.value == pytest.approx(-back.value)
     for times in (("2015",), "2015", ("2015", "2015"), ("2015", "2020", "2015")):
         with refuses(UsageError, "series-two-times"):
@@ -183,7 +199,7 @@ def test_swapped_periods_are_found(folder, tmp_path):
     (public / "other").rename(public / "2020")
     plain = json.loads(path.read_text())
     for one in plain["periods"]:
-        (index,) = (public / one["time"]).glob("*s.json")
+        (index,) = (public / one["time"]).glob("*.json")
         one["index_sha256"] = sha256(index)
     path.write_text(json.dumps(plain))
     list_sums(public)

@@ -46,18 +46,18 @@ INDEXES = {
     "flows.json": ("tables", "name", "these tables"),
     "households.json": ("tables", "name", "these tables"),
     "amounts.json": ("tables", "name", "these numbers"),
-    "amounts-series.json": ("periods", "time", "these releases"),
 }
 UNREAD = {
     "series.json": "that the files of all snapshots show what these do",
     "flows.json": "that flows add up to origins and destinations, noisy pairs, and errors of pairs",
     "households.json": "that every cell is possible, and the table of both counts",
     "amounts.json": "sums, means and classes, which are in the table of amounts",
-    "amounts-series.json": "changes between periods",
 }
-# A kind of another package states its maps in an index of the same form.
-MAPS = ("tables", "name", "these maps")
+# A kind of another package states its maps in an index of the same form; a series of any kind of
+# several tables lists its periods.
+MAPS, PERIODS = ("tables", "name", "these maps"), ("periods", "time", "these releases")
 MAPS_UNREAD = "the tables of all maps together, and what holds exactly"
+PERIODS_UNREAD = "changes between periods"
 # Versions whose words this file knows, and formats of the noise of earlier releases, which have
 # other words. Numbers are compared whatever the version is.
 WORDED, EARLIER = ("0.1.0",), ("chacha20-inverse-2",)
@@ -1287,12 +1287,18 @@ def verify_index(folder: str, seal: str) -> Iterator[tuple[str, bool, str]]:
                 verify_card(part) if inner == CARD else verify_index(part, inner)
             )
         )
-    yield NOT_CHECKED, True, f"Only geodp verify checks {UNREAD.get(seal, MAPS_UNREAD)}."
+    unread = PERIODS_UNREAD if form_of(index, seal) == PERIODS else MAPS_UNREAD
+    yield NOT_CHECKED, True, f"Only geodp verify checks {UNREAD.get(seal, unread)}."
+
+
+def form_of(index: dict[str, Any], seal: str) -> tuple[str, str, str]:
+    """Return which field of an index lists releases, the name of each folder, and its words."""
+    return INDEXES.get(seal, PERIODS if "periods" in index else MAPS)
 
 
 def list_parts(index: dict[str, Any], seal: str) -> list[str]:
     """Return the names of the folders that an index lists; ValueError for another name."""
-    field, key, _ = INDEXES.get(seal, MAPS)
+    field, key, _ = form_of(index, seal)
     names = [one[key] for one in index[field]]
     plain = all(re.fullmatch(r"[0-9a-z][0-9a-zT-]{0,40}", name) for name in names)
     require(names and plain and len(set(names)) == len(names), "It lists no folders of releases.")
@@ -1331,7 +1337,7 @@ def check_listed(folder: str, seal: str, names: list[str], index: dict[str, Any]
 
 def check_index(folder: str, seal: str, index: dict[str, Any]) -> str:
     """Require an index to agree with the cards that it lists, and its words with its budget."""
-    field, key, together = INDEXES.get(seal, MAPS)
+    field, key, together = form_of(index, seal)
     guarantee, cards = index["guarantee"], list_cards(folder)
     for name in ("epsilon", "rho", "delta"):
         text, decimal = guarantee[name], guarantee[name + "_decimal"]
@@ -1363,7 +1369,7 @@ def check_index(folder: str, seal: str, index: dict[str, Any]) -> str:
         return f"{len(index[field])} releases; their budget is {guarantee['spends']}"
     (origin,) = origins
     words = promise({**guarantee, "key_origin": origin}, f"any result of {together} together")
-    if seal == "amounts-series.json" and words != NOT_PRIVATE:
+    if field == "periods" and words != NOT_PRIVATE:
         words = f"{words[:-1]} in each period."
     require(guarantee["in_words"] == words, "Its guarantee is worded otherwise.")
     return str(guarantee["in_words"])
