@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any, TypeVar
 
 from geodp.errors import Rule, UsageError
+from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import ArrowStream, LabelledArray, TableSource
+from geodp.privacy.assumption import ContributionBound
+from geodp.release.request import Request
+from geodp.table.contribution import require_no_sums
+from geodp.table.counts import CountTable
+from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
+from geodp.table.totals import InMemoryTable
 
 NO_TABLE = Rule(
     "table-or-grid-expected",
@@ -59,3 +67,39 @@ def read_input(
         released = isinstance(source, ReleasedTable) or hasattr(source, "card")
         raise UsageError(READY if released else LAZY if hasattr(source, "collect") else NO_TABLE)
     return read(source, **reading)
+
+
+def state_tables(
+    tables: Sequence[CountTable], request: Request, further: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[StatedReading | None, ...]]:
+    """Return public facts about tables of one grid that were read, and how each of them was.
+
+    Parameters
+    ----------
+    tables : sequence of CountTable
+    request : Request
+    further : iterable of str
+        Facts that follow from what is checked after the rows.
+
+    Raises
+    ------
+    UsageError
+        A file without rows, or a table that counts nobody, unless the request allows it.
+    """
+    met = [
+        fact
+        for one in tables
+        for fact in require_rows(one.rows, one.reading, allow_empty=request.allow_empty)
+    ]
+    facts = (*dict.fromkeys((*met, *further)), *state_land(tables[0].grid))
+    return facts, tuple(None if one.reading is None else one.reading.public for one in tables)
+
+
+def check_labels(tables: Iterable[CountTable], bound: ContributionBound) -> Iterator[str]:
+    """Yield the public facts that follow from labels of which none is a sum of others.
+
+    As an iterator, so that what is wrong with rows is told before what is wrong with labels. Raises
+    UsageError for a label that is the sum of others.
+    """
+    for one in tables:
+        yield from require_no_sums(one.grid, bound, InMemoryTable(one))

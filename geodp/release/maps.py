@@ -26,7 +26,6 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.folder.joint import write_rows
-from geodp.io.read.public.land import state_land
 from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -37,6 +36,7 @@ from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.index_kind import IndexKind, SeriesKind
+from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.opening import open_release
 from geodp.release.periods import Periods
@@ -70,7 +70,7 @@ from geodp.table.index import (
     Together,
     state_event,
 )
-from geodp.table.reading import join_known, require_rows
+from geodp.table.reading import join_known
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Size, Software, TableInfo
 from geodp.typing import FloatArray, KeyArray
@@ -562,16 +562,9 @@ class MapsKind(IndexKind):
             Maps that are missing or on other grids, and as for :func:`geodp.publish`.
         """
         listed = self._list_maps(tables)
-        met = [
-            fact
-            for one in listed
-            for fact in require_rows(one.rows, one.reading, allow_empty=request.allow_empty)
-        ]
-        grid = listed[0].grid
-        readings = [None if one.reading is None else one.reading.public for one in listed]
         bound = _bound(listed, request)
-        inputs = Inputs((*dict.fromkeys(met), *state_land(grid)), tuple(readings), bound)
-        return _prepare(self.design(grid, request, inputs), listed)
+        inputs = Inputs(*state_tables(listed, request, check_labels(listed, bound)), bound)
+        return _prepare(self.design(listed[0].grid, request, inputs), listed)
 
     def prepare_series(
         self,
@@ -601,12 +594,12 @@ class MapsKind(IndexKind):
         listed = [self._list_maps(one) for one in tables]
         wrong = EXPECTED.format(", ".join(one.name for one in self.streams))
         first = require_alike(listed, periods, list, wrong, lambda one: {"grid": one[0].grid})
-        empty = request.allow_empty
+        bound = _bound([table for maps in listed for table in maps], request)
         joined = [
-            join_inputs(one, periods, (), allow_empty=empty) for one in zip(*listed, strict=True)
+            join_inputs(one, periods, check_labels(one, bound), allow_empty=request.allow_empty)
+            for one in zip(*listed, strict=True)
         ]
         facts = dict.fromkeys(fact for facts, _ in joined for fact in facts)
-        bound = _bound([table for maps in listed for table in maps], request)
         inputs = Inputs(tuple(facts), tuple(reading for _, reading in joined), bound)
         design = self.design_series(first[0].grid, periods, request, inputs, person=person)
         parts = [_prepare(part, maps) for part, maps in zip(design.parts, listed, strict=True)]

@@ -17,7 +17,6 @@ from geodp.errors import UsageError
 from geodp.grid.domain import PAIRS_OF_MASK
 from geodp.grid.grid import Grid
 from geodp.io.read.points import Points
-from geodp.io.read.public.land import state_land
 from geodp.io.read.raster import Raster
 from geodp.io.read.reading import read_with_key
 from geodp.io.read.rows.input_files import TableSource
@@ -28,7 +27,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.inputs import read_input
+from geodp.release.inputs import check_labels, read_input, state_tables
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.noise_identity import key_of_table, release_digest
 from geodp.release.preview import preview_release, warn_before_release
@@ -36,14 +35,12 @@ from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
-from geodp.table.contribution import bound_contribution, require_no_sums
+from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
-from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
-from geodp.table.totals import InMemoryTable
 from geodp.typing import IntArray, KeyArray
 
 
@@ -262,13 +259,8 @@ def prepare(table: CountTable, request: Request) -> Prepared[TableDesign, Releas
     # All errors that a user can cause are raised here. The few that depend on the data (an empty
     # file, sums that do not fit) are public facts of the card in turn.
     bound = bound_contribution(table, request.terms.contribution)
-    facts = (
-        *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *require_no_sums(table.grid, bound, InMemoryTable(table)),
-        *state_land(table.grid),
-    )
-    read = None if table.reading is None else table.reading.public
-    design = design_table(table.grid, request, Inputs(facts, (read,), bound))
+    inputs = Inputs(*state_tables([table], request, check_labels([table], bound)), bound)
+    design = design_table(table.grid, request, inputs)
     if request.totals is not None:
         request.totals.require(table)
     return prepare_table(design, table)

@@ -3,7 +3,7 @@
 import json
 
 import geodp
-from tests.contract.desk import CHARGED, Desk, count_draws
+from tests.contract.desk import CHARGED, Desk, contents, count_draws, require
 from tests.contract.kinds import KINDS
 
 
@@ -28,6 +28,16 @@ def test_metadata_stand_on_the_page(stated):
     page = (stated.folder / "page.html").read_text(encoding="utf-8")
     for text in ("Residents &amp; &lt;others&gt;", "The office", "maps@example.org", "CC-BY-4.0"):
         assert text in page
+
+
+def test_a_mask_of_land_is_stated(desk):
+    """Whoever is outside is refused, so that a release reveals that nobody is."""
+    mask = desk.known("--mask", "land:japan")
+    assert mask
+    require(desk.publish(*mask))
+    files = contents(desk.folder / "out/public")
+    texts = [data.decode("utf-8") for name, data in files.items() if name.endswith(".json")]
+    assert any("nobody who is counted is outside of land:japan" in one for one in texts)
 
 
 def test_a_correction_names_what_it_supersedes(stated, released):

@@ -30,7 +30,6 @@ from geodp.features.amounts.streams import (
     release_streams,
 )
 from geodp.grid.grid import Grid
-from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import TableSource
 from geodp.mechanisms.base import Plain
 from geodp.privacy.assumption import ContributionBound
@@ -38,7 +37,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
-from geodp.release.inputs import read_input
+from geodp.release.inputs import read_input, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import warn_before_release
 from geodp.release.publish import make_event
@@ -47,7 +46,6 @@ from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_reque
 from geodp.release.transaction import Inputs, Prepared
 from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable
-from geodp.table.reading import require_rows
 
 LABEL = b"geodp amounts identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -240,16 +238,9 @@ def prepare_amounts(
     bound = bound_weights([table], request.terms.contribution)
     plan = make_plan(table.axes, request, bound, means=means, share=share)
     require_exact(table, plan)
-    reading = table.records.reading
-    met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
-    facts = (*dict.fromkeys((*met, *table.facts)), *state_land(table.records.grid))
+    stated = state_tables([table.records], request, table.facts)
     known = declare_prior(find_released([table], prior), plan, prior, prior_source)
-    inputs = AmountsInputs(
-        facts,
-        (None if reading is None else reading.public,),
-        bound,
-        None if known is None else known.state(),
-    )
+    inputs = AmountsInputs(*stated, bound, None if known is None else known.state())
     design = design_amounts(table.axes, request, inputs, means=means, share=share)
     return prepare_table(design, table, known)
 

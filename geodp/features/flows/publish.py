@@ -44,7 +44,6 @@ from geodp.features.flows.streams import (
 from geodp.features.flows.zones import Zones, zones_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import TableSource
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
@@ -54,7 +53,7 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.inputs import read_input
+from geodp.release.inputs import read_input, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
@@ -64,7 +63,6 @@ from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_reque
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
-from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
 from geodp.typing import IntArray
@@ -357,12 +355,7 @@ def prepare_flows(
         )
     zones = Zones.of(zones_of(table.grid))
     bound = bound_contribution(table, request.terms.contribution)
-    facts = (
-        *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *state_land(zones.grid),
-    )
-    public = None if table.reading is None else table.reading.public
-    inputs = FlowsInputs(facts, (public,), bound, prior)
+    inputs = FlowsInputs(*state_tables([table], request), bound, prior)
     design = design_flows(zones, table.grid.attributes, request, inputs, levels, label_share)
     return prepare_trips(design, table)
 

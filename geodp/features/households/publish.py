@@ -29,7 +29,6 @@ from geodp.features.households.streams import (
     release_streams,
 )
 from geodp.grid.grid import Grid
-from geodp.io.read.public.land import state_land
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -38,6 +37,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
+from geodp.release.inputs import state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import DrawnTable, TableDesign, design_table, make_event, prepare
@@ -46,7 +46,7 @@ from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_reque
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
-from geodp.table.reading import join_known, require_rows
+from geodp.table.reading import join_known
 from geodp.table.stated.reading import StatedReading
 
 CONTRIBUTION = Rule(
@@ -319,14 +319,8 @@ def _prepare_streams(
     require_one_date(tables)
     bound = vouch_contribution(tables, request.terms.contribution)
     grid = streams.households.grid
-    met = [
-        fact
-        for table in tables
-        for fact in require_rows(table.rows, table.reading, allow_empty=request.allow_empty)
-    ]
-    facts = (*dict.fromkeys(met), *streams.facts, *state_land(grid))
-    readings = [None if one.reading is None else one.reading.public for one in tables]
-    design = design_households(grid, max_size, request, Inputs(facts, tuple(readings), bound))
+    inputs = Inputs(*state_tables(tables, request, streams.facts), bound)
+    design = design_households(grid, max_size, request, inputs)
     assert isinstance(design, StreamsDesign)
     return prepare_streams(design, streams)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,19 +28,18 @@ from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.release.assumptions import list_assumptions
+from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
-from geodp.table.contribution import bound_contribution, require_no_sums
+from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.plain import read_plain, write_plain
-from geodp.table.reading import require_rows
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Software
-from geodp.table.totals import InMemoryTable
 
 LABEL = b"geodp selection identity 2"
 """Domain separation of this hash; the number is the version of the list of components."""
@@ -260,13 +260,8 @@ def prepare(
     # Labels that geodp made itself are no totals, whatever they are called.
     own = table.bound if question.disjoint and request.terms.contribution is None else None
     bound = own or bound_contribution(table, request.terms.contribution)
-    facts = (
-        *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *(() if question.disjoint else require_no_sums(table.grid, bound, InMemoryTable(table))),
-        *facts,
-    )
-    read = None if table.reading is None else table.reading.public
-    inputs = Inputs(facts, (read,), bound)
+    labels = check_labels([] if question.disjoint else [table], bound)
+    inputs = Inputs(*state_tables([table], request, chain(labels, facts)), bound)
     design = design_selection(table.grid, question, request, mechanism, inputs)
     cells, people = int(table.key.size), int(table.count.sum())
     return Prepared(

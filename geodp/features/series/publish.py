@@ -19,6 +19,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
+from geodp.release.inputs import check_labels
 from geodp.release.metadata import require_series_metadata
 from geodp.release.noise_identity import release_digest
 from geodp.release.periods import (
@@ -35,11 +36,10 @@ from geodp.release.request import OF_TABLES, Request, make_request
 from geodp.release.series import join_inputs, name_series, require_alike
 from geodp.release.sharing import Noise, Person, Sharing, share_budget, spread_loss
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
-from geodp.table.contribution import bound_contribution, combine_bounds, require_no_sums
+from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable
 from geodp.table.index import describe_period
 from geodp.table.reading import join_known
-from geodp.table.totals import InMemoryTable
 
 LABEL = b"geodp series identity 1"
 """Domain separation of the hash of a series, with a version of the list of components."""
@@ -254,9 +254,8 @@ def prepare_series(
     # The charge must cover the largest contribution in any of the tables, and all are checked
     # before the first draw.
     bound = combine_bounds([bound_contribution(one, request.terms.contribution) for one in tables])
-    # A generator, so that what is wrong with rows is told before what is wrong with labels.
-    sums = (fact for one in tables for fact in require_no_sums(grid, bound, InMemoryTable(one)))
-    facts, public = join_inputs(tables, periods, sums, allow_empty=request.allow_empty)
+    sums, empty = check_labels(tables, bound), request.allow_empty
+    facts, public = join_inputs(tables, periods, sums, allow_empty=empty)
     design = design_series(grid, periods, request, options, Inputs(facts, (public,), bound))
     cells = [int(one.key.size) for one in tables]
     people = [int(one.count.sum()) for one in tables]

@@ -71,6 +71,9 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_replay_is_charged_once": {
         "local round": "the round is charged when it is opened",
     },
+    "a_mask_of_land_is_stated": {
+        "local round": "the grid is that of the round",
+    },
     "a_second_release_adds": {
         "local round": "the round is charged when it is opened",
     },
