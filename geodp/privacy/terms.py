@@ -145,7 +145,7 @@ class Terms:
         Examples
         --------
         >>> Terms.of(rho="1/2", delta="1e-10").share(Fraction(1, 4)).loss
-        ZeroConcentratedDP(Fraction(1, 8))
+        ZeroConcentratedDP(rho=Fraction(1, 8))
         """
         if part == 1:
             return self

@@ -6,15 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 from geodp import __version__
-from geodp.privacy.event import Measurement
-from geodp.privacy.loss import Loss
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
 from geodp.table.stated.release import Digest, Size, Software, TableInfo
+
+if TYPE_CHECKING:
+    # Laws of noise load Numba, which explanations do not need.
+    from geodp.privacy.event import Measurement
+    from geodp.privacy.loss import Loss
 
 AMOUNTS = ("epsilon", "rho", "delta")
 """Names of exact amounts of a budget in a guarantee; each has its nearest decimal beside it."""

@@ -343,7 +343,12 @@ TARGETS = (
     Target(
         "geodp.features.series.publish",
         SERIES,
-        ("SeriesDesign.draw", "prepare_series", "design_series", "_share", "name_series"),
+        ("SeriesDesign.draw", "prepare_series", "design_series", "_share"),
+    ),
+    Target(
+        "geodp.release.series",
+        (*SERIES, "tests/release/test_series.py"),
+        ("name_series", "design_periods", "state_series", "prepare_periods"),
     ),
     Target(
         "geodp.release.periods",

@@ -156,7 +156,8 @@ def test_nobody_behind_the_front_doors_spells_the_terms():
                 if "contribution" in names and names & {"epsilon", "rho"}:
                     spelt.add(node.name)
     # Selections, which take no rho, read their terms in one function.
-    assert spelt == {"of", "read_terms", *(door.__name__ for door in FRONT_DOORS + CHOOSE)}
+    # Front doors that publish hand on the keywords of a request.
+    assert spelt == {"of", "compare", "evaluate", "plan"}
 
 
 def test_a_bound_of_one_unit_is_none_of_another():

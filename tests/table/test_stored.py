@@ -145,7 +145,7 @@ def test_attributes_that_cannot_be_applied_are_refused(attributes, phrase):
     ],
 )
 def test_units_that_are_no_counts_are_asked_for(units):
-    with refuses(UsageError, "numbers-in-unit: --raster-unit, unit="):
+    with refuses(UsageError, "numbers-in-unit: --raster-unit, value_unit="):
         require_counts({"units": units}, None)
     require_counts({"units": units}, 1.0)
 

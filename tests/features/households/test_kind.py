@@ -9,7 +9,7 @@ from tests.command import geodp as run
 from tests.features.households.test_publish import GRID
 from tests.refusals import refuses
 
-(KIND,) = KINDS
+KIND, _ = KINDS
 
 
 def test_what_needs_a_table_names_one_of_its_tables(public):
