@@ -13,6 +13,9 @@ from typing import Any, ParamSpec, TypeVar
 MAX_LISTED = 9
 """Largest number of arguments that an error lists."""
 
+CLOSE = 0.8
+"""How alike a misspelt name and the right one are: one or two letters of a word differ."""
+
 MEANT = {"eps": "epsilon", "privacy_budget": "epsilon", "seed": "key", "id": "person"}
 """Arguments that other libraries call by other names, of every function that has them."""
 
@@ -87,11 +90,14 @@ def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         def _advise(name: str) -> str:
             known = meant.get(name) or MEANT.get(name)
-            close: list[Any] = [known] if known in names else get_close_matches(name, names, 1)
+            if known in names:
+                return f"give {known}="
+            close = get_close_matches(name, names, 1, CLOSE)
             return f"give {close[0]}=" if close else f"it takes {_list()}"
 
         def _list() -> str:
-            return ", ".join([*named[:MAX_LISTED], *["..."] * (len(named) > MAX_LISTED)])
+            more = f", and others that help({function.__name__}) lists"
+            return ", ".join(named[:MAX_LISTED]) + more * (len(named) > MAX_LISTED)
 
         return call
 

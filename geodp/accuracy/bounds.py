@@ -60,7 +60,7 @@ def divide(
     The intervals of the two are combined by the method of variance estimates recovery for a ratio
     (Donner and Zou 2012), which takes intervals that are not symmetric. NaN where the second may be
     0, as the ratio then has no upper bound, or where every ratio from ``least`` to ``most``, 0 or
-    more, is possible.
+    more, is possible. A ratio beyond these ends, which noise may make, is the nearer end.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def divide(
     with np.errstate(divide="ignore", invalid="ignore"):
         down = (q * h - _spread(q, h, q - first.low, above)) / (h**2 - above**2)
         up = (q * h + _spread(q, h, first.high - q, below)) / (h**2 - below**2)
-        value = q / h
+        value = np.clip(q / h, least, most)
     low = np.clip(np.where(above < h, down, 0.0), least, most)
     high = np.clip(up, least, most)
     known &= ~((low <= least) & (high >= most))

@@ -318,7 +318,7 @@ def list_arguments(
     arguments: list[str] = []
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
-        if one.name in without or not isinstance(one, click.Option):
+        if one.name in without or not isinstance(one, click.Option) or one.hidden:
             continue
         if _is_set(context, one, value):
             # The last name is the long one that help shows first.
@@ -351,7 +351,9 @@ def list_recipe(context: click.Context, options: Mapping[str, Any]) -> list[str]
     names, lines = layout_names(), ["[options]"]
     for one in context.command.get_params(context):
         name, value = str(one.name), options.get(str(one.name))
-        if name in names and isinstance(one, click.Option) and _is_set(context, one, value):
+        if not isinstance(one, click.Option) or one.hidden:
+            continue
+        if name in names and _is_set(context, one, value):
             lines.append(_recipe_line(one.opts[-1].removeprefix("--"), value))
     return lines
 

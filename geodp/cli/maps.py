@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import option
+from geodp.cli.help import hide, option
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.publishing import Publishing
-from geodp.cli.readers import ReadingCommand, check_applicable, read
+from geodp.cli.readers import ReadingCommand, check_applicable, choose_reader, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
@@ -45,7 +47,7 @@ def publish_maps(kind: MapsKind) -> click.Command:
     'lit'
     """
 
-    @click.command(kind.name, cls=ReadingCommand, no_args_is_help=True)
+    @click.command(kind.name, cls=MapsCommand, no_args_is_help=True)
     @inputs
     @layout_options
     @partial(grid_options, required=False)
@@ -70,6 +72,14 @@ def publish_maps(kind: MapsKind) -> click.Command:
     return publish
 
 
+class MapsCommand(ReadingCommand):
+    """A command that reads one column of counts for each map."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return all options, of which that of one column is hidden."""
+        return hide(super().get_params(ctx), ("value",))
+
+
 class MapsPublishing(Publishing):
     """A run of such a command, checked before anything is read."""
 
@@ -86,9 +96,16 @@ class MapsPublishing(Publishing):
                 f"Name one column for each map: {', '.join(asked)}.",
                 code="maps-columns",
             )
-        options["value"] = (self.columns[names[0]],)
+        if options["value"]:
+            raise UsageError("Leave --value out: --map names the columns.", code="maps-value")
+        require_columns(options)
+        # As if it was given, so that no layout proposes another column.
+        context.params["value"] = options["value"] = (self.columns[names[0]],)
+        context.set_parameter_source("value", ParameterSource.DEFAULT_MAP)
         self.inferred = complete(context, options)
         check_applicable(context)
+        # A preset or a recipe may have said how the inputs are read.
+        require_columns(options)
         complete_with_commit()
         self.grid = grid_of(options)
         self.request = read_request(begin_check(options), self.grid, kind=kind)
@@ -117,3 +134,13 @@ class MapsPublishing(Publishing):
     def try_out(self, place: StagedTables, prepared: Prepared[MapsDesign, Maps]) -> None:
         """Write empty maps."""
         place.try_out(prepared.design.preview, [prepared.cells])
+
+
+def require_columns(options: Mapping[str, Any]) -> None:
+    """Raise UsageError for inputs that are read without a column of counts, such as points."""
+    chosen = choose_reader(options)
+    if "value" not in {one.option.name for one in chosen.option_fields()}:
+        raise UsageError(
+            f"Not for {chosen.kind}: --map, which names columns of counts.",
+            code="option-not-for-input",
+        )

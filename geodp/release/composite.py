@@ -8,6 +8,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import numpy as np
+
+from geodp.errors import UsageError
 from geodp.io.folder.staged_release import check_publication
 from geodp.io.folder.staged_tables import StagedTables
 from geodp.privacy.ledger import Charge
@@ -79,6 +82,25 @@ class Composite(ABC, Generic[IndexOf]):
             },
         )
         return told
+
+    def require_other(self, release: Any) -> None:
+        """Raise UsageError unless ``release`` is of the same kind, and is another one than this."""
+        if type(release) is not type(self) or [*release.tables] != [*self.tables]:
+            raise UsageError(
+                "A release is compared with one of the same kind and the same tables.",
+                code="compare-other-kind",
+            )
+        pairs = zip(self.tables.values(), release.tables.values(), strict=True)
+        if all(
+            one.grid == other.grid
+            and np.array_equal(one.table.key, other.table.key)
+            and np.array_equal(one.table.count, other.table.count)
+            and one.public_facts == other.public_facts
+            for one, other in pairs
+        ):
+            raise UsageError(
+                "Both are the same release, which differs nowhere from itself.", code="compare-same"
+            )
 
     def write(
         self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None

@@ -8,10 +8,12 @@ follows from that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from math import inf
 from pathlib import Path
 from types import new_class
 from typing import Any, ClassVar, Literal, NamedTuple, cast
@@ -22,7 +24,9 @@ from numpy.typing import NDArray
 from geodp.accuracy.bounds import Bounds, divide
 from geodp.accuracy.difference import Bounded, Difference, subtract
 from geodp.accuracy.interval import Estimate
-from geodp.errors import Rule, UsageError
+from geodp.advice import takes
+from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
+from geodp.feature_registry import list_features
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.folder.joint import write_rows
@@ -37,13 +41,14 @@ from geodp.privacy.noise.draws import Draws
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.inputs import check_labels, state_tables
+from geodp.release.metadata import require_series_metadata
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.opening import open_release
 from geodp.release.periods import Periods
-from geodp.release.preview import preview_release
+from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import Request, choose_pyramid
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.series import (
     PeriodsDesign,
     ReleasedPeriods,
@@ -215,8 +220,8 @@ class MapsCard(TablesCard):
 
     @property
     def about(self) -> str:
-        """The names of the maps."""
-        return ", ".join(one.name for one in self.tables)
+        """What is in the release, in few words."""
+        return f"{self.guarantee.unit} protected"
 
 
 @dataclass(frozen=True)
@@ -330,7 +335,13 @@ class Maps(Composite[MapsCard]):
         dict of str
             Of every map and every ratio, with 95 % intervals; None where one of the two ratios is
             not estimable.
+
+        Raises
+        ------
+        UsageError
+            The same release twice, or one of another kind.
         """
+        self.require_other(release)
         later = release.estimate(region)
         return {
             name: None if None in (one, later[name]) else subtract(_ends(one), _ends(later[name]))
@@ -344,7 +355,7 @@ class Maps(Composite[MapsCard]):
         for one in self.kind.quantities:
             base = self.maps[one.of[1]]
             card = replace(base.view(one.of[1]).card, release_id="")
-            view = View(base.table, card, _RatioColumns(0.0, None, self, one))
+            view = _RatioView(base.table, card, _RatioColumns(0.0, None, self, one))
             what = f"{one.unit} in every cell that {one.of[1]} lists, with 95 % intervals"
             listed, missing = write_rows(view, one.name, folder, what)
             files += listed
@@ -380,12 +391,16 @@ class _RatioColumns(RowErrors):
     maps: Maps | None = None
     ratio: Ratio | None = None
 
+    @staticmethod
+    def of(ratio: Ratio) -> tuple[str, ...]:
+        """Return the names of the columns of a ratio."""
+        return (ratio.of[0], ratio.name, f"{ratio.name}_low", f"{ratio.name}_high")
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         assert self.ratio is not None
-        name = self.ratio.name
-        return (self.ratio.of[0], name, f"{name}_low", f"{name}_high")
+        return self.of(self.ratio)
 
     def columns(self, key: KeyArray, rows: slice) -> list[NDArray[Any]]:
         """Return the columns of some cells; ratios are masked where they are not estimable."""
@@ -398,6 +413,18 @@ class _RatioColumns(RowErrors):
         rounded = ((np.round, value), (np.floor, low), (np.ceil, high))
         ratios = [np.ma.masked_array(each(one * unit) / unit, unknown) for each, one in rounded]
         return [bounds[self.ratio.of[0]].count.astype(np.int64), *ratios]
+
+
+@dataclass(frozen=True, eq=False)
+class _RatioView(View):
+    """The table of a ratio."""
+
+    @property
+    def layer(self) -> str:
+        """Name of its files and of layers in them."""
+        assert isinstance(self.errors, _RatioColumns)
+        assert self.errors.ratio is not None
+        return self.errors.ratio.name
 
 
 def divide_maps(ratio: Ratio, bounds: Mapping[str, Bounds]) -> tuple[FloatArray, ...]:
@@ -470,7 +497,10 @@ class MapsDesign:
 
     def identify(self, tables: Sequence[CountTable]) -> bytes:
         """Return the SHA-256 of everything that the release depends on except the key."""
-        named = ("kind", self.kind.name), ("whole", loss_fields(self.whole))
+        named = (
+            *(("kind", self.kind.name), ("whole", loss_fields(self.whole))),
+            *(("stream", name) for name in self.preview.maps),
+        )
         digests = [
             release_digest(one, self.method, part)
             for one, part in zip(tables, self.parts, strict=True)
@@ -535,15 +565,65 @@ class MapsKind(IndexKind):
     doors: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Make the classes of indexes; TypeError for shares that do not add up to 1."""
-        if sum(one.share for one in cls.streams) != 1:
-            raise TypeError(f"The shares of the budget of {cls.__name__} do not add up to 1.")
+        """Make the classes of indexes; UsageError for what no release can be made of."""
+        if (fault := next(_list_faults(cls), None)) is not None:
+            raise UsageError(f"{cls.__name__}: {fault}", code="kind-misstated")
         card = new_class(f"{cls.__name__}Card", (MapsCard,), {"kind": cls.name})
         cls.index = cast(type[MapsCard], card)
         inside = f"{cls.title}; give the folder of one of its maps, inside its public folder."
         cls.refusal = Rule("maps-are-tables", f"This is {inside}")
         super().__init_subclass__()
         cls.series = _make_series(cls)
+
+    @takes(make_request, without=OF_TABLES)
+    def publish(self, tables: Mapping[str, CountTable], **options: Any) -> Maps:
+        """Release confidential maps under one budget, with one charge.
+
+        Parameters
+        ----------
+        tables : mapping of str to CountTable
+            Of every stream, by name, all on one public grid.
+
+        Raises
+        ------
+        UsageError, BudgetError
+            As for :func:`geodp.publish`; nothing was charged.
+        """
+        prepared = self.prepare(tables, make_request(**options))
+        # Between: the frame of the decorator.
+        warn_before_release(prepared.design.shown, between=1)
+        return prepared.release()
+
+    @takes(make_request, without=OF_TABLES)
+    def publish_series(
+        self,
+        tables: Sequence[Mapping[str, CountTable]],
+        *,
+        times: Sequence[str],
+        person: Person,
+        **options: Any,
+    ) -> ReleasedPeriods[Maps, MapsSeriesCard]:
+        """Release maps of several periods under one budget, with one charge.
+
+        Parameters
+        ----------
+        tables : sequence of mapping
+            For every period in the order of time, what :meth:`publish` takes.
+        times : sequence of str
+            Public: years, months, days or hours in ISO 8601 (``2024-05``), evenly spaced.
+        person : {"all", "one"}
+            Whether one person may be in every period, which then share the budget, or is in one.
+
+        Raises
+        ------
+        UsageError, BudgetError
+            As for :func:`geodp.publish_series`; nothing was charged.
+        """
+        request = make_request(**options)
+        request = replace(request, metadata=require_series_metadata(request.metadata))
+        prepared = self.prepare_series(tables, Periods.of(times), request, person=person)
+        warn_before_release(prepared.design.shown, between=1)
+        return prepared.release()
 
     def prepare(
         self, tables: Mapping[str, CountTable], request: Request
@@ -614,6 +694,12 @@ class MapsKind(IndexKind):
 
     def design(self, grid: Grid, request: Request, inputs: Inputs) -> MapsDesign:
         """Design a release from public things alone; UsageError as for :meth:`prepare`."""
+        if unused := [name for name in OF_TABLES if getattr(request, name)]:
+            raise UsageError(
+                f"These are for a release of one table, and not for {self.title}: "
+                f"{', '.join(unused)}.",
+                code="maps-option",
+            )
         method = choose_pyramid(request.method, "Several maps")
         terms, origin = request.terms.bound(inputs.bound), request.key_origin
         whole = make_event(grid, method, terms, origin)
@@ -626,6 +712,21 @@ class MapsKind(IndexKind):
                 *(grid, method, event, people, facts, reading, request.metadata)
             )
         preview = Maps(self, maps, self.state(self.name_event(whole)))
+        for constraint in self.constraints:
+            # Of the release of nobody; nothing more can be tried before the charge.
+            if not constraint.holds(preview):
+                raise UsageError(
+                    f"This does not hold in {self.title}: {constraint.sentence}",
+                    code="maps-constraint",
+                )
+        for ratio in self.quantities:
+            columns = (*maps[ratio.of[1]].view(ratio.of[1]).columns, *_RatioColumns.of(ratio))
+            if len(set(columns)) != len(columns):
+                raise UsageError(
+                    f"The ratio {ratio.name} is named as another column of its table: "
+                    f"{', '.join(columns)}.",
+                    code="maps-column",
+                )
         return MapsDesign(request, inputs, self, method, whole, preview)
 
     def design_series(
@@ -644,6 +745,11 @@ class MapsKind(IndexKind):
     def open(self, folder: Path) -> Maps:
         """Open the maps in a public folder, which its index lists."""
         index = self.read_card(folder)
+        names = [one.name for one in self.streams]
+        if [one.name for one in index.tables] != names:
+            raise VerificationError(
+                f"The index does not list the maps {', '.join(names)}.", code="maps-differ"
+            )
         return Maps(
             self, {one.name: open_release(folder / one.name) for one in index.tables}, index
         )
@@ -716,3 +822,33 @@ def _prepare(design: MapsDesign, tables: Sequence[CountTable]) -> Prepared[MapsD
         counted=known,
         record=known,
     )
+
+
+def _list_faults(kind: type[MapsKind]) -> Iterator[str]:
+    """Yield what is wrong with the statement of a kind, a sentence each."""
+    name, title = getattr(kind, "name", None), getattr(kind, "title", None)
+    if not is_name(name) or name in (*list_features(), "release"):
+        yield f"name is {name!r}; give {NAMES} that geodp does not have, such as 'employment'."
+    if not (isinstance(title, str) and title):
+        yield "title is missing; give one with its article, such as 'a release of employment'."
+    streams, ratios = getattr(kind, "streams", ()), kind.quantities
+    if not streams or not all(isinstance(one, Stream) for one in streams):
+        yield "streams must list one Stream(name, share) or more."
+        return
+    names = [one.name for one in streams]
+    for one in streams:
+        if not re.fullmatch("[a-z]+", str(one.name)):
+            yield f"the stream {one.name!r} must have a name of small letters from a to z alone."
+        if not (isinstance(one.share, Fraction) and one.share > 0):
+            yield f"the share of {one.name} must be a Fraction above 0, and is {one.share!r}."
+    if sum(one.share for one in streams) != 1:
+        yield "the shares of the streams do not add up to 1."
+    if len({*names, *(one.name for one in ratios)}) != len(names) + len(ratios):
+        yield "two streams or quantities have one name."
+    for ratio in ratios:
+        if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", ratio.name):
+            yield f"the ratio {ratio.name!r} must have a name of small letters, digits, - and _."
+        if not {*ratio.of} <= {*names} or len({*ratio.of}) != 2:
+            yield f"the ratio {ratio.name} must be of two of the streams {', '.join(names)}."
+        if not 0 <= ratio.least < ratio.most < inf:
+            yield f"least and most of {ratio.name} must be finite, in this order and not below 0."

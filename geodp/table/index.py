@@ -6,7 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+)
 
 from geodp import __version__
 from geodp.table.card import File, LeftOut
@@ -185,7 +195,7 @@ class PeriodsCard(IndexCard):
     @property
     def about(self) -> str:
         """What is in the release, in few words."""
-        return f"{len(self.periods)} {self.step}s"
+        return f"{len(self.periods) or ''} {self.step}s".strip()
 
 
 OF_PERIOD = "that it is the {} of "

@@ -13,9 +13,6 @@ import pandas
 
 import geodp
 from geodp.io.folder.kinds import list_kinds
-from geodp.privacy.terms import Terms
-from geodp.release.metadata import state_metadata
-from geodp.release.request import Request
 from tests.house.recipes import example
 
 MODULE: dict[str, Any] = {"__name__": "employment"}
@@ -262,12 +259,7 @@ def _publish_own(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:
         name: geodp.read_table(frames["a.csv"], grid=grid(), code="code", value=value)
         for name, value in (("employed", "n"), ("adults", "adults"))
     }
-    asked = ASKED | more
-    if (metadata := asked.pop("metadata", None)) is not None:
-        asked["metadata"] = state_metadata(metadata)
-    named = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "people")
-    terms = Terms.of(**{name: asked.pop(name) for name in named if name in asked})
-    return OWN.prepare(tables, Request(terms=terms, **asked)).release()
+    return OWN.publish(tables, **ASKED | more)
 
 
 def _select(frames: dict[str, pandas.DataFrame], **more: Any) -> Any:

@@ -1,5 +1,6 @@
 """A kind of one's own: what it states is used, and what it cannot be is refused."""
 
+import json
 from fractions import Fraction
 from types import new_class
 
@@ -7,11 +8,12 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import UsageError
+from geodp.errors import UsageError, VerificationError
 from geodp.privacy.terms import Terms
 from geodp.release.maps import MapsKind, Ratio, Stream
 from geodp.release.periods import Periods
 from geodp.release.request import Request
+from geodp.table.index import Constraint
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((16, 16))
@@ -106,7 +108,81 @@ def test_maps_that_do_not_go_together_are_refused():
         LIGHTS.prepare_series([one, small], periods, request(), person="all")
 
 
-def test_shares_that_do_not_add_up_are_refused():
-    stated = {"name": "half", "title": "a half", "streams": (Stream("one", Fraction(1, 2)),)}
-    with pytest.raises(TypeError, match="do not add up to 1"):
+WHOLE = (Stream("all", Fraction(1, 2)), Stream("some", Fraction(1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"streams": (Stream("one", Fraction(1, 2)),)}, "do not add up to 1"),
+        ({"streams": (Stream("One", Fraction(1)),)}, "'One' must have a name of small letters"),
+        ({"streams": (Stream("one", 1.0),)}, "must be a Fraction above 0, and is 1.0"),
+        ({"streams": (*WHOLE, Stream("no", Fraction(0)))}, "share of no must be a Fraction"),
+        ({"streams": (WHOLE[0], WHOLE[0])}, "have one name"),
+        ({"streams": (("all", Fraction(1)),)}, "must list one Stream"),
+        ({"streams": ()}, "must list one Stream"),
+        ({"name": "../half"}, "name is '../half'"),
+        ({"name": "amounts"}, "that geodp does not have"),
+        ({"title": ""}, "title is missing"),
+        ({"quantities": (Ratio("of", ("some", "none"), "", 0, 1),)}, "two of the streams"),
+        ({"quantities": (Ratio("of", ("all", "all"), "", 0, 1),)}, "two of the streams"),
+        ({"quantities": (Ratio("all", ("some", "all"), "", 0, 1),)}, "have one name"),
+        ({"quantities": (Ratio("a/b", ("some", "all"), "", 0, 1),)}, "'a/b' must have a name"),
+        ({"quantities": (Ratio("of", ("some", "all"), "", 1, 0),)}, "least and most"),
+        ({"quantities": (Ratio("of", ("some", "all"), "", 0, np.inf),)}, "must be finite"),
+    ],
+)
+def test_a_kind_that_cannot_be_released_is_refused(wrong, said):
+    stated = {"name": "half", "title": "a half", "streams": WHOLE} | wrong
+    with refuses(UsageError, "kind-misstated") as refused:
         new_class("Half", (MapsKind,), {}, lambda body: body.update(stated))
+    assert said in str(refused.value)
+
+
+def test_what_is_seen_before_the_charge_is_refused():
+    class Never(MapsKind):
+        name, title, streams = "never", "a release of never", WHOLE
+        constraints = (Constraint("All are some.", lambda one: False),)
+
+    grid = GRID.with_attribute("rate", ["low", "high"])
+    both = {"all": counts(1, grid), "some": counts(2, grid)}
+    with refuses(UsageError, "maps-constraint"):
+        Never().publish(both, epsilon=1, contribution=1)
+
+    class Named(MapsKind):
+        name, title, streams = "named", "a release of names", WHOLE
+        quantities = (Ratio("rate", ("some", "all"), "some of all", 0, 1),)
+
+    with refuses(UsageError, "maps-column"):
+        Named().publish(both, epsilon=1, contribution=1)
+    with refuses(UsageError, "maps-option"):
+        LIGHTS.prepare(tables(), Request(terms=request().terms, simulate=5))
+
+
+def test_ratios_lie_in_their_intervals():
+    """Noise of both maps may make a ratio that is larger than any."""
+    streams = ("lit", "old", "lamps")
+    few = {name: geodp.CountTable.from_dense(np.full((16, 16), 60), GRID) for name in streams}
+    made = LIGHTS.publish(few, epsilon="1/2", contribution=1, key=geodp.NoiseKey(bytes(32)))
+    regions = [(x, y, x + 4, y + 4) for x in range(12) for y in range(12)]
+    found = [one["part-lit"] for one in made.estimate_all(regions)]
+    known = [one for one in found if one is not None]
+    assert any(one.value == 1 for one in known)
+    assert all(0 <= one.low <= one.value <= one.high <= 1 for one in known)
+
+
+def test_a_release_is_compared_with_another_of_its_kind():
+    one = LIGHTS.publish(tables(), epsilon=1, contribution=1)
+    for other, code in ((one, "compare-same"), (None, "compare-other-kind")):
+        with refuses(UsageError, code):
+            one.compare(EVERYWHERE, release=other)
+
+
+def test_an_index_of_other_maps_is_not_opened(tmp_path):
+    made = LIGHTS.publish(tables(), epsilon=1, contribution=1)
+    made.write(tmp_path / "out")
+    path = tmp_path / "out" / "public" / "lights.json"
+    for listed in ([], json.loads(path.read_text())["tables"][:1]):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"tables": listed}))
+        with refuses(VerificationError, "maps-differ"):
+            LIGHTS.open(path.parent)

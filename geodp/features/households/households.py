@@ -195,8 +195,14 @@ class Households(Composite[HouseholdsCard]):
         region
             As for :meth:`estimate`.
         release : Households
-            The later release.
+            The later release, with independent noise.
+
+        Raises
+        ------
+        UsageError
+            The same release twice, or one of another kind.
         """
+        self.require_other(release)
         return compare(self.estimate(region), release.estimate(region), independent=True)
 
     @cached_property
