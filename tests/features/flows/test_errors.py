@@ -153,8 +153,8 @@ def state_none(card):
 def test_other_errors_are_found(public, change):
     change_index(public, change)
     found = failed(public)
-    assert [*found] == ["errors"]
-    assert "other errors of pairs" in found["errors"]
+    assert [*found] == ["guarantee"]
+    assert "pairs" in found["guarantee"]
 
 
 def test_errors_follow_from_the_written_files(tmp_path):
