@@ -19,7 +19,7 @@ from geodp.io import opening
 from geodp.io.read.rows import fields, input_files
 from geodp.io.read.rows.rounding import CountParser
 from geodp.io.read.table import read_table
-from geodp.io.verify import chunks, readback, verify
+from geodp.io.verify import readback, verify
 from tests.io.files import chain
 from tests.io.write.test_writers import released
 from tests.refusals import refuses
@@ -272,7 +272,7 @@ def test_short_memory_says_nothing_of_a_release(tmp_path, monkeypatch):
     def short(*arguments):
         raise pa.ArrowMemoryError("no memory")
 
-    monkeypatch.setattr(chunks, "counts_of", short)
+    monkeypatch.setattr(readback, "counts_of", short)
     for ask in (verify.verify, readback.read_release_table):
         with pytest.raises(MemoryError):
             ask(tmp_path / "out")
