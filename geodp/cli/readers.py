@@ -21,7 +21,6 @@ from geodp.cli.inputs import (
     CELLS,
     GRIDS,
     NEEDS,
-    OPENING,
     is_input,
     open_labels,
     opening_of_public,
@@ -389,6 +388,7 @@ def require_no_persons(path: Path, options: Mapping[str, Any], named: str | None
     from geodp.io.read.layout.vocabulary import find_named, fold_columns
     from geodp.io.read.rows.columns import open_tables
     from geodp.io.read.rows.names import fold
+    from geodp.io.read.rows.span import OPENING
 
     opening: dict[str, Any] = {name: options.get(name) for name in (*OPENING, "scratch")}
     with closing(open_tables([path], **opening)) as tables:

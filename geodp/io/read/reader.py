@@ -558,19 +558,10 @@ class RowsReader(Reader):
     def open(self, paths: TableSource) -> Iterator[InputTable]:
         """Open the tables."""
         from geodp.io.read.rows.columns import open_tables
+        from geodp.io.read.rows.span import Opening
 
-        return open_tables(
-            paths,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            labelled=self.second_header,
-            layer=self.layer,
-            header_row=self.header_row,
-            first_row=self.first_row,
-            last_row=self.last_row,
-            member=self.member,
-            scratch=self.scratch,
-        )
+        opening = self.shared(Opening)
+        return open_tables(paths, labelled=self.second_header, scratch=self.scratch, **opening)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geodp.cli.inputs import (
-    OPENING,
     grid_of,
     is_input,
     open_labels,
@@ -79,6 +78,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     from geodp.features.flows.reading.options import RowOptions
     from geodp.features.flows.reading.trips import Trips
     from geodp.features.flows.zones import Zones
+    from geodp.io.read.rows.span import OPENING
     from geodp.table.prior import RECORDS
 
     path, source = options["prior"], options["prior_source"]

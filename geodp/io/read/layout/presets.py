@@ -81,9 +81,6 @@ OF_OPERATOR = (
 )
 """Options that only the operator gives, as no layout can know them."""
 
-OF_FILE = ("encoding", "delimiter", "layer", "header_row", "first_row", "last_row", "member")
-"""Options for opening a file."""
-
 OF_COLUMNS = ("code", "x", "y", "value", "person")
 """Options that name columns, and may be patterns in a preset."""
 

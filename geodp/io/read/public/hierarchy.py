@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from geodp.advice import takes
 from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL, Hierarchy
@@ -21,6 +22,7 @@ from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.span import Opening
 
 BACKWARDS = Rule(
     "regions-backwards",
@@ -33,17 +35,15 @@ MAX_CELLS = 1 << 26
 """Largest number of cells that the codes of a table may stand for."""
 
 
+@takes(Opening)
 def read_hierarchy(
     path: FilePath,
     grid: Grid,
     *,
     source: str,
     columns: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header_row: int | None = None,
-    member: str | None = None,
     placed: bool = False,
+    **opening: Any,
 ) -> Hierarchy:
     """Read an office's regions from a public table with one row for each cell.
 
@@ -63,12 +63,6 @@ def read_hierarchy(
         declare that the table is public and was not made from the data.
     columns : sequence of str, optional
         Columns in this order. Default: all of them, in the order of the table, except geometries.
-    delimiter, encoding : str, optional
-        Default: detected in the header; UTF-8 or CP932.
-    header_row : int, optional
-        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
-    member : str, optional
-        Name of a zip archive's member, or a pattern.
 
     placed : bool
         Whether the finest regions, each of one cell, stand in the order of their cells, as the
@@ -89,14 +83,7 @@ def read_hierarchy(
         blank region, levels in the wrong order; names file and row.
     """
     place = grid.require_map(Rule("regions-need-one-map", "Regions need a grid of one map."))
-    table = open_public(
-        path,
-        "regions",
-        delimiter=delimiter,
-        encoding=encoding,
-        header_row=header_row,
-        member=member,
-    )
+    table = open_public(path, "regions", **opening)
     plain = plain_columns(table)
     names = [str(name).strip() for name in columns] or [*plain.values()]
     chosen = [find_column(table, name, names) for name in columns] or [*plain]

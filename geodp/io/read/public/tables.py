@@ -1,13 +1,15 @@
-"""Opening of the one table in a public file of units, regions or totals."""
+"""Public files of units, regions or totals: how they are opened, apart from the inputs."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.columns import InputTable, open_tables
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.public_file import opening_options
 
 FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
 """Options that errors about a file may suggest."""
@@ -18,15 +20,41 @@ OF_PUBLIC = (
 )
 
 
-def open_public(
-    path: FilePath,
-    what: str,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header_row: int | None = None,
-    member: str | None = None,
-) -> InputTable:
+@dataclass(frozen=True)
+class PublicFile(os.PathLike[str]):
+    """A path with options of :func:`geodp.io.read.rows.columns.open_tables` for it.
+
+    Attributes
+    ----------
+    path : path
+    opening : mapping
+        Options by their names, such as ``header_row``.
+    """
+
+    path: FilePath
+    opening: Mapping[str, Any] = field(default_factory=dict)
+
+    def __fspath__(self) -> str:
+        """Return the path alone."""
+        return str(os.fspath(self.path))
+
+    def __str__(self) -> str:
+        """Return the path, as messages show it."""
+        return self.__fspath__()
+
+
+def opening_options(path: FilePath) -> dict[str, Any]:
+    """Return the options by which a public file is opened; empty for a plain path.
+
+    Examples
+    --------
+    >>> opening_options("a.csv"), opening_options(PublicFile("a.xlsx", {"header_row": 4}))
+    ({}, {'header_row': 4})
+    """
+    return {**path.opening} if isinstance(path, PublicFile) else {}
+
+
+def open_public(path: FilePath, what: str, **opening: Any) -> InputTable:
     """Open the one table of a public file.
 
     Parameters
@@ -34,7 +62,7 @@ def open_public(
     path : path
     what : str
         Subject of its rows, for messages: "units".
-    delimiter, encoding, header_row, member
+    **opening
         Passed to :func:`geodp.io.read.rows.columns.open_tables`.
 
     Raises
@@ -44,16 +72,9 @@ def open_public(
     InputError
         The file cannot be read, or the tables of the archive differ.
     """
-    opening: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "header_row": header_row,
-        "member": member,
-        **opening_options(path),
-    }
     name = "public-totals" if what == "totals" else what
     try:
-        tables = list(open_tables(path, **opening))
+        tables = list(open_tables(path, **{**opening, **opening_options(path)}))
     except InputError as error:
         # The error suggests an option that applies to the inputs; that of a public file is spelt
         # otherwise.

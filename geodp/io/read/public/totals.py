@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.advice import takes
 from geodp.errors import CodeError, InputError, Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.public.hierarchy import texts_without_blanks
@@ -15,18 +16,19 @@ from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, batches
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.span import Opening
 from geodp.table.public_totals import PublicTotals
 
 TOTAL = "total"
 
 
+@takes(Opening)
 def read_totals(
     path: FilePath,
     grid: Grid,
     *,
     source: str,
-    header_row: int | None = None,
-    member: str | None = None,
+    **opening: Any,
 ) -> PublicTotals:
     """Read totals of areas that are public already: one row for each area, its total last.
 
@@ -41,10 +43,6 @@ def read_totals(
         Grid of one map.
     source : str
         Where the totals were published; every release quotes it.
-    header_row : int, optional
-        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
-    member : str, optional
-        Name of a zip archive's member, or a pattern.
 
     Raises
     ------
@@ -53,7 +51,7 @@ def read_totals(
     InputError
         The table must not be used as it is; names file and row.
     """
-    table = open_public(path, "totals", header_row=header_row, member=member)
+    table = open_public(path, "totals", **opening)
     plain = plain_columns(table)
     *names, last = [*plain.values()] or [""]
     # Names and order of the columns are fixed, as a total under a wrong level would go unnoticed.

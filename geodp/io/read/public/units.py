@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.advice import takes
 from geodp.errors import CodeError, InputError, Rule, printable
 from geodp.grid.grid import Grid
 from geodp.grid.markers import LISTED_TOTAL, is_named_total
@@ -23,18 +24,17 @@ from geodp.io.read.public.tables import open_public
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.span import Opening
 
 
+@takes(Opening)
 def read_units(
     path: FilePath,
     *,
     source: str,
     columns: Sequence[str] = (),
     other: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header_row: int | None = None,
-    member: str | None = None,
+    **opening: Any,
 ) -> Grid:
     """Read the units of a public table, one row for each finest unit.
 
@@ -56,12 +56,6 @@ def read_units(
     other : str, optional
         Name of a unit that is added on every level, for codes that the table does not have, such
         as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
-    delimiter, encoding : str, optional
-        Default: detected in the header; UTF-8 or CP932.
-    header_row : int, optional
-        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
-    member : str, optional
-        Name of a zip archive's member, or a pattern.
 
     Returns
     -------
@@ -78,14 +72,7 @@ def read_units(
         units of the next level, has no code, parent or outline, or its outline overlaps another
         one. Outlines have no CRS, or several columns may have the codes.
     """
-    table = open_public(
-        path,
-        "units",
-        delimiter=delimiter,
-        encoding=encoding,
-        header_row=header_row,
-        member=member,
-    )
+    table = open_public(path, "units", **opening)
     drawn = find_outlines(table)
     chosen, names = _choose_columns(table, columns, outlined=drawn is not None)
     texts: list[list[np.ndarray]] = [[] for _ in names]

@@ -36,7 +36,15 @@ from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
-from geodp.io.read.rows.span import BETWEEN, DEFAULT_SPAN, NO_FIRST, ORDER, Span, UpToLine, find_row
+from geodp.io.read.rows.span import (
+    BETWEEN,
+    DEFAULT_OPENING,
+    NO_FIRST,
+    ORDER,
+    Opening,
+    UpToLine,
+    find_row,
+)
 from geodp.table.source import Fact, FactSource
 
 T = TypeVar("T")
@@ -160,16 +168,11 @@ class TextTable(FileTable):
 
     @classmethod
     def open(
-        cls,
-        file: InputFile,
-        delimiter: str | None,
-        encoding: str | None,
-        labelled: bool,
-        span: Span = DEFAULT_SPAN,
+        cls, file: InputFile, opening: Opening = DEFAULT_OPENING, labelled: bool = False
     ) -> TextTable:
-        """Read the header: the first line that is not blank, or the line that the span names."""
-        requested, header_row = encoding, span.header
-        file, encoding, text = _open_head(file, encoding, header_row)
+        """Read the header: the first line that is not blank, or the line that the call names."""
+        delimiter, header_row = opening.delimiter, opening.header_row
+        file, encoding, text = _open_head(file, opening.encoding, header_row)
         known_by: FactSource = "values" if delimiter is None else "operator"
         above = 0
         if declaration := _SEP.match(text):
@@ -187,26 +190,23 @@ class TextTable(FileTable):
         names, labels, lines, rule = _read_titles(text, delimiter, labelled)
         if rule:
             raise InputError(rule, file=file.name, row=above + lines)
+        stated: FactSource = "operator" if opening.encoding else "values"
         certain = encoding == "utf-8-sig" or file.share is _unknown_share
         facts: tuple[Fact, ...] = (
             Fact("format", "delimited text", "values"),
             Fact("delimiter", delimiter, known_by),
-            Fact(
-                "encoding", encoding, "file" if certain else "operator" if requested else "values"
-            ),
+            Fact("encoding", encoding, "file" if certain else stated),
         )
         # Rows are only known to be in order once the header's own line is.
         end = above + lines
-        if any(row is not None and row <= end for row in (span.first, span.last)):
+        if any(row is not None and row <= end for row in (opening.first_row, opening.last_row)):
             raise UsageError(ORDER)
-        if span.first is not None:
-            _require_units(text.split("\n"), delimiter, above, lines, span.first, file.name)
-            end = span.first - 1
-        facts += span.facts
-        titles = tuple(labels or [""] * len(names))
-        return cls(
-            file, tuple(names), titles, delimiter, encoding, header_row, end, facts, span.last
-        )
+        if (first := opening.first_row) is not None:
+            _require_units(text.split("\n"), delimiter, above, lines, first, file.name)
+            end = first - 1
+        facts += opening.facts
+        titles, last = tuple(labels or [""] * len(names)), opening.last_row
+        return cls(file, tuple(names), titles, delimiter, encoding, header_row, end, facts, last)
 
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield batches of the chosen columns as strings; refuse rows of another length."""
@@ -365,7 +365,7 @@ class TextTable(FileTable):
         return line
 
     def _cut(self, stream: Any) -> Any:
-        """Limit a stream after its header to the last row of the table, if the span names it."""
+        """Limit a stream after its header to the last row of the table, if the call names it."""
         return (
             stream if self.last_row is None else UpToLine(stream, self.last_row - self.head_lines)
         )
