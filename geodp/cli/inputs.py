@@ -408,7 +408,7 @@ def _cells(options: Mapping[str, Any]) -> Grid:
 
         bounds = find_box(bounds)
     if options["mask"] is not None:
-        from geodp.io.read.public.cell_mask import mask_of_land, read_cell_mask
+        from geodp.io.read.public.mask import mask_of_land, read_cell_mask
 
         if _is_land(options):
             mask = mask_of_land(str(options["mask"]))

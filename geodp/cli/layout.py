@@ -205,11 +205,7 @@ def _propose_more(
     read, unless levels of units may stand next to their codes. A file that cannot be opened is
     reported later, when it is read, after the errors in options.
     """
-    from geodp.io.read.layout.presets import (
-        RefusedLayoutError,
-        SeveralLayoutsError,
-        choose_of_file,
-    )
+    from geodp.io.read.layout.presets import RefusedLayoutError, SeveralLayoutsError, choose_of_file
     from geodp.io.read.rows.span import OPENING
 
     try:

@@ -82,15 +82,11 @@ class ReadingCommand(InputCommand):
         groups = group_options(params)
         groups["Output"] += [help_option] if help_option is not None else []
         for title, params in groups.items():
-            shown = [one for one in params if ctx.meta.get(ALL) or _is_everyday(one)]
+            shown = [one for one in params if ctx.meta.get(ALL) or getattr(one, "everyday", True)]
             rows = [row for one in shown if (row := one.get_help_record(ctx)) is not None]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-
-
-def _is_everyday(parameter: click.Parameter) -> bool:
-    return parameter.everyday if isinstance(parameter, GroupedOption) else True
 
 
 @contextmanager

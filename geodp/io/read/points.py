@@ -151,33 +151,21 @@ class Points(LabelledReader):
         self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
     ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
         """Yield rows in the domain, their keys, the last column of all rows, and those inside."""
-        import numpy as np
-
-        from geodp.io.read.rows.columns import batches, find_column
-        from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.tally import place
 
         # Without columns of coordinates each table is located by its geometries, whose CRS may
         # differ.
-        by_column = self._require_places()
-        located = self._locators(self._columns()) if by_column else []
+        located = self._locators(self._columns()) if self._require_places() else []
         for table in tables:
             survey.note(table.name, facts or describe_columns(self.grid, self.columns))
             locators = located or self._locators(self._geometry(table))
             names = [name for locator in locators for name in locator.columns]
             names += [] if self.person is None else [self.person]
-            chosen = [find_column(table, name, names) for name in names]
-            wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             survey.state(self._describe(table, names))
-            for rows, arrays in batches(table, chosen, wanted, survey):
-                for column in range(2 if by_column else 0):
-                    with rows.named(names[column]):
-                        arrays[column] = decimal_points(arrays[column], self.decimal, False)
+            for rows, arrays in self.read_rows(table, names, survey):
                 index = locate(self.grid, rows, locators, arrays)
-                within, key, inside = place(self.grid, rows, index, self.outside or "error")
-                reasons = {} if inside is None else self.grid.explain_outside(index, inside)
-                survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
+                within, key, inside = place(self.grid, rows, index, self.outside, survey)
                 if self.person is None:
                     # These records have no identifier of a person, which the card states.
                     survey.leave_unnamed(table.name, key.size)
@@ -229,7 +217,7 @@ class Points(LabelledReader):
         move = transformation(lattice, self.crs, self.allow_ballpark)
         # A stated CRS is the operator's answer to the question that the check would raise.
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
-        return point_locator(lattice, self.x, self.y, move, check)
+        return point_locator(lattice, self.x, self.y, move, check, self.decimal)
 
     def _geometry(self, table: InputTable) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points

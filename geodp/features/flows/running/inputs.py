@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.inputs import (
-    grid_of,
-    is_input,
-    open_labels,
-    opening_of_public,
-    read_attributes,
-)
+from geodp.cli.inputs import grid_of, is_input, open_labels, opening_of_public, read_attributes
 from geodp.cli.readers import read_fields, require_no_persons, require_public_prior
 from geodp.errors import UsageError
 

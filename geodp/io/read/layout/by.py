@@ -492,7 +492,7 @@ class _WideTable:
                 layout = dict(zip(product(*one.labels), one.columns, strict=True))
                 return _of_pairs(self.named, axes, layout, "layout")
         pairs = self._pair(names, declared)
-        labels = [_distinct(combination[i] for combination in pairs) for i in range(len(names))]
+        labels = [tuple(dict.fromkeys(one[i] for one in pairs)) for i in range(len(names))]
         attributes = tuple(
             Attribute(name, declared.get(name, labels_found))
             for name, labels_found in zip(names, labels, strict=True)
@@ -618,7 +618,3 @@ def _is_label(labels: Sequence[str], text: str) -> str | None:
     parts = re.findall(r"[^\W_]+", fold(text))
     matches = [label for label in labels if re.findall(r"[^\W_]+", fold(label)) == parts]
     return matches[0] if len(matches) == 1 else None
-
-
-def _distinct(texts: Iterator[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))

@@ -116,7 +116,9 @@ def inspect(
                 "Only a text has an encoding (--encoding, encoding=).", code="encoding-needs-text"
             )
         if kind in RASTER:
-            return {"format": "raster", "raster": _raster(here)}
+            with open_raster_file(here) as raster:
+                described = describe_raster(RasterHeader(raster, here))
+            return {"format": "raster", "raster": dict(described)}
         guessed: dict[str, int] = {}
         if opening.get("header_row") is None:
             rows = _guess_rows(open_tables(here, labelled=True, **opening))
@@ -140,11 +142,6 @@ def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
             _first(tables[0])
             return None
     return guess_header_of(tables[0])
-
-
-def _raster(path: FilePath) -> dict[str, Any]:
-    with open_raster_file(path) as raster:
-        return dict(describe_raster(RasterHeader(raster, path)))
 
 
 def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:

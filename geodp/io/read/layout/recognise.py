@@ -161,7 +161,8 @@ def recognise(
     persons = [at for at in by_name.all("person") if at not in taken]
     hidden = {*taken, *named, *persons}.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
-    hidden |= (amounts := _find_amounts(columns) - hidden)
+    amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
+    hidden |= amounts
     free = {
         at: min(times[at].opposite(), verdicts[at].opposite())
         for at, one in enumerate(columns)
@@ -294,11 +295,6 @@ def _judge_grids(
     every = {name: every[name] for name in near}
     sizes = {name: v for name, v in every.items() if named.have(places, name.rpartition(":")[2])}
     return sizes or every
-
-
-def _find_amounts(columns: Sequence[Column]) -> set[int]:
-    """Return the columns that are named for money or measures."""
-    return {at for at, one in enumerate(columns) if is_amount(one.name, one.label)}
 
 
 def _is_attribute(name: str) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from geodp.errors import InputError, UsageError
-from geodp.io.read.rows.columns import InputTable, open_tables
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import CodeError, InputError, UsageError, require_none
+from geodp.io.opening import texts_of
+from geodp.io.read.rows.columns import InputTable, Rows, open_tables
 from geodp.io.read.rows.input_files import FilePath
 
 FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
@@ -92,3 +97,35 @@ def open_public(path: FilePath, what: str, **opening: Any) -> InputTable:
         return tables[0]
     more = OF_PUBLIC.format(name=name, flag=flag, word=flag.replace("-", "_"))
     raise InputError(rule + more, file=file, row=row)
+
+
+def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
+    """Convert a column to trimmed texts; CodeError at the first that is empty."""
+    try:
+        text = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
+    except pa.ArrowException:
+        raise CodeError(
+            0, "the column is neither text nor whole numbers.", code="column-not-text-or-whole"
+        ) from None
+    require_none(pc.equal(text, "").to_numpy(zero_copy_only=False), rule)
+    return texts_of(text)
+
+
+def read_texts(
+    rows: Rows, names: Sequence[str], columns: Sequence[pa.Array], rule: str
+) -> list[NDArray[Any]]:
+    """Return columns of names as texts [n], those of each name; InputError with a rule for a blank.
+
+    Columns beyond the names are left out.
+    """
+    texts = []
+    for name, column in zip(names, columns, strict=False):
+        with rows.named(name):
+            texts.append(texts_without_blanks(column, rule))
+    return texts
+
+
+def error_at(read: Sequence[Rows], position: int, rule: str) -> InputError:
+    """Return an InputError at a row of a table, by its place among the rows of all batches."""
+    rows = next(one for one in reversed(read) if one.first <= position)
+    return rows.error(position - rows.first, rule)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from geodp.advice import takes
 from geodp.errors import CodeError, InputError, Rule
 from geodp.grid.grid import Grid
-from geodp.io.read.public.hierarchy import texts_without_blanks
-from geodp.io.read.public.tables import open_public
+from geodp.io.read.public.tables import error_at, open_public, read_texts
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, batches
 from geodp.io.read.rows.forms.geometry import plain_columns
@@ -67,22 +66,14 @@ def read_totals(
     counts: list[NDArray[np.int64]] = []
     read: list[Rows] = []
     for rows, (*columns, total) in batches(table, [*plain]):
-        texts: list[Any] = []
-        for level, column in zip(names, columns, strict=True):
-            with rows.named(level):
-                texts.append(
-                    texts_without_blanks(
-                        column, Rule("code-missing", "a code is missing.")
-                    ).tolist()
-                )
+        texts = read_texts(rows, names, columns, Rule("code-missing", "a code is missing."))
         with rows.named(TOTAL):
             counts.append(fields.counts(total))
-        codes += zip(*texts, strict=True)
+        codes += zip(*(one.tolist() for one in texts), strict=True)
         # Kept to name the row of an error that shows only when all rows are known.
         read.append(rows)
     total = np.concatenate(counts) if counts else np.empty(0, np.int64)
     try:
         return PublicTotals.of_areas(grid, codes, tuple(names), total, source)
     except CodeError as error:
-        batch = next(rows for rows in reversed(read) if error.position >= rows.first)
-        raise batch.error(error.position - batch.first, error.rule) from None
+        raise error_at(read, error.position, error.rule) from None

@@ -24,13 +24,7 @@ from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.forms.url import fetch_urls
-from geodp.io.read.rows.headers import (
-    COLUMNS_ALIKE,
-    MATRIX,
-    is_matrix,
-    is_name,
-    suggest_header,
-)
+from geodp.io.read.rows.headers import COLUMNS_ALIKE, MATRIX, is_matrix, is_name, suggest_header
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
@@ -112,8 +106,10 @@ class Rows:
         """Return the numbers of these n rows in the table, from 0: int64[n], increasing."""
         return self.first + (np.arange(n) if self.selected is None else self.selected)
 
-    def error(self, position: int, rule: str) -> InputError:
-        """Return an InputError at one of these rows."""
+    def error(self, position: int, rule: str, column: str | None = None) -> InputError:
+        """Return an InputError at one of these rows, and in a column."""
+        if column is not None:
+            rule = Rule(getattr(rule, "code", ""), f"Column {column}: {rule}")
         record = self.first + int(position if self.selected is None else self.selected[position])
         return InputError(rule, file=self.table.name, row=self.table.line(record))
 
@@ -123,10 +119,7 @@ class Rows:
         try:
             yield
         except CodeError as error:
-            rule = (
-                error.rule if column is None else Rule(error.code, f"Column {column}: {error.rule}")
-            )
-            raise self.error(error.position, rule) from None
+            raise self.error(error.position, error.rule, column) from None
 
 
 @takes(Opening)
@@ -386,16 +379,9 @@ def _why_none(table: InputTable, wanted: str, requested: Sequence[str]) -> str:
 def _find_header(table: InputTable, wanted: Sequence[str]) -> int | None:
     """Return another row of a text or sheet that has all wanted names; None without one."""
     names = {fold(name) for name in wanted}
-
-    def is_header(fields: Sequence[str]) -> bool:
-        return names <= {fold(field) for field in fields}
-
-    # Imported on demand, as most tables are no workbooks.
-    from geodp.io.read.rows.forms.workbook import SheetTable
-
-    if isinstance(table, TextTable | SheetTable):
-        return table.find_header(is_header)
-    return None
+    if not isinstance(table, FileTable):
+        return None
+    return table.find_header(lambda fields: names <= {fold(field) for field in fields})
 
 
 def guess_header_of(table: InputTable) -> tuple[int, int] | None:
@@ -403,6 +389,4 @@ def guess_header_of(table: InputTable) -> tuple[int, int] | None:
 
     The second number is the row with which its table seems to begin.
     """
-    from geodp.io.read.rows.forms.workbook import SheetTable
-
-    return table.guess_header() if isinstance(table, TextTable | SheetTable) else None
+    return table.guess_header() if isinstance(table, FileTable) else None

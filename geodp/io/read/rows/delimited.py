@@ -19,9 +19,8 @@ import pyarrow.csv
 from geodp import progress
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.opening import catch_undecodable
-from geodp.io.read.rows.arrow import is_ascii
-from geodp.io.read.rows.complete.archive import DAMAGES
-from geodp.io.read.rows.complete.line_end import fact_of_end
+from geodp.io.read.rows.arrow import is_ascii, map_values
+from geodp.io.read.rows.complete.files import DAMAGES, fact_of_end
 from geodp.io.read.rows.headers import (
     ABOVE,
     AFTER_LAST,
@@ -30,6 +29,7 @@ from geodp.io.read.rows.headers import (
     HEAD_ROWS,
     guess_header,
     is_number,
+    split_line,
     suggest_header,
 )
 from geodp.io.read.rows.input_files import InputFile, guard
@@ -186,7 +186,7 @@ class TextTable(FileTable):
             text, above = _from_line(text, header_row, above, file.name), header_row - 1
         line = _first_line(text, file.name)
         # The delimiter that splits the header into most columns; ties go to the comma.
-        delimiter = delimiter or max(DELIMITERS, key=partial(_count_columns, line))
+        delimiter = delimiter or max(DELIMITERS, key=lambda one: len(split_line(line, one)))
         names, labels, lines, rule = _read_titles(text, delimiter, labelled)
         if rule:
             raise InputError(rule, file=file.name, row=above + lines)
@@ -310,12 +310,8 @@ class TextTable(FileTable):
     def _head_rows(self, delimiter: str) -> list[list[str]]:
         """Return the fields of the first lines of the file, each line split by itself."""
         text = guard(self.name, lambda: _head_of(self.file)).decode(self.encoding, "replace")
-        rows: list[list[str]] = []
-        for line in text.removeprefix("\ufeff").split("\n")[:HEAD_ROWS]:
-            rows.append([])
-            with suppress(csv.Error, StopIteration):
-                rows[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
-        return rows
+        lines = text.removeprefix("\ufeff").split("\n")[:HEAD_ROWS]
+        return [split_line(line, delimiter) for line in lines]
 
     def _read(
         self, chosen: Sequence[int], ragged: Sequence[bool], step: Callable[[], T]
@@ -384,9 +380,7 @@ class TextTable(FileTable):
         if self.encoding.startswith("utf-8"):
             with suppress(pa.ArrowInvalid):
                 return column.cast(pa.string())
-        coded = column.dictionary_encode()
-        values = [value.decode(self.encoding, "replace") for value in coded.dictionary.to_pylist()]
-        return pa.array(values, pa.string()).take(coded.indices)
+        return map_values(column, lambda value: value.decode(self.encoding, "replace"))
 
     def _explain_ragged(self) -> InputError:
         """Return the error of a row of another length, with its likely cause."""
@@ -507,14 +501,6 @@ def _unknown_share(stream: IO[bytes]) -> float:
     return 0.0
 
 
-def _count_columns(line: str, delimiter: str) -> int:
-    """Return the columns of a header split by this delimiter; 0 if a field is too long."""
-    try:
-        return len(next(csv.reader([line], delimiter=delimiter)))
-    except csv.Error:
-        return 0
-
-
 def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
 
@@ -571,11 +557,7 @@ def _require_units(
 
     ``head`` begins with the names, which take ``lines`` lines; ``above`` lines precede it.
     """
-    rows: list[list[str]] = []
-    for line in head[lines : first - above]:
-        rows.append([])
-        with suppress(csv.Error, StopIteration):
-            rows[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
+    rows = [split_line(line, delimiter) for line in head[lines : first - above]]
     if len(rows) < first - above - lines or not any(rows[-1]):
         raise InputError(NO_FIRST, file=name, row=first)
     if (wrong := find_row(rows[:-1], rows[-1], above + lines)) is not None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import csv
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
 from geodp.errors import InputError, Rule, UsageError
-from geodp.io.read.rows.headers import is_name
+from geodp.io.read.rows.headers import is_name, split_line
 from geodp.table.source import Fact
 
 _ROW_OPTIONS = "(--header-row, header_row=; --first-row, first_row=; --last-row, last_row=)"
@@ -177,10 +175,7 @@ class UpToLine:
         if self._left and not (self._left == 1 and self._open):
             raise InputError(ENDS_ABOVE, file=name, row=last)
         for number, line in enumerate(self._lines_below(), last + 1):
-            fields: list[str] = []
-            with suppress(csv.Error):
-                fields = next(csv.reader([line.decode(encoding, "replace")], delimiter=delimiter))
-            if not is_note(fields, row):
+            if not is_note(split_line(line.decode(encoding, "replace"), delimiter), row):
                 raise InputError(BELOW, file=name, row=number)
 
     def _lines_below(self) -> Iterator[bytes]:

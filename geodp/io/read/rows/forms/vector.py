@@ -22,10 +22,15 @@ from geodp import progress
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import SEALED, database_uri, require_regular, require_utf8
 from geodp.io.read.rows.arrow import validate_arrays
-from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import DeclaredFeatures, check_features, check_fields
-from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
-from geodp.io.read.rows.complete.shapefile import companion_path
+from geodp.io.read.rows.complete.features import (
+    BROKEN,
+    DeclaredFeatures,
+    check_features,
+    check_fields,
+    companion_path,
+    count_features,
+)
+from geodp.io.read.rows.complete.files import incomplete
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.span import Opening
@@ -187,10 +192,6 @@ class VectorTable(FileTable):
             extras.append(Fact("CRS", self.geometry[1], "file"))
         kind = Fact("format", self.file.kind, "file")
         return (kind, Fact("layer", self.layer, "file"), *self.declared.facts, *extras)
-
-    def line(self, record: int) -> int:
-        """Return the feature, counted from 1."""
-        return record + 1
 
 
 def require_pyogrio() -> Any:
