@@ -188,8 +188,7 @@ class Points(LabelledReader):
 
     def _require_places(self) -> bool:
         """Test whether columns locate records; UsageError for one coordinate, or no map."""
-        if self._map() is None:
-            raise UsageError(NO_MAP)
+        _ = self._lattice
         if (self.x is None) != (self.y is None):
             raise UsageError(
                 "x and y go together (--x, --y); without both, geometries are read.",
@@ -197,34 +196,33 @@ class Points(LabelledReader):
             )
         return self.x is not None
 
-    def _map(self) -> Lattice | None:
-        """Return the map on which points are located; None if the grid has none."""
+    @property
+    def _lattice(self) -> Lattice:
+        """The map on which points are located; UsageError if the grid has none."""
         from geodp.grid.cells.points import CellMap
 
         place = self.grid.maps.one
-        if place is not None and place.transform is not None:
-            return place
-        return CellMap.of(self.grid, self.outside == "drop")
+        if place is None or place.transform is None:
+            place = CellMap.of(self.grid, self.outside == "drop")
+        if place is None:
+            raise UsageError(NO_MAP)
+        return place
 
     def _columns(self) -> Locator:
         from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
         from geodp.io.read.rows.projection import point_locator, transformation
 
-        lattice = self._map()
-        assert lattice is not None
-        assert self.x is not None
-        assert self.y is not None
+        lattice = self._lattice
         move = transformation(lattice, self.crs, self.allow_ballpark)
         # A stated CRS is the operator's answer to the question that the check would raise.
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
-        return point_locator(lattice, self.x, self.y, move, check, self.decimal)
+        return point_locator(lattice, str(self.x), str(self.y), move, check, self.decimal)
 
     def _geometry(self, table: InputTable) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
 
-        lattice, geometry = self._map(), find_geometry(table)
-        assert lattice is not None
-        return geometry_points(lattice, geometry, self.crs, self.allow_ballpark)
+        geometry = find_geometry(table)
+        return geometry_points(self._lattice, geometry, self.crs, self.allow_ballpark)
 
     def _locators(self, first: Locator) -> list[Locator]:
         from geodp.io.read.rows.locators import axis_locators, require_axes

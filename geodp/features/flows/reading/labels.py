@@ -15,6 +15,7 @@ from geodp.errors import CodeError, InputError, Rule, UsageError, printable, req
 from geodp.features.flows.reading.periods import MONDAY, SECONDS_A_DAY, localise, read_seconds
 from geodp.grid.axes import Attribute
 from geodp.io.read.rows import fields
+from geodp.io.read.rows.arrow import decode
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.known_attributes import STANDARD
 from geodp.io.read.rows.locators import ENDS
@@ -256,8 +257,7 @@ class Clock:
 
 def are_midnights(times: pa.Array) -> tuple[bool, bool]:
     """Whether all of some times are timestamps at midnight, of UTC and of their own zone."""
-    if pa.types.is_dictionary(times.type):
-        times = times.cast(times.type.value_type)
+    times = decode(times)
     if not pa.types.is_timestamp(times.type):
         return False, False
     local = times if times.type.tz is None else pc.local_timestamp(times)
@@ -267,9 +267,8 @@ def are_midnights(times: pa.Array) -> tuple[bool, bool]:
 
 def require_clock(times: pa.Array) -> None:
     """Raise CodeError where a time is a date alone."""
+    times = decode(times)
     kind = times.type
-    if pa.types.is_dictionary(kind):
-        times, kind = times.cast(kind.value_type), kind.value_type
     if pa.types.is_date(kind) and len(times):
         raise CodeError(0, CLOCK)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError, require_none
+from geodp.io.read.rows.arrow import decode
 from geodp.typing import IntArray
 
 Unit: TypeAlias = Literal["person", "person-day", "person-week", "person-month"]
@@ -175,9 +176,8 @@ def name_numbers(numbers: IntArray, unit: str) -> pa.Array:
 
 def _read_moments(times: pa.Array, zone: str | None) -> pa.Array:
     """Return times as timestamps, of UTC if there is a zone; null where they have another form."""
+    times = decode(times)
     kind = times.type
-    if pa.types.is_dictionary(kind):
-        times, kind = times.cast(kind.value_type), kind.value_type
     if pa.types.is_timestamp(kind) and (kind.tz is None) == (zone is None):
         return times
     if pa.types.is_timestamp(kind) and zone is None:

@@ -154,7 +154,8 @@ class Trips(RowReader, WeightedReader):
             return CountTable.of_cells(self.pairs, *runs.arrays(), reading=reading)
         facts = self.state_units()
         if (weights := self._weights) is not None:
-            facts += (*weights.facts, GIVEN.format(weights.largest), *self._lacking)
+            lacking = [LEFT_OUT.format(self.weight)] if self.missing else []
+            facts += (*weights.facts, GIVEN.format(weights.largest), *lacking)
         return self.keep_trips(paths, facts, weights)
 
     def require_units(self) -> str:
@@ -234,11 +235,6 @@ class Trips(RowReader, WeightedReader):
         if self.by:
             facts.append(LABELS_FACT)
         return (*facts, *self.labelled.state(f"the column {self.time}", self.time_zone))
-
-    @property
-    def _lacking(self) -> list[str]:
-        """State for the card that trips without a weight were left out."""
-        return [LEFT_OUT.format(self.weight)] if self.missing else []
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""

@@ -21,7 +21,7 @@ from geodp.grid.codes.recognise import QUADKEY
 from geodp.grid.codes.suggest import suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge, judge_values
-from geodp.io.read.rows.arrow import ArrowTable
+from geodp.io.read.rows.arrow import ArrowTable, decode
 from geodp.io.read.rows.columns import InputTable, Rows, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
@@ -246,8 +246,7 @@ def _first(table: InputTable) -> list[pa.Array]:
 def _texts(column: pa.Array) -> tuple[str, ...]:
     """Return values as texts, integral floats without a point; none for geometries."""
     # Categories of pandas arrive as dictionaries, whose values are what matters here.
-    if kinds.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decode(column)
     kind = column.type
     if kinds.is_floating(kind):
         return tuple(map(_text_of_float, column.to_pylist()))

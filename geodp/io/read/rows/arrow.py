@@ -277,6 +277,11 @@ def _valid(array: pa.Array) -> bool:
     return True
 
 
+def decode(column: pa.Array) -> pa.Array:
+    """Return a column of categories as the values that these stand for; others as they are."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
 def map_values(column: pa.Array, change: Callable[[Any], str | None]) -> pa.Array:
     """Change every value of a column to a text, each different one once; nulls stay."""
     coded = column.dictionary_encode()

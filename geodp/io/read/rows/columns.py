@@ -156,37 +156,31 @@ def open_tables(
         files = [stack.enter_context(unpack(path, scratch, opening.member)) for path in paths]
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
         for file in input_files(files, opening.member, opening.header_row):
-            if file.kind == "text":
-                yield _open_text(file, opening, labelled)
-            else:
-                yield _open_named(file, opening)
+            yield _open(file, opening, labelled)
             progress.advance(file.size)
     progress.begin("Sorting")
 
 
-def _open_text(file: InputFile, opening: Opening, labelled: bool) -> TextTable:
-    """Open a text; errors about a text in an archive also suggest another member."""
-    try:
-        return TextTable.open(file, opening, labelled)
-    except InputError as error:
-        rule, row = error.rule, error.row
-    # Raised outside the handler, so that no parser's message is in its context.
-    raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
+def _open(file: InputFile, opening: Opening, labelled: bool) -> InputTable:
+    """Open a file; errors show its given name instead of a temporary path.
 
-
-def _open_named(file: InputFile, opening: Opening) -> InputTable:
-    """Open a file that is not text; errors show its given name instead of a temporary path."""
+    Those about a text in an archive also suggest another member.
+    """
     try:
-        return _open(file, opening)
+        return _open_form(file, opening, labelled)
     except InputError as error:
-        if error.file != file.path:
+        if error.file not in (file.path, file.name):
             raise
         rule, row = error.rule, error.row
-    raise InputError(rule, file=file.name, row=row)
+    more = MEMBER if file.kind == "text" and file.member else ""
+    # Raised outside the handler, so that no parser's message is in its context.
+    raise InputError(rule + more, file=file.name, row=row)
 
 
-def _open(file: InputFile, opening: Opening) -> InputTable:
-    """Open a file that is not text by the reader of its kind."""
+def _open_form(file: InputFile, opening: Opening, labelled: bool) -> InputTable:
+    """Open a file by the reader of its kind."""
+    if file.kind == "text":
+        return TextTable.open(file, opening, labelled)
     if opening.names_rows and file.kind not in WORKBOOKS:
         raise UsageError(NO_OTHER_ROWS)
     if file.kind == "parquet":

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from geodp.errors import CodeError, Rule, require_none
 from geodp.grid.markers import is_placeholder
+from geodp.io.read.rows.arrow import decode
 from geodp.io.read.rows.fields import as_text, decimal_points
 
 PLACES = 20
@@ -92,9 +93,8 @@ def exact_decimals(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
 
     Raises CodeError at the first value that is missing or no plain number.
     """
+    column = decode(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_boolean(kind) or pa.types.is_temporal(kind) or pa.types.is_nested(kind):
         raise CodeError(0, NO_NUMBER)
     require_none(column.is_null().to_numpy(zero_copy_only=False), MISSING)

@@ -22,7 +22,7 @@ from geodp.grid.markers import is_formula_error, is_placeholder
 from geodp.grid.names import WIDE
 from geodp.io.numbers import numbers_of
 from geodp.io.opening import texts_of
-from geodp.io.read.rows.arrow import is_ascii, map_values, numbers_of_digits
+from geodp.io.read.rows.arrow import decode, is_ascii, map_values, numbers_of_digits
 from geodp.io.read.rows.known_attributes import read_label
 from geodp.io.read.rows.names import spell
 from geodp.table.counts import COUNT_FORM, MAX_PEOPLE, as_counts
@@ -568,9 +568,8 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
 
     ``decimals``: whether fixed-point decimals stay as they are.
     """
+    column = decode(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_string(kind) or pa.types.is_integer(kind):
         return column
     if pa.types.is_large_string(kind):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from geodp.errors import InputError, Rule, require_none
 from geodp.grid.markers import NOBODY
 from geodp.io.memory import bytes_of
-from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
+from geodp.io.read.rows.arrow import bytes_of_texts, decode, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath
@@ -193,8 +193,7 @@ def name_persons(
 
 def _as_whole(names: pa.Array) -> pa.Array | None:
     """Return decimals as whole ones, as one person is 7 and 7.00; None if one has a fraction."""
-    if pa.types.is_dictionary(names.type):
-        names = names.cast(names.type.value_type)
+    names = decode(names)
     if names.type.scale <= 0:
         return names
     try:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, require_none
 from geodp.io.read.rows import fields
+from geodp.io.read.rows.arrow import decode
 from geodp.io.read.rows.flags import NO_FLAGS, Flags
 from geodp.io.read.rows.selecting import parse_number
 from geodp.privacy.key import NoiseKey, Stream, blocks
@@ -150,9 +151,7 @@ class CountParser:
         zero = numbers == 0
         if not self.missing or not zero.any():
             return 0
-        plain = fields.decimal_points(column.filter(pa.array(zero)), self.decimal)
-        if pa.types.is_dictionary(plain.type):
-            plain = plain.cast(plain.type.value_type)
+        plain = decode(fields.decimal_points(column.filter(pa.array(zero)), self.decimal))
         texts = pc.utf8_trim_whitespace(fields.as_text(plain))
         occurrences = pc.value_counts(texts).to_pylist()
         return sum(
