@@ -203,8 +203,8 @@ def cell_locators(
                 code="x-without-y-or-map",
             )
         if anchor == "index":
-            both = Locator((x,), (1,), _read_index, None, decimal)
-            locators += [both, replace(both, columns=(y,), axes=(0,))]
+            index = Locator((x,), (1,), _read_index, None, decimal)
+            locators += [index, replace(index, columns=(y,), axes=(0,))]
         else:
             grid.names.require_map(NO_COORDINATES)
             located = _coordinate_locator(grid.places[0], x, y, anchor)
