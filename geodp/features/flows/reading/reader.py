@@ -235,10 +235,6 @@ class RowReader(RowOptions):
         points = point_locator(self.land, x, y, self.move, decimal=self.decimal)
         return replace(points, columns=place, read=lambda ys, xs: points.read(xs, ys))
 
-    def require_other(self) -> None:
-        """Raise UsageError where a zone of all other places is named that the grid lacks."""
-        _ = self.other_place
-
     def take_other(self, index: IntArray) -> IntArray:
         """Count places outside in the zone of all other places, if there is one.
 

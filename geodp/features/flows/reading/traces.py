@@ -165,9 +165,20 @@ class Traces(RowReader):
     def require_units(self) -> str:
         """Return the unit; UsageError where a column is missing, or a zone would not be used."""
         require_zones(self.grid)
-        self.require_other()
+        _ = self.other_place
         self.require_uncounted()
-        return self._require_complete()
+        if self.place is None or self.person is None or self.time is None:
+            raise UsageError(UNTIMED)
+        if self.trips is None:
+            raise UsageError(TRIPS_MISSING)
+        unit = require_unit(self.protected, self.time)
+        if not self._are_local and self.time_zone is not None:
+            raise UsageError(NO_PERIODS)
+        if self.by and self.per_pair is not None:
+            raise UsageError(PER_PAIR_LABELS)
+        # An unknown zone is refused before anything is read.
+        localise(np.zeros(1, np.int64), self.time_zone)
+        return unit
 
     def list_units(self, paths: TableSource, survey: Survey) -> Iterator[Units]:
         """Yield units and pairs of their trips, in parts; all trips of a unit are in one part."""
@@ -248,21 +259,6 @@ class Traces(RowReader):
     def departure(self) -> str:
         """What the time of a trip is, for the card."""
         raise NotImplementedError
-
-    def _require_complete(self) -> str:
-        """Return the unit; UsageError where a column is missing, or a zone would not be used."""
-        if self.place is None or self.person is None or self.time is None:
-            raise UsageError(UNTIMED)
-        if self.trips is None:
-            raise UsageError(TRIPS_MISSING)
-        unit = require_unit(self.protected, self.time)
-        if not self._are_local and self.time_zone is not None:
-            raise UsageError(NO_PERIODS)
-        if self.by and self.per_pair is not None:
-            raise UsageError(PER_PAIR_LABELS)
-        # An unknown zone is refused before anything is read.
-        localise(np.zeros(1, np.int64), self.time_zone)
-        return unit
 
     @property
     def _are_local(self) -> bool:

@@ -185,7 +185,7 @@ class Trips(RowReader, WeightedReader):
     def _require_columns(self) -> None:
         """Raise UsageError for a grid that has no zones, or columns that do not go together."""
         require_zones(self.grid)
-        self.require_other()
+        _ = self.other_place
         self._require_used()
         if self.value is None:
             weighed = self.weight is not None

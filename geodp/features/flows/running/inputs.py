@@ -126,11 +126,6 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     return declare_prior(zones, trips.read([path]), source, left_out=left_out)
 
 
-def list_paths(options: Mapping[str, Any]) -> list[Any]:
-    """Return the inputs of a call."""
-    return [*options["inputs"]]
-
-
 def make_trips_reader(
     options: dict[str, Any], grid: Grid, request: Request, labels: Mapping[str, Sequence[str]]
 ) -> Any:
