@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.by import Resolved
     from geodp.io.read.layout.presets import Preset
-    from geodp.io.read.public.tables import PublicFile
+    from geodp.io.read.rows.span import PublicFile
     from geodp.release.plan_file import Settings
     from geodp.table.public_totals import PublicTotals
 
@@ -247,7 +247,7 @@ def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def public_file(options: Mapping[str, Any], name: str, path: str | Path) -> PublicFile:
     """Return a public file with its opening options."""
-    from geodp.io.read.public.tables import PublicFile
+    from geodp.io.read.rows.span import PublicFile
 
     return PublicFile(path, opening_of_public(options, name))
 

@@ -162,11 +162,10 @@ def recognise(
     hidden = {*taken, *named, *persons}.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
     amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
-    hidden |= amounts
     free = {
         at: min(times[at].opposite(), verdicts[at].opposite())
         for at, one in enumerate(columns)
-        if at not in hidden and one.name.strip()
+        if at not in (*hidden, *amounts) and one.name.strip()
     }
     counts = _judge_counts(columns, free)
     return Roles(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +13,7 @@ from geodp.errors import CodeError, InputError, UsageError, require_none
 from geodp.io.opening import texts_of
 from geodp.io.read.rows.columns import InputTable, Rows, open_tables
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.span import opening_options
 
 FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
 """Options that errors about a file may suggest."""
@@ -23,40 +22,6 @@ OF_PUBLIC = (
     " --{flag} applies to the inputs: for a public file, write --public-file {name}.{flag}=VALUE "
     "(in Python: {word}= of its reader)."
 )
-
-
-@dataclass(frozen=True)
-class PublicFile(os.PathLike[str]):
-    """A path with options of :func:`geodp.io.read.rows.columns.open_tables` for it.
-
-    Attributes
-    ----------
-    path : path
-    opening : mapping
-        Options by their names, such as ``header_row``.
-    """
-
-    path: FilePath
-    opening: Mapping[str, Any] = field(default_factory=dict)
-
-    def __fspath__(self) -> str:
-        """Return the path alone."""
-        return str(os.fspath(self.path))
-
-    def __str__(self) -> str:
-        """Return the path, as messages show it."""
-        return self.__fspath__()
-
-
-def opening_options(path: FilePath) -> dict[str, Any]:
-    """Return the options by which a public file is opened; empty for a plain path.
-
-    Examples
-    --------
-    >>> opening_options("a.csv"), opening_options(PublicFile("a.xlsx", {"header_row": 4}))
-    ({}, {'header_row': 4})
-    """
-    return {**path.opening} if isinstance(path, PublicFile) else {}
 
 
 def open_public(path: FilePath, what: str, **opening: Any) -> InputTable:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read.rows.headers import is_name, split_line
 from geodp.table.source import Fact
+
+if TYPE_CHECKING:
+    from geodp.io.read.rows.input_files import FilePath
 
 _ROW_OPTIONS = "(--header-row, header_row=; --first-row, first_row=; --last-row, last_row=)"
 COUNTED = Rule("rows-counted-from-1", f"Rows are counted from 1 {_ROW_OPTIONS}.")
@@ -128,6 +132,40 @@ def _keeps_ascii(encoding: str) -> bool:
         return alike and decoder.decode(b"0,\n", final=True) == "0,\n"
     except (LookupError, ValueError):  # no such encoding, or none that is one of texts
         return False
+
+
+@dataclass(frozen=True)
+class PublicFile(os.PathLike[str]):
+    """A path with options of :func:`geodp.io.read.rows.columns.open_tables` for it.
+
+    Attributes
+    ----------
+    path : path
+    opening : mapping
+        Options by their names, such as ``header_row``.
+    """
+
+    path: FilePath
+    opening: Mapping[str, Any] = field(default_factory=dict)
+
+    def __fspath__(self) -> str:
+        """Return the path alone."""
+        return str(os.fspath(self.path))
+
+    def __str__(self) -> str:
+        """Return the path, as messages show it."""
+        return self.__fspath__()
+
+
+def opening_options(path: FilePath) -> dict[str, Any]:
+    """Return the options by which a public file is opened; empty for a plain path.
+
+    Examples
+    --------
+    >>> opening_options("a.csv"), opening_options(PublicFile("a.xlsx", {"header_row": 4}))
+    ({}, {'header_row': 4})
+    """
+    return {**path.opening} if isinstance(path, PublicFile) else {}
 
 
 class UpToLine:
