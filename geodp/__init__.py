@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from geodp.grid.lattice import Lattice as Lattice
     from geodp.grid.order import Order as Order
     from geodp.grid.region import Region as Region
-    from geodp.io.read.mesh import read_mesh as read_mesh
     from geodp.io.read.points import read_points as read_points
     from geodp.io.read.public.areas import find_bounds as find_bounds
     from geodp.io.read.raster import read_raster as read_raster
     from geodp.io.read.reading import read as read
+    from geodp.io.read.table import read_mesh as read_mesh
     from geodp.io.read.table import read_table as read_table
     from geodp.io.write.uncertainty import Intervals as Intervals
     from geodp.io.write.uncertainty import RowErrors as RowErrors
@@ -180,7 +180,7 @@ _HOME = {
     "publish": "geodp.release.publish",
     "publish_series": "geodp.features.series.publish",
     "read": "geodp.io.read.reading",
-    "read_mesh": "geodp.io.read.mesh",
+    "read_mesh": "geodp.io.read.table",
     "read_points": "geodp.io.read.points",
     "read_raster": "geodp.io.read.raster",
     "read_table": "geodp.io.read.table",

@@ -133,6 +133,12 @@ class CodeError(InputError):
         super().__init__(rule, code=code)
 
 
+def require_none(wrong: Any, rule: str) -> None:
+    """Raise CodeError with a rule at the first value that is marked as wrong, bool[n]."""
+    if wrong.any():
+        raise CodeError(int(wrong.argmax()), rule)
+
+
 class OutputError(GeodpError):
     """A release that could not be written; nothing was published."""
 

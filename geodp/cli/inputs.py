@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.by import Resolved
     from geodp.io.read.layout.presets import Preset
-    from geodp.io.read.rows.public_file import PublicFile
+    from geodp.io.read.rows.span import PublicFile
     from geodp.release.plan_file import Settings
     from geodp.table.public_totals import PublicTotals
 
@@ -185,6 +185,7 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
         return None
     from geodp.io.read.layout.by import resolve
     from geodp.io.read.rows.columns import open_tables
+    from geodp.io.read.rows.span import OPENING
 
     for path in lists.values():
         if is_input(Path(path), options["inputs"]):
@@ -192,18 +193,8 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
                 "The labels are one of the inputs; a list of labels is public.",
                 code="labels-are-input",
             )
-    opened = open_tables(
-        options["inputs"][0],
-        delimiter=options["delimiter"],
-        encoding=options["encoding"],
-        labelled=not options.get("points"),
-        layer=options["layer"],
-        header_row=options["header_row"],
-        first_row=options["first_row"],
-        last_row=options["last_row"],
-        member=options["member"],
-        scratch=options["scratch"],
-    )
+    opening = {name: options[name] for name in (*OPENING, "scratch")}
+    opened = open_tables(options["inputs"][0], labelled=not options.get("points"), **opening)
     with closing(opened):
         return resolve(next(opened), named)
 
@@ -224,18 +215,14 @@ def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals |
     return read_totals(public_file(options, "public-totals", path), grid, source=source)
 
 
-OPENING = (
-    *("delimiter", "encoding", "layer", "member"),
-    *("header_row", "first_row", "last_row"),
-)
-"""Options on how to open a file; the last three are row numbers."""
-
 PUBLIC_FILES = ("units", "regions", "public-totals", "prior", "labels")
 """Options for public files that are opened as tables."""
 
 
 def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the opening options of a public file; UsageError for unknown ones."""
+    from geodp.io.read.rows.span import OPENING
+
     opening: dict[str, Any] = {}
     for key, value in read_named(options["public_file"], "--public-file").items():
         file, _, flag = key.partition(".")
@@ -260,7 +247,7 @@ def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def public_file(options: Mapping[str, Any], name: str, path: str | Path) -> PublicFile:
     """Return a public file with its opening options."""
-    from geodp.io.read.rows.public_file import PublicFile
+    from geodp.io.read.rows.span import PublicFile
 
     return PublicFile(path, opening_of_public(options, name))
 
@@ -421,7 +408,7 @@ def _cells(options: Mapping[str, Any]) -> Grid:
 
         bounds = find_box(bounds)
     if options["mask"] is not None:
-        from geodp.io.read.public.cell_mask import mask_of_land, read_cell_mask
+        from geodp.io.read.public.mask import mask_of_land, read_cell_mask
 
         if _is_land(options):
             mask = mask_of_land(str(options["mask"]))

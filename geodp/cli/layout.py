@@ -205,15 +205,11 @@ def _propose_more(
     read, unless levels of units may stand next to their codes. A file that cannot be opened is
     reported later, when it is read, after the errors in options.
     """
-    from geodp.io.read.layout.presets import (
-        OF_FILE,
-        RefusedLayoutError,
-        SeveralLayoutsError,
-        choose_of_file,
-    )
+    from geodp.io.read.layout.presets import RefusedLayoutError, SeveralLayoutsError, choose_of_file
+    from geodp.io.read.rows.span import OPENING
 
     try:
-        layout = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
+        layout = choose_of_file(options["inputs"][0], **{name: options[name] for name in OPENING})
         if layout is not None or str(options["spec"]).startswith("units:"):
             return _propose(context, options, by, layout)
     # These say what to do about the layout; other errors are reported when the file is read.

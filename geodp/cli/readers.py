@@ -21,7 +21,6 @@ from geodp.cli.inputs import (
     CELLS,
     GRIDS,
     NEEDS,
-    OPENING,
     is_input,
     open_labels,
     opening_of_public,
@@ -83,15 +82,11 @@ class ReadingCommand(InputCommand):
         groups = group_options(params)
         groups["Output"] += [help_option] if help_option is not None else []
         for title, params in groups.items():
-            shown = [one for one in params if ctx.meta.get(ALL) or _is_everyday(one)]
+            shown = [one for one in params if ctx.meta.get(ALL) or getattr(one, "everyday", True)]
             rows = [row for one in shown if (row := one.get_help_record(ctx)) is not None]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-
-
-def _is_everyday(parameter: click.Parameter) -> bool:
-    return parameter.everyday if isinstance(parameter, GroupedOption) else True
 
 
 @contextmanager
@@ -389,6 +384,7 @@ def require_no_persons(path: Path, options: Mapping[str, Any], named: str | None
     from geodp.io.read.layout.vocabulary import find_named, fold_columns
     from geodp.io.read.rows.columns import open_tables
     from geodp.io.read.rows.names import fold
+    from geodp.io.read.rows.span import OPENING
 
     opening: dict[str, Any] = {name: options.get(name) for name in (*OPENING, "scratch")}
     with closing(open_tables([path], **opening)) as tables:

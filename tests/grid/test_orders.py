@@ -13,9 +13,8 @@ import geodp
 from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.public.hierarchy import read_hierarchy
-from geodp.io.read.table import read_table
+from geodp.io.read.table import read_mesh, read_table
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.mechanisms import mechanism

@@ -191,7 +191,7 @@ class Import:
 
 
 def name_of(path: Path, package: Path = PACKAGE) -> str:
-    """``io/read/mesh`` of that file, ``io/read`` of its package's ``__init__``."""
+    """``io/read/table`` of that file, ``io/read`` of its package's ``__init__``."""
     parts = path.relative_to(package).with_suffix("").parts
     return "/".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -323,7 +323,7 @@ def test_imports_go_down_only():
         ("privacy/event", "from geodp.grid.grid import Grid"),
         ("kernels/radix", "from geodp.table.counts import CountTable"),
         ("io/write/csv", "from geodp.mechanisms import METHODS"),
-        ("io/read/mesh", "from geodp.io.write import tables"),
+        ("io/read/table", "from geodp.io.write import tables"),
         ("io/write/csv", "from geodp.io.verify.readback import card_of"),
         ("mechanisms/trees/levels", "from geodp.mechanisms.central.pyramid import Pyramid"),
         ("mechanisms/base", "from geodp.mechanisms.trees import levels"),

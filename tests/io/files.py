@@ -16,9 +16,8 @@ from rasterio.transform import Affine
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.public.mask import read_mask
-from geodp.io.read.table import read_table
+from geodp.io.read.table import read_mesh, read_table
 
 SECRET = "987654321"
 HEAD = "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001,T002\r\n,,,,　人口（総数）,　世帯総数\r\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bench.measure import errors as accuracy
-from geodp.io.read.mesh import read_mesh
+from geodp.io.read.table import read_mesh
 
 CENSUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "estat-2020-500m"
 

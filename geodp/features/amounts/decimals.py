@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from geodp.errors import CodeError, Rule
+from geodp.errors import Rule, UsageError, printable, require_none
 from geodp.features.amounts.scale import Scale
+from geodp.io.read.rows.arrow import map_values
 from geodp.io.read.rows.decimals import LARGEST, exact_decimals
 from geodp.io.read.rows.fields import as_text
-from geodp.io.read.rows.title_units import read_title, read_unit
+from geodp.io.read.rows.title_units import TitleUnit, read_title, read_unit
 from geodp.typing import IntArray
 
 NEGATIVE = Rule(
@@ -51,17 +51,17 @@ def drop_marks(column: pa.Array, unit: str) -> pa.Array:
     stated = read_unit(unit)
     if not stated.currencies or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return column
-    coded = as_text(column).dictionary_encode()
-    entries = coded.dictionary.to_pylist()
-    for at, text in enumerate(entries):
+
+    def drop(text: str) -> str:
         match = _MARKED.fullmatch(text.strip())
         mark = "" if match is None else (match["before"] + match["after"]).strip()
         if match is None or not mark:
-            continue
+            return text
         found = read_title(f"({mark})")
-        if found.currencies and not found.differs_from(stated):
-            entries[at] = match["number"]
-    return pc.take(pa.array(entries, pa.string()), coded.indices)
+        same = found.currencies and not found.differs_from(stated)
+        return match["number"] if same else text
+
+    return map_values(as_text(column), drop)
 
 
 def count_steps(column: pa.Array, scale: Scale, decimal: str | None = None) -> IntArray:
@@ -85,10 +85,43 @@ def count_steps(column: pa.Array, scale: Scale, decimal: str | None = None) -> I
     step = scale.step * 10**exponent
     # Amounts far beyond the clip are cut first, so that doubling them stays within int64.
     most = int(max(abs(scale.lower), abs(scale.upper)) * step) + int(step) + 1
-    if scale.lower == 0 and (values < 0).any():
-        raise CodeError(int((values < 0).argmax()), NEGATIVE)
+    if scale.lower == 0:
+        require_none(values < 0, NEGATIVE)
     if 2 * most * step.denominator + step.numerator > LARGEST:
         values = values.astype(object)
     values = np.clip(values, -most, most)
     top, bottom = 2 * values * step.denominator + step.numerator, 2 * step.numerator
     return np.asarray(top // bottom, np.int64) - scale.lower
+
+
+OTHER_UNIT = Rule(
+    "amounts-unit-of-title",
+    "Column {name}: a title says that amounts are in {said}, and unit_of_amount (--unit-of-amount) "
+    "says {stated}. State the unit of the numbers as they are written, such as '{suggested}' "
+    "(--unit-of-amount '{suggested}', unit_of_amount=), with the clip in this unit; or correct the "
+    "title, if it is wrong.",
+)
+
+
+def require_unit(scale: Scale, titled: TitleUnit) -> None:
+    """Raise UsageError where titles say another unit of the amounts than the operator.
+
+    Examples
+    --------
+    >>> from geodp.io.read.rows.title_units import read_title
+    >>> require_unit(Scale.of((0, 10), 1, "1,000 EUR", "income"), read_title("income (Tsd. EUR)"))
+    """
+    stated = read_unit(scale.unit)
+    if not titled.differs_from(stated):
+        return
+    codes = [one for one in (titled.currencies, stated.currencies) if len(one) == 1]
+    unit = min(codes[0]) if codes else titled.written if titled.currencies else scale.unit
+    factor = "" if titled.factor in (None, 1) else f"{int(titled.factor or 1):,} "
+    raise UsageError(
+        OTHER_UNIT.format(
+            name=printable(scale.name),
+            said=printable(titled.written),
+            stated=printable(scale.unit),
+            suggested=printable(f"{factor}{unit}"),
+        )
+    )

@@ -12,17 +12,15 @@ import numpy as np
 
 from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
-from geodp.features.amounts.decimals import count_steps, drop_marks
+from geodp.features.amounts.decimals import count_steps, drop_marks, require_unit
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable, merge_keys
-from geodp.features.amounts.units import require_unit
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
 from geodp.io.read.reader import WeightedReader, cli_option
-from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
+from geodp.io.read.rows.columns import InputTable, Rows, find_column
 from geodp.io.read.rows.external_sort import Runs
-from geodp.io.read.rows.fields import decimal_points
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.known_amounts import require_counts
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
@@ -132,11 +130,7 @@ class AmountRecords(Points, WeightedReader):
         """Most records that are kept of a person, the first ones."""
         return require_records(self.person, self.contribution)
 
-    def read(self, paths: TableSource) -> Any:
-        """Raise TypeError: amounts are read by :meth:`read_amounts`."""
-        raise TypeError("read_amounts")
-
-    def read_amounts(self, paths: TableSource) -> AmountTable:
+    def read(self, paths: TableSource) -> AmountTable:  # type: ignore[override]
         """Add up the amounts in the files by cell; errors as of points."""
         reader, tables, _ = self.resolve(self.open(paths))
         return reader._add_up(tables)
@@ -164,7 +158,7 @@ class AmountRecords(Points, WeightedReader):
             facts += self._weights.facts
         if self.missing:
             facts.append(LEFT_OUT.format(" or ".join(self._named.values())))
-        return found.table(self.grid, self.scale, bound, survey, tuple(facts), self)
+        return found.table(self, bound, survey, tuple(facts))
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
         """Yield the rows in the domain with their amounts."""
@@ -173,16 +167,16 @@ class AmountRecords(Points, WeightedReader):
             survey.note(table.name, ())
             locators = located or self._locators(self._geometry(table))
             places = [name for locator in locators for name in locator.columns]
-            numbered = self._numbered
-            extra = [self.scale.name, *(n for n in (numbered, self.person) if n is not None)]
-            chosen = [find_column(table, name, [*places, *extra]) for name in (*places, *extra)]
-            require_unit(self.scale, find_unit(table, chosen[len(places)]))
+            names = [*places, self.scale.name]
+            names += [one for one in (self._numbered, self.person) if one is not None]
+            selected = self.read_rows(table, names, survey)
+            amount, *more = (find_column(table, name) for name in names[len(places) :])
+            require_unit(self.scale, find_unit(table, amount))
             if self.value is not None:
-                require_counts(table, [chosen[len(places) + 1]], self.value_unit)
-            wanted = {find_column(table, name): self.where[name] for name in self.where}
+                require_counts(table, more[:1], self.value_unit)
             survey.state(self._state(table, places))
             named = {len(places) + at: name for at, name in self._named.items()}
-            for rows, arrays in batches(table, chosen, wanted, survey):
+            for rows, arrays in selected:
                 arrays[len(places)] = drop_marks(arrays[len(places)], self.scale.unit)
                 rows, arrays = leave_out(rows, arrays, named, self.missing, survey, self.decimal)
                 yield self._convert(rows, arrays, places, locators, survey)
@@ -196,19 +190,12 @@ class AmountRecords(Points, WeightedReader):
         survey: Survey,
     ) -> Batch:
         """Locate the rows of a batch, and count their amounts on the step."""
-        columns = arrays[: len(places)]
-        for at, name in enumerate(places):
-            if name in (self.x, self.y):
-                with rows.named(name):
-                    columns[at] = decimal_points(columns[at], self.decimal, False)
-        index = locate(self.grid, rows, locators, columns)
+        index = locate(self.grid, rows, locators, arrays[: len(places)])
         with rows.named(self.scale.name):
             above = count_steps(arrays[len(places)], self.scale, self.decimal)
         number = self._number(rows, arrays[len(places) :])
-        within, key, inside = place(self.grid, rows, index, self.outside or "error")
-        reasons = {} if inside is None else self.grid.explain_outside(index, inside)
         counted = number if self._weights is None else np.minimum(number, self._weights.largest)
-        survey.place(rows.table.name, counted, inside, reasons=reasons)
+        within, key, inside = place(self.grid, rows, index, self.outside, survey, counted)
         if inside is not None:
             above, number = above[inside], number[inside]
         if self.person is None:
@@ -234,14 +221,8 @@ class AmountRecords(Points, WeightedReader):
                     "Give the code of a cell (--code) or its coordinates (--x, --y), not both.",
                     code="amounts-code-and-point",
                 )
-            return cell_locators(
-                self.grid,
-                self.code,
-                (None, None),
-                "centre",
-                self.columns,
-                drops=self.outside == "drop",
-            )
+            drops = self.outside == "drop"
+            return cell_locators(self.grid, self.code, self.columns, drops=drops)
         return self._locators(self._columns()) if self._require_places() else []
 
     def _state(self, table: InputTable, places: list[str]) -> StatedReading:
@@ -315,9 +296,7 @@ class AmountRecords(Points, WeightedReader):
             # Without weights, each record counts as one.
             weights = () if self._weights is None else (number,)
             persons.add(within, both, names, inside, *weights)
-        for names, columns in persons.parts_of_columns():
-            if not columns:
-                continue
+        for names, columns in persons.named_parts():
             # Which records are kept does not depend on their weights.
             at = keep_first(number_names(names), self.records)
             kept, *numbers = (column[at] for column in columns)
@@ -374,14 +353,13 @@ class _Sums:
 
     def table(
         self,
-        grid: Grid,
-        scale: Scale,
+        reader: AmountRecords,
         bound: ContributionBound | None,
         survey: Survey,
         facts: tuple[str, ...],
-        reader: AmountRecords,
     ) -> AmountTable:
         """Return the sums; may be called once."""
+        grid = reader.grid
         classes = [CountTable.of_cells(grid, *_positive(*runs.arrays())) for runs in self._records]
         key = merge_keys([one.key for one in classes])
         number = np.zeros(key.size, np.int64)
@@ -393,7 +371,7 @@ class _Sums:
         above = np.asarray(sums.counts_at(key), np.int64)
         parts = tuple(classes) if reader.edges else ()
         return AmountTable(
-            *(records, above, scale, facts, reader.edges, parts),
+            *(records, above, reader.scale, facts, reader.edges, parts),
             beyond=reader.beyond,
             max_weight=reader.max_weight,
         )
@@ -437,4 +415,4 @@ def read_records(paths: TableSource, *, grid: str | Grid, **options: Any) -> Amo
     >>> read.above.tolist()
     [1311]
     """
-    return AmountRecords.of(grid, **options).read_amounts(paths)
+    return AmountRecords.of(grid, **options).read(paths)

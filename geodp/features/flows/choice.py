@@ -212,7 +212,7 @@ def count_units(reader: RowReader, paths: TableSource, largest: int) -> CountTab
     # Trips beyond the largest number do not count, between two zones neither.
     _, of_pair = require_bounds(largest, per_pair)
     facts = reader.state_units()
-    for names, key in reader.list_units(paths, survey):
+    for names, key, *_ in reader.list_units(paths, survey):
         at = np.searchsorted(candidates, np.minimum(trips_of_units(names, key, of_pair), largest))
         number += np.bincount(at, minlength=number.size)
     once = ONCE_FACT.format(unit=unit, largest=largest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from unicodedata import normalize
@@ -97,7 +97,7 @@ class HouseholdRecords(Points):
         super().__post_init__()
         require_size(self.max_size)
 
-    def open(self, paths: TableSource) -> Iterator[InputTable]:
+    def open(self, paths: TableSource) -> Generator[InputTable]:
         """Open the tables; InputError for one whose rows may be households."""
         for table in super().open(paths):
             size = None if self.rows_are_persons else find_size(table.columns)

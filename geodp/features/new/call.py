@@ -19,8 +19,9 @@ from geodp.cli.request_options import terms_of
 from geodp.errors import Rule, UsageError
 from geodp.io.opening import require_regular
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.layout.presets import OF_FILE, find_preset
+from geodp.io.read.layout.presets import find_preset
 from geodp.io.read.layout.propose import DOMAIN, FIXED_EXTENT
+from geodp.io.read.rows.span import OPENING
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -124,7 +125,7 @@ class Call:
         """The names or labels of the first input's columns; none for a raster or without header."""
         if not self.inputs:
             return []
-        texts = {name: self.options[name] for name in OF_FILE}
+        texts = {name: self.options[name] for name in OPENING}
         table = inspect(self.options["inputs"][0], **texts).get("tables", [{}])[0]
         return [str(item.get("label") or item["name"]) for item in table.get("columns") or ()]
 

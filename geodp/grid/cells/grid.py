@@ -53,7 +53,7 @@ def grid_of_cells(
         West, south, east, north, public, in degrees of WGS 84: cells whose centres lie there. A
         west above the east is a box across 180 degrees.
     mask : CellMask, optional
-        Public; see :mod:`geodp.io.read.public.cell_mask`. With bounds, cells are in both.
+        Public; see :mod:`geodp.io.read.public.mask`. With bounds, cells are in both.
     other : str, optional
         Name of a unit that is added on every level, for codes that are not cells of the area.
 

@@ -151,33 +151,21 @@ class Points(LabelledReader):
         self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
     ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
         """Yield rows in the domain, their keys, the last column of all rows, and those inside."""
-        import numpy as np
-
-        from geodp.io.read.rows.columns import batches, find_column
-        from geodp.io.read.rows.fields import decimal_points
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.tally import place
 
         # Without columns of coordinates each table is located by its geometries, whose CRS may
         # differ.
-        by_column = self._require_places()
-        located = self._locators(self._columns()) if by_column else []
+        located = self._locators(self._columns()) if self._require_places() else []
         for table in tables:
             survey.note(table.name, facts or describe_columns(self.grid, self.columns))
             locators = located or self._locators(self._geometry(table))
             names = [name for locator in locators for name in locator.columns]
             names += [] if self.person is None else [self.person]
-            chosen = [find_column(table, name, names) for name in names]
-            wanted = {find_column(table, name, names): self.where[name] for name in self.where}
             survey.state(self._describe(table, names))
-            for rows, arrays in batches(table, chosen, wanted, survey):
-                for column in range(2 if by_column else 0):
-                    with rows.named(names[column]):
-                        arrays[column] = decimal_points(arrays[column], self.decimal, False)
+            for rows, arrays in self.read_rows(table, names, survey):
                 index = locate(self.grid, rows, locators, arrays)
-                within, key, inside = place(self.grid, rows, index, self.outside or "error")
-                reasons = {} if inside is None else self.grid.explain_outside(index, inside)
-                survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
+                within, key, inside = place(self.grid, rows, index, self.outside, survey)
                 if self.person is None:
                     # These records have no identifier of a person, which the card states.
                     survey.leave_unnamed(table.name, key.size)
@@ -200,8 +188,7 @@ class Points(LabelledReader):
 
     def _require_places(self) -> bool:
         """Test whether columns locate records; UsageError for one coordinate, or no map."""
-        if self._map() is None:
-            raise UsageError(NO_MAP)
+        _ = self._lattice
         if (self.x is None) != (self.y is None):
             raise UsageError(
                 "x and y go together (--x, --y); without both, geometries are read.",
@@ -209,34 +196,33 @@ class Points(LabelledReader):
             )
         return self.x is not None
 
-    def _map(self) -> Lattice | None:
-        """Return the map on which points are located; None if the grid has none."""
+    @property
+    def _lattice(self) -> Lattice:
+        """The map on which points are located; UsageError if the grid has none."""
         from geodp.grid.cells.points import CellMap
 
         place = self.grid.maps.one
-        if place is not None and place.transform is not None:
-            return place
-        return CellMap.of(self.grid, self.outside == "drop")
+        if place is None or place.transform is None:
+            place = CellMap.of(self.grid, self.outside == "drop")
+        if place is None:
+            raise UsageError(NO_MAP)
+        return place
 
     def _columns(self) -> Locator:
         from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
         from geodp.io.read.rows.projection import point_locator, transformation
 
-        lattice = self._map()
-        assert lattice is not None
-        assert self.x is not None
-        assert self.y is not None
+        lattice = self._lattice
         move = transformation(lattice, self.crs, self.allow_ballpark)
         # A stated CRS is the operator's answer to the question that the check would raise.
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
-        return point_locator(lattice, self.x, self.y, move, check)
+        return point_locator(lattice, str(self.x), str(self.y), move, check, self.decimal)
 
     def _geometry(self, table: InputTable) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
 
-        lattice, geometry = self._map(), find_geometry(table)
-        assert lattice is not None
-        return geometry_points(lattice, geometry, self.crs, self.allow_ballpark)
+        geometry = find_geometry(table)
+        return geometry_points(self._lattice, geometry, self.crs, self.allow_ballpark)
 
     def _locators(self, first: Locator) -> list[Locator]:
         from geodp.io.read.rows.locators import axis_locators, require_axes

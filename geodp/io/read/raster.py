@@ -103,7 +103,7 @@ class Raster(Reader):
         in_memory = isinstance(paths, LabelledArray)
         tally = Tally(
             self.grid,
-            self.outside or "error",
+            self.outside,
             "error",
             rounding=self.rounding,
             memory=self.memory,
@@ -234,7 +234,4 @@ def read_raster(path: FilePath | LabelledArray, *, grid: str | Grid, **options: 
     ...     geodp.read_raster(file, grid=grid).to_dense().tolist()
     [[3, 4]]
     """
-    from geodp.io.read.rows.forms.url import fetch_urls
-
-    with fetch_urls(path, options.get("scratch")) as fetched:
-        return Raster.of(grid, **options).read(fetched)
+    return Raster.of(grid, **options).read(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
@@ -24,11 +24,12 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.named import Lists, Named
-    from geodp.io.read.rows.columns import InputTable
+    from geodp.io.read.rows.columns import InputTable, Rows
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.pairing import Values
     from geodp.io.read.rows.rounding import Rounding
     from geodp.io.read.rows.selecting import Value
+    from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Duplicates, Outside
     from geodp.table.counts import CountTable
     from geodp.table.source import Fact
@@ -128,9 +129,7 @@ def convert_by(value: Any) -> tuple[str, ...]:
 
 def convert_flags(value: Any) -> tuple[str, ...]:
     """Split texts at their commas into flags; UsageError for an invalid one."""
-    texts = [value] if isinstance(value, str) else value or ()
-    symbols = [symbol for text in texts for symbol in text.split(",")]
-    if not symbols:
+    if not (symbols := convert_by(value)):
         return ()
     # Imported late and only if there are flags, for the same reason.
     from geodp.io.read.rows.flags import Flags
@@ -555,22 +554,26 @@ class RowsReader(Reader):
     second_header: ClassVar[bool] = False
     """Whether a second header row, with labels, is recognised."""
 
-    def open(self, paths: TableSource) -> Iterator[InputTable]:
+    def open(self, paths: TableSource) -> Generator[InputTable]:
         """Open the tables."""
         from geodp.io.read.rows.columns import open_tables
+        from geodp.io.read.rows.span import Opening
 
-        return open_tables(
-            paths,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            labelled=self.second_header,
-            layer=self.layer,
-            header_row=self.header_row,
-            first_row=self.first_row,
-            last_row=self.last_row,
-            member=self.member,
-            scratch=self.scratch,
-        )
+        opening = self.shared(Opening)
+        return open_tables(paths, labelled=self.second_header, scratch=self.scratch, **opening)
+
+    def read_rows(
+        self, table: InputTable, names: Sequence[str], survey: Survey
+    ) -> Iterator[tuple[Rows, list[Any]]]:
+        """Return batches of columns by their names, of the rows that are selected.
+
+        Raises InputError for a name that is no column.
+        """
+        from geodp.io.read.rows.columns import batches, find_column
+
+        chosen = [find_column(table, name, names) for name in names]
+        wanted = {find_column(table, name, names): self.where[name] for name in self.where}
+        return batches(table, chosen, wanted, survey)
 
 
 @dataclass(frozen=True, kw_only=True)

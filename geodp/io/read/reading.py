@@ -78,49 +78,47 @@ def read_with_key(
     **options: Any,
 ) -> CountTable:
     """Read as :func:`read` does; ``key``: of random numbers, without which they are fresh ones."""
-    from geodp.io.read.rows.forms.url import fetch_urls
-
-    with fetch_urls(paths, options.get("scratch")) as fetched:
-        return _read(fetched, grid, reader, options, key)
-
-
-def _read(
-    paths: TableSource,
-    grid: Grid | str,
-    reader: str | None,
-    options: Mapping[str, Any],
-    key: NoiseKey | None,
-) -> CountTable:
-    """Read inputs that have been fetched from any URLs."""
-    from geodp.io.read import READERS, give_key
+    from geodp.io.read import give_key
     from geodp.io.read.points import Points
-    from geodp.io.read.raster import Raster
-    from geodp.io.read.rows.input_files import LabelledArray
+    from geodp.io.read.rows.forms.url import fetch_urls
     from geodp.io.read.table import Table
 
     on = find_grid(grid)
+    with fetch_urls(paths, options.get("scratch")) as fetched:
+        chosen = _choose(fetched, on, reader, options)
+        made = chosen.of(on, **{**give_key(chosen, key), **options})
+        if not isinstance(made, Table | Points):
+            return made.read(fetched)
+        from geodp.io.read.layout.completion import complete_reader
+        from geodp.io.read.rows.arrow import convert_once
+
+        # Recognition reads the first values before rows are read, so a stream must be replayable.
+        once = convert_once(fetched)
+        return complete_reader(made, once).read(once)
+
+
+def _choose(
+    paths: TableSource, grid: Grid, name: str | None, options: Mapping[str, Any]
+) -> type[Reader]:
+    """Return the reader of a call; UsageError for one that is unknown, or lacks an option."""
+    from geodp.io.read import READERS
+    from geodp.io.read.raster import Raster
+    from geodp.io.read.rows.input_files import LabelledArray
+
     # An array has no file name by which a reader could recognise it.
-    if isinstance(paths, LabelledArray) and reader in (None, Raster.name):
+    if isinstance(paths, LabelledArray) and name in (None, Raster.name):
         chosen: type[Reader] = Raster
-    elif reader is None:
-        chosen = choose(Call(_names(paths), spec_of(on), _by_option_name(options, READERS)))
-    elif reader in READERS:
-        chosen = READERS[reader]
+    elif name is None:
+        chosen = choose(Call(_names(paths), spec_of(grid), _by_option_name(options, READERS)))
+    elif name in READERS:
+        chosen = READERS[name]
     else:
         raise UsageError(
-            f"There is no reader {reader!r}; choose from {', '.join(READERS)}.",
+            f"There is no reader {name!r}; choose from {', '.join(READERS)}.",
             code="reader-unknown",
         )
     _require_known(chosen, options, READERS)
-    made = chosen.of(on, **{**give_key(chosen, key), **options})
-    if not isinstance(made, Table | Points):
-        return made.read(paths)
-    from geodp.io.read.layout.completion import complete_reader
-    from geodp.io.read.rows.arrow import convert_once
-
-    # Recognition reads the first values before the rows are read, so a stream must be replayable.
-    once = convert_once(paths)
-    return complete_reader(made, once).read(once)
+    return chosen
 
 
 def _require_known(

@@ -1,4 +1,7 @@
-"""Tables of cells and counts in CSV, Parquet and memory: by code, by coordinates, by index."""
+"""Tables of cells and counts in CSV, Parquet and memory: by code, by coordinates, by index.
+
+Official Japanese mesh statistics are a layout of them, which is read wherever it is recognised.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
-from geodp.io.read.reader import (
-    Call,
-    CountsReader,
-    LabelledReader,
-    MatchScore,
-    Option,
-    cli_option,
-)
+from geodp.io.read.reader import Call, CountsReader, LabelledReader, MatchScore, Option, cli_option
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.columns import InputTable, Rows
-    from geodp.io.read.rows.input_files import TableSource
+    from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.pairing import ColumnPairing, Values
     from geodp.io.read.rows.rounding import CountParser
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from geodp.table.counts import CountTable
     from geodp.table.source import Fact
     from geodp.table.stated.reading import StatedReading
+
 
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
 Suppressed: TypeAlias = Literal["error", "zero"]
@@ -148,8 +147,7 @@ class Table(LabelledReader, CountsReader):
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: their origin."""
         from geodp.io.read.layout.named import name_joint
-        from geodp.io.read.layout.one_table import OneTable
-        from geodp.io.read.layout.parts import PartNumbers, find_parts
+        from geodp.io.read.layout.one_table import OneTable, PartNumbers, find_parts
         from geodp.io.read.rows import mesh_columns as mesh
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import describe_columns, locate
@@ -194,7 +192,7 @@ class Table(LabelledReader, CountsReader):
                     rows, arrays = mesh.drop_labels(rows, arrays, chosen)
                 part_of = parts.number(rows, arrays.pop()) if part else None
                 numbers = _count(rows, values, arrays, counting, tally.survey)
-                places = self._with_points(rows, arrays[len(values) :], locators)
+                places = arrays[len(values) :]
                 sizes = None
                 if summed and not official and len(places) == 1 and not part:
                     rows, places[0], numbers[0], sizes = groups.group(rows, places[0], numbers[0])
@@ -252,7 +250,7 @@ class Table(LabelledReader, CountsReader):
             other = grid.names.find([self.other], other=self.other)[:, 0]
         return Tally(
             grid,
-            self.outside or "error",
+            self.outside,
             self.duplicates,
             within=not official,
             other=other,
@@ -290,7 +288,7 @@ class Table(LabelledReader, CountsReader):
         from geodp.io.read.rows.mesh_columns import find_columns
 
         if official and isinstance(table, TextTable):
-            columns = find_columns(table, names)[1]
+            columns = find_columns(table, names)
         elif names is None:
             raise UsageError(NO_VALUE)
         else:
@@ -316,17 +314,17 @@ class Table(LabelledReader, CountsReader):
         from geodp.io.read.layout.plane import REMEDY_OF_CELLS, UnitCheck
         from geodp.io.read.rows.locators import cell_locators
 
-        code, point = key or self.code, (self.x, self.y)
         check = None if self.x is None else UnitCheck(grid.places[0], REMEDY_OF_CELLS)
         locators = cell_locators(
             grid,
-            code,
-            point,
-            self.anchor,
+            key or self.code,
             self.columns,
+            point=(self.x, self.y),
+            anchor=self.anchor,
             drops=self.outside == "drop",
             other=self.other,
             check=check,
+            decimal=self.decimal,
         )
         return _complete(grid, locators, wide)
 
@@ -357,19 +355,6 @@ class Table(LabelledReader, CountsReader):
             return self._locators(grid, wide)  # raises the error that lists the missing columns
         located = [geometry_cells(place, find_geometry(table), table.name)]
         return _complete(grid, [*located, *axis_locators(grid, self.columns)], wide)
-
-    def _with_points(self, rows: Rows, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
-        """Return columns of places, with decimal points in the coordinates."""
-        from geodp.io.read.rows.fields import decimal_points
-
-        if self.x is None or self.decimal is None:
-            return places
-        names = [name for locator in locators for name in locator.columns]
-        for number, name in enumerate(names):
-            if name in (self.x, self.y):
-                with rows.named(name):
-                    places[number] = decimal_points(places[number], self.decimal, False)
-        return places
 
 
 def _count(
@@ -448,3 +433,63 @@ def read_table(paths: TableSource, *, grid: str | Grid, **options: Any) -> Count
     [12, 30]
     """
     return Table.of(grid, **options).read(paths)
+
+
+@takes(Table, without=("code", "x", "y", "anchor", "columns", "secret"))
+def read_mesh(
+    paths: FilePath | Sequence[FilePath],
+    *,
+    grid: str | Grid,
+    bounds: Sequence[float | Fraction] | None = None,
+    primary: str | int | Sequence[str | int] | None = None,
+    **options: Any,
+) -> CountTable:
+    """Read official mesh files: zip, gzip or text, CP932 or UTF-8.
+
+    A value is named by its label in the second header row, such as "人口（総数）", or by its
+    column, such as "T001141001". Several columns may count a person several times, so that
+    :func:`geodp.publish` requires a contribution. A mesh that is twice in one file is always an
+    error; files of prefectures each hold their share of a mesh on the border, so that duplicates
+    are added up ("sum").
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        All tables of an archive are read, or those of `member`.
+    grid : str or Grid
+        "jis:half" and so on, or a map made by ``Grid.mesh``. The grid is public: it never
+        depends on the rows.
+    bounds : (west, south, east, north), optional
+        Public domain of a `grid` named by a string, in degrees. Rows outside are cropped, unless
+        `outside` says otherwise.
+    primary : primary mesh code or sequence of them, optional
+        Alternatively codes such as 5339: only their cells are the domain. Rows outside are dropped,
+        unless `outside` says otherwise.
+
+    Raises
+    ------
+    UsageError
+        Options that do not go together, or with the grid.
+    InputError
+        Data that must not be used as they are; it names file and line.
+
+    Examples
+    --------
+    >>> import tempfile, geodp
+    >>> from pathlib import Path
+    >>> rows = "KEY_CODE,HTKSYORI,HTKSAKI,GASSAN,T001\\n,,,,people\\n533945263,0,,,12\\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "tblT000001H5339.txt"
+    ...     _ = file.write_text(rows)
+    ...     geodp.read_mesh(file, grid="jis:half", value="people").count.tolist()
+    [12]
+    """
+    from geodp.io.read.rows.mesh_columns import public_map, require_meshes
+
+    # Official files often cover more than a smaller public domain, whose other rows are left out.
+    cropping = "drop" if primary is not None else "crop" if bounds is not None else "error"
+    # The domain is fixed before a file is opened, so that it cannot depend on the rows.
+    public = public_map(grid, bounds, primary)
+    require_meshes(public)
+    options["outside"] = options.get("outside") or cropping
+    return Table.of(public, **options).read(paths)

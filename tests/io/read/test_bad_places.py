@@ -9,11 +9,11 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.points import read_points
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
+from geodp.io.read.table import read_mesh
 from tests.io.files import (
     GOOD,
     HEAD,

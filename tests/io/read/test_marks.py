@@ -6,12 +6,11 @@ import pytest
 
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.fields import decimal_points
 from geodp.io.read.rows.pixels import grid_like
-from geodp.io.read.table import read_table
+from geodp.io.read.table import read_mesh, read_table
 from tests.io.files import METRES
 from tests.refusals import refuses
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.mesh import read_mesh
-from geodp.io.read.table import read_table
+from geodp.io.read.table import read_mesh, read_table
 from geodp.table.counts import CountTable
 from tests.refusals import refuses
 

@@ -7,10 +7,9 @@ import pytest
 
 from geodp.grid.grid import Grid
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
-from geodp.io.read.table import read_table
+from geodp.io.read.table import read_mesh, read_table
 from geodp.table.counts import CountTable
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"

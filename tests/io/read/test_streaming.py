@@ -21,12 +21,11 @@ from geodp.cli import geodp
 from geodp.errors import CodeError, InputError, OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.points import read_points
 from geodp.io.read.rows import external_sort as module
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.scratch import Spill
-from geodp.io.read.table import read_table
+from geodp.io.read.table import read_mesh, read_table
 from geodp.kernels import coo
 from geodp.privacy.access import has_owners
 from tests.refusals import refuses

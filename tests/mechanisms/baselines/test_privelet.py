@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
-from geodp.io.read.mesh import read_mesh
+from geodp.io.read.table import read_mesh
 from geodp.mechanisms.baselines.privelet import (
     Privelet,
     PriveletAxes,

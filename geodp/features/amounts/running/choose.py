@@ -113,7 +113,7 @@ class ClipPublishing(SelectionPublishing):
         """Read the records, and prepare the choice."""
         from geodp.features.amounts.clip import prepare_choice
 
-        table = self.reader.read_amounts(self.options["inputs"])
+        table = self.reader.read(self.options["inputs"])
         number = int(table.records.count.sum())
         records = {"records": number, "records_beyond_clip": dict(table.beyond)}
         prepared = prepare_choice(table, self.uppers, self.q, self.request)

@@ -110,7 +110,7 @@ class AmountsPublishing(Publishing):
     def read_records(self, paths: Sequence[Path]) -> AmountTable:
         """Read records of one period, of which each reader counts what lies beyond the clip."""
         reader = make_records_reader(self.options, self.grid, self.request)
-        return reader.read_amounts(paths)
+        return reader.read(paths)
 
     def design(self, inputs: Any) -> StoredDesign:
         """Design the release from the inputs of an interrupted run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -10,17 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import CodeError, InputError, Rule, UsageError, printable
-from geodp.features.flows.reading.periods import (
-    MONDAY,
-    SECONDS_A_DAY,
-    TIME_FORM,
-    localise,
-    read_local_times,
-)
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable, require_none
+from geodp.features.flows.reading.periods import MONDAY, SECONDS_A_DAY, localise, read_seconds
 from geodp.grid.axes import Attribute
+from geodp.io.read.rows import fields
+from geodp.io.read.rows.arrow import decode
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.known_attributes import STANDARD
 from geodp.io.read.rows.locators import ENDS
+from geodp.io.read.rows.scratch import Columns
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.typing import IntArray
 
@@ -115,22 +114,20 @@ class LabelColumns:
             for name, column in named.items()
             if column or name not in TIMED or time is None
         }
+        # Hours and day types that are made from times have labels of their own.
+        made = (one for one in attributes if one.name not in columns)
+        if any(one.labels != TIMED[one.name] for one in made):
+            raise UsageError(
+                "Hours and day types that are made from times have labels of their own: leave "
+                "--labels (labels=) of them out, or name the column that holds yours.",
+                code="flows-timed-labels",
+            )
         return cls(attributes, columns)
 
     @property
     def timed(self) -> tuple[str, ...]:
         """Attributes that are made from times."""
         return tuple(one.name for one in self.attributes if one.name not in self.columns)
-
-    def require_timed_labels(self) -> None:
-        """Raise UsageError where labels that are made from times were listed otherwise."""
-        for one in self.attributes:
-            if one.name in self.timed and one.labels != TIMED[one.name]:
-                raise UsageError(
-                    "Hours and day types that are made from times have labels of their own: leave "
-                    "--labels (labels=) of them out, or name the column that holds yours.",
-                    code="flows-timed-labels",
-                )
 
     def state(self, times: str, zone: str | None) -> tuple[str, ...]:
         """State for the card which labels were made from times, and from which."""
@@ -208,17 +205,7 @@ def label_times(times: pa.Array, names: Sequence[str], zone: str | None) -> list
     """
     if HOUR in names:
         require_clock(times)
-    local = read_local_times(times, zone)
-    missing = local.is_null().to_numpy(zero_copy_only=False)
-    if missing.any():
-        raise CodeError(int(np.argmax(missing)), TIME_FORM)
-    made = {
-        HOUR: lambda: pc.hour(local),
-        DAY_TYPE: lambda: pc.greater_equal(
-            pc.day_of_week(local, count_from_zero=False), SATURDAY
-        ).cast(pa.int64()),
-    }
-    return [np.asarray(made[name]().to_numpy(zero_copy_only=False), np.int64) for name in names]
+    return label_seconds(read_seconds(times, zone), names, zone)
 
 
 def label_seconds(seconds: IntArray, names: Sequence[str], zone: str | None) -> list[IntArray]:
@@ -268,39 +255,9 @@ class Clock:
             raise InputError(MIDNIGHTS, file=file)
 
 
-@dataclass
-class TimeLabels:
-    """Labels of the times of a table, read batch by batch.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of ``TIMED``.
-    zone : str or None
-        See :func:`label_times`.
-    clock : Clock
-    """
-
-    names: tuple[str, ...]
-    zone: str | None
-    clock: Clock = field(default_factory=Clock)
-
-    def label(self, times: pa.Array) -> list[IntArray]:
-        """Return the labels of some times, as :func:`label_times` does."""
-        labels = label_times(times, self.names, self.zone)
-        if HOUR in self.names:
-            self.clock.note(times)
-        return labels
-
-    def complete(self, file: str) -> None:
-        """Raise InputError as :meth:`Clock.complete` does; begin another table."""
-        self.clock.complete(file)
-
-
 def are_midnights(times: pa.Array) -> tuple[bool, bool]:
     """Whether all of some times are timestamps at midnight, of UTC and of their own zone."""
-    if pa.types.is_dictionary(times.type):
-        times = times.cast(times.type.value_type)
+    times = decode(times)
     if not pa.types.is_timestamp(times.type):
         return False, False
     local = times if times.type.tz is None else pc.local_timestamp(times)
@@ -310,14 +267,114 @@ def are_midnights(times: pa.Array) -> tuple[bool, bool]:
 
 def require_clock(times: pa.Array) -> None:
     """Raise CodeError where a time is a date alone."""
+    times = decode(times)
     kind = times.type
-    if pa.types.is_dictionary(kind):
-        times, kind = times.cast(kind.value_type), kind.value_type
     if pa.types.is_date(kind) and len(times):
         raise CodeError(0, CLOCK)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         text = pc.utf8_trim_whitespace(times.cast(pa.string()))
         dated = pc.match_substring_regex(text, "^[0-9]{4}-?[0-9]{2}-?[0-9]{2}$")
-        alone = pc.fill_null(dated, fill_value=False).to_numpy(zero_copy_only=False)
-        if alone.any():
-            raise CodeError(int(np.argmax(alone)), CLOCK)
+        alone = pc.fill_null(dated, fill_value=False)
+        require_none(alone.to_numpy(zero_copy_only=False), CLOCK)
+
+
+@dataclass(eq=False)
+class RecordLabels:
+    """Labels of records from columns, over all files.
+
+    Attributes
+    ----------
+    attributes : tuple of Attribute
+    columns : tuple of str
+        Column of each.
+    """
+
+    attributes: tuple[Attribute, ...]
+    columns: tuple[str, ...]
+    _tables: list[InputTable] = field(default_factory=list, repr=False)
+    _starts: list[int] = field(default_factory=lambda: [0], repr=False)
+
+    @classmethod
+    def of(cls, labelled: LabelColumns) -> RecordLabels:
+        """Make the reader of the attributes that have columns."""
+        some = tuple(one for one in labelled.attributes if one.name in labelled.columns)
+        return cls(some, tuple(labelled.columns[one.name] for one in some))
+
+    @property
+    def held(self) -> int:
+        """Bytes that the labels and the number of a row take while trips are made; 0 without any.
+
+        All of them twice, as parts are joined, and the labels once more to be sorted.
+        """
+        labels = len(self.columns)
+        return 2 * (4 * labels + 8) + 8 * labels if labels else 0
+
+    def read(self, rows: Rows, arrays: Sequence[pa.Array]) -> Columns:
+        """Read the labels of a batch; no columns without attributes.
+
+        Returns
+        -------
+        int32[n] for each attribute
+            Numbers of labels; their number where a row has none of them.
+        int64[n]
+            Numbers of the rows, which increase over all files.
+
+        Raises InputError for a column that holds neither texts nor numbers.
+        """
+        if not self.columns:
+            return ()
+        if not self._tables or rows.table is not self._tables[-1]:
+            self._tables.append(rows.table)
+            self._starts.append(self._starts[-1])
+        labels = []
+        for attribute, column, array in zip(self.attributes, self.columns, arrays, strict=True):
+            with rows.named(column):
+                labels.append(fields.find_labels(array, attribute.labels))
+        # The last of the starts is that of the next file: above all numbers so far.
+        record = self._starts[-2] + rows.records(labels[0].size)
+        if record.size:
+            self._starts[-1] = int(record[-1]) + 1
+        return (*labels, record)
+
+    def split(self, columns: Columns) -> tuple[Columns, Columns]:
+        """Split off what :meth:`read` returned from the end of the columns of rows."""
+        own = len(columns) - (len(self.columns) + 1 if self.columns else 0)
+        return columns[:own], columns[own:]
+
+    def take(self, columns: Columns, row: IntArray) -> Mapping[str, IntArray]:
+        """Take the labels of trips from their rows: int64[n] for each attribute, by its name.
+
+        Parameters
+        ----------
+        columns : as :meth:`read` returns them
+        row : int64[n]
+            Row of each trip.
+
+        Raises InputError at the first of these rows that has none of the labels of an attribute.
+        """
+        if not self.columns:
+            return {}
+        labels = [one[row].astype(np.int64) for one in columns[:-1]]
+        sizes = [len(one.labels) for one in self.attributes]
+        wrong = np.stack([one >= size for one, size in zip(labels, sizes, strict=True)])
+        if wrong.any():
+            record = np.where(wrong.any(axis=0), columns[-1][row], np.iinfo(np.int64).max)
+            first = int(record.argmin())
+            raise self._refuse(int(wrong[:, first].argmax()), int(record[first]))
+        return dict(zip((one.name for one in self.attributes), labels, strict=True))
+
+    def _refuse(self, attribute: int, record: int) -> InputError:
+        """Return the error for a row without a label of an attribute, by its number."""
+        at = bisect_right(self._starts[:-1], record) - 1
+        table = self._tables[at]
+        labels = ", ".join(self.attributes[attribute].labels)
+        rule = Rule(
+            "flows-record-label",
+            f"a trip has its label from this row, and the labels of the attribute are {labels}; "
+            "correct the label, or add one to the list (--labels, labels=).",
+        )
+        return InputError(
+            Rule(rule.code, f"Column {self.columns[attribute]}: {rule}"),
+            file=table.name,
+            row=table.line(record - self._starts[at]),
+        )

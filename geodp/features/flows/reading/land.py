@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, Rule
+from geodp.errors import CodeError, Rule, require_none
 from geodp.features.flows.units import take_located
 from geodp.grid.cells.points import OUTSIDE, CellMap
 from geodp.grid.cells.system import NO_DEGREES
@@ -51,6 +51,7 @@ NOT_A_POINT = Rule(
     "columns of their own.",
 )
 
+NOT_FINITE = Rule("coordinate-not-finite", "A coordinate must be a finite number.")
 IN_FLOWS = {NOT_POINT.code: NOT_A_POINT, OUTSIDE.code: OUTSIDE_CELLS, UNKNOWN.code: UNKNOWN_UNIT}
 """Rules of other readers, which know no trips, by code, and those that say what flows take."""
 
@@ -89,26 +90,20 @@ class UnitMap(Lattice):
         outlines are in these, and see ``drops``.
         """
         east, north = np.asarray(x, np.float64), np.asarray(y, np.float64)
-        bad = ~(np.isfinite(east) & np.isfinite(north))
-        if bad.any():
-            raise CodeError(
-                int(bad.argmax()),
-                "A coordinate must be a finite number.",
-                code="coordinate-not-finite",
-            )
+        require_none(~(np.isfinite(east) & np.isfinite(north)), NOT_FINITE)
         turns = longitude_period(self.outlines.crs) == TURN
         # What is no place at all is never taken for a place outside.
         nowhere = (np.abs(north) > TURN / 4) | (np.abs(east) > TURN)
-        if turns and nowhere.any():
-            raise CodeError(int(nowhere.argmax()), NO_DEGREES)
+        if turns:
+            require_none(nowhere, NO_DEGREES)
         column = self._find(east, north)
         west, _, far, _ = self.bounds
         for turn, beyond in ((-TURN, west < -TURN / 2), (TURN, far > TURN / 2)):
             outside = np.flatnonzero(column < 0)
             if beyond and outside.size and turns:
                 column[outside] = self._find(east[outside] + turn, north[outside])
-        if not self.drops and (column < 0).any():
-            raise CodeError(int((column < 0).argmax()), OUTSIDE_UNITS)
+        if not self.drops:
+            require_none(column < 0, OUTSIDE_UNITS)
         return np.where(column < 0, -1, 0), np.where(column < 0, -1, self.column[column])
 
     def _find(self, east: FloatArray, north: FloatArray) -> IntArray:

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError, require_none
+from geodp.io.read.rows.arrow import decode
 from geodp.typing import IntArray
 
 Unit: TypeAlias = Literal["person", "person-day", "person-week", "person-month"]
@@ -82,11 +83,7 @@ def name_periods(times: pa.Array, unit: str, zone: str | None) -> pa.Array:
     UsageError
         Times from UTC without a zone, or an unknown zone.
     """
-    local = read_local_times(times, zone)
-    missing = local.is_null().to_numpy(zero_copy_only=False)
-    if missing.any():
-        raise CodeError(int(np.argmax(missing)), TIME_FORM)
-    return pc.strftime(local, format=UNITS[unit])
+    return name_numbers(number_periods(read_seconds(times, zone), unit, zone), unit)
 
 
 def have_offsets(times: pa.Array) -> bool:
@@ -133,9 +130,7 @@ def read_seconds(times: pa.Array, zone: str | None) -> IntArray:
         Times from UTC without a zone.
     """
     read = _read_moments(times, zone)
-    missing = read.is_null().to_numpy(zero_copy_only=False)
-    if missing.any():
-        raise CodeError(int(np.argmax(missing)), TIME_FORM)
+    require_none(read.is_null().to_numpy(zero_copy_only=False), TIME_FORM)
     return np.asarray(_floor(read).cast(pa.int64()).to_numpy(), np.int64)
 
 
@@ -179,19 +174,10 @@ def name_numbers(numbers: IntArray, unit: str) -> pa.Array:
     return names.take(pa.array(at))
 
 
-def read_local_times(times: pa.Array, zone: str | None) -> pa.Array:
-    """Return times as local timestamps; null where they have another form."""
-    if zone is None and pa.types.is_date(times.type):
-        return _floor(times.cast(pa.timestamp("ms")))
-    read = _read_moments(times, zone)
-    return read if zone is None else _to_zone(read, zone)
-
-
 def _read_moments(times: pa.Array, zone: str | None) -> pa.Array:
     """Return times as timestamps, of UTC if there is a zone; null where they have another form."""
+    times = decode(times)
     kind = times.type
-    if pa.types.is_dictionary(kind):
-        times, kind = times.cast(kind.value_type), kind.value_type
     if pa.types.is_timestamp(kind) and (kind.tz is None) == (zone is None):
         return times
     if pa.types.is_timestamp(kind) and zone is None:

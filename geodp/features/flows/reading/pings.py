@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.advice import takes
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError, require_none
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.kernels.stays import Position
 from geodp.features.flows.reading.land import in_words_of_flows
@@ -31,7 +31,6 @@ from geodp.features.flows.reading.traces import (
     Traces,
     find_moves,
     number_units,
-    refuse,
     sort_rows,
 )
 from geodp.grid.grid import Grid
@@ -141,6 +140,12 @@ class Pings(Traces):
     kind: ClassVar[str] = "pings"
     held: ClassVar[int] = 176
     rows: ClassVar[str] = "pings"
+    form: ClassVar[Any] = "points"
+    departure: ClassVar[str] = "the last ping of the stay at the origin of the trip"
+    labelled_row: ClassVar[str] = (
+        f"{departure}, of several in one second and place the one whose label comes first in its "
+        "list"
+    )
 
     @cached_property
     def rules(self) -> StayRules:
@@ -152,14 +157,9 @@ class Pings(Traces):
         """Largest accuracy radius in metres of records that are used."""
         return require_accuracy(self.largest_accuracy, self.accuracy, self.rules)
 
-    @property
-    def form(self) -> Any:
-        """Kind of a row: a point."""
-        return "points"
-
     def state(self) -> tuple[str, ...]:
         """State for the card by which rules trips are made."""
-        facts = (*self.rules.state(self._unit), DEGREES_FACT.format(further=self.further))
+        facts = (*self.rules.state(self.protected), DEGREES_FACT.format(further=self.further))
         largest = self.largest
         if self.accuracy is None:
             return facts
@@ -217,8 +217,8 @@ class Pings(Traces):
             position, index = places.read(points)
         seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]
-        if UNITS[self._unit]:
-            more.append(number_periods(seconds, self._unit, zone).astype(np.int32))
+        if UNITS[self.protected]:
+            more.append(number_periods(seconds, self.protected, zone).astype(np.int32))
         yield rows, index, names, [*more, *labels]
 
     def _find_accurate(self, rows: Rows, column: pa.Array) -> NDArray[np.bool_]:
@@ -230,21 +230,8 @@ class Pings(Traces):
             except CodeError as error:
                 # What is said there is of coordinates.
                 raise CodeError(error.position, ACCURACY) from None
-        refuse(radius < 0, rows, self.accuracy, ACCURACY)
+            require_none(radius < 0, ACCURACY)
         return np.asarray(radius <= self.largest, np.bool_)
-
-    @property
-    def departure(self) -> str:
-        """What the time of a trip is, for the card."""
-        return "the last ping of the stay at the origin of the trip"
-
-    @property
-    def labelled_row(self) -> str:
-        """Which row a trip has its labels from, for the card."""
-        return (
-            f"{self.departure}, of several in one second and place the one whose label comes first "
-            "in its list"
-        )
 
     def find_trips(self, person: IntArray, columns: Columns, labels: Columns) -> TracedTrips:
         """Find the trips of some persons, each from a stay to the next one."""

@@ -8,14 +8,13 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from geodp.errors import CodeError, Rule
+from geodp.errors import Rule, require_none
 from geodp.features.flows.kernels.stays import Position
 from geodp.grid.crs import normalise_crs
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.io.read.rows.fields import coordinates, decimal_points
-from geodp.io.read.rows.locators import Locator
-from geodp.io.read.rows.projection import Transform, locate_points, transformation
-from geodp.typing import FloatArray, IntArray
+from geodp.io.read.rows.projection import transformation
+from geodp.typing import FloatArray
 
 Locate: TypeAlias = Callable[[FloatArray, FloatArray], Position]
 
@@ -48,9 +47,7 @@ def locate_in_space(crs: str) -> Locate:
         if move is not None:
             x, y = move(x, y)
         # Not a number, as PROJ may return, is within no limits.
-        bad = ~((np.abs(y) <= 90) & (np.abs(x) <= 360))
-        if bad.any():
-            raise CodeError(int(bad.argmax()), DEGREES)
+        require_none(~((np.abs(y) <= 90) & (np.abs(x) <= 360)), DEGREES)
         return place_in_space(x, y)
 
     return locate
@@ -62,18 +59,6 @@ def read_coordinates(column: pa.Array, decimal: str | None) -> FloatArray:
     ``decimal``: see :class:`geodp.io.read.reader.Reader`.
     """
     return coordinates(decimal_points(column, decimal, thousands=False))
-
-
-def point_locator(
-    lattice: Lattice, y: str, x: str, move: Transform | None, decimal: str | None
-) -> Locator:
-    """Locate points by columns of y and x; ``decimal``: see :func:`read_coordinates`."""
-
-    def read(ys: pa.Array, xs: pa.Array) -> tuple[IntArray, IntArray]:
-        north, east = (read_coordinates(one, decimal) for one in (ys, xs))
-        return locate_points(lattice, east, north, move)
-
-    return Locator((y, x), (0, 1), read)
 
 
 def _in_degrees() -> Lattice:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.reading.labels import By, LabelColumns
+from geodp.features.flows.reading.bounding import TripBound, require_bounds
+from geodp.features.flows.reading.labels import By, Clock, LabelColumns
 from geodp.features.flows.reading.land import count_as_other, find_land
 from geodp.features.flows.reading.options import RowOptions
-from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.rules import find_fact
 from geodp.features.flows.units import find_outlines
 from geodp.features.flows.zones import pairs_of
@@ -22,13 +21,17 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.rows.columns import InputTable, find_column
+from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.forms.geometry import Geometry, geometry_of, geometry_points
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import Locator
-from geodp.io.read.rows.projection import Transform, transformation
+from geodp.io.read.rows.projection import Transform, point_locator, transformation
 from geodp.io.read.rows.survey import Survey
+from geodp.io.read.rows.weights import Weights
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
-from geodp.typing import IntArray, KeyArray
+from geodp.table.counts import CountTable
+from geodp.typing import IntArray
 
 Place: TypeAlias = str | tuple[str, str]
 """A column of codes, or of point geometries; or a pair of columns: row and column on a grid that
@@ -62,6 +65,9 @@ OTHER_WITH_OUTSIDE = Rule(
 
 OTHER_FACT = "that places outside were counted as the zone {other}"
 """Statement on places outside, where these are counted in a zone of their own."""
+
+Units: TypeAlias = tuple[Any, ...]
+"""Units [n], keys of the pairs of their trips uint64[n] and, if there are any, weights."""
 
 SEPARATOR = "\x1f"
 """Character between a person and a period."""
@@ -225,11 +231,9 @@ class RowReader(RowOptions):
             return geometry_points(self.land, geometry, self.crs, self.allow_ballpark)
         if isinstance(place, str) or not self.lies_on_earth:
             return None
-        return point_locator(self.land, *place, self.move, self.decimal)
-
-    def require_other(self) -> None:
-        """Raise UsageError where a zone of all other places is named that the grid lacks."""
-        _ = self.other_place
+        y, x = place
+        points = point_locator(self.land, x, y, self.move, decimal=self.decimal)
+        return replace(points, columns=place, read=lambda ys, xs: points.read(xs, ys))
 
     def take_other(self, index: IntArray) -> IntArray:
         """Count places outside in the zone of all other places, if there is one.
@@ -252,7 +256,7 @@ class RowReader(RowOptions):
         """Return the protected unit; UsageError for columns that do not go together."""
         raise NotImplementedError
 
-    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
+    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[Units]:
         """Yield units and pairs of their trips, in parts; all trips of a unit are in one part.
 
         ``paths``: rows of persons; ``survey``: notes what was read. Raises InputError for a row in
@@ -263,6 +267,44 @@ class RowReader(RowOptions):
     def state_units(self) -> tuple[str, ...]:
         """State for the card how trips are made, and which rows were left out or refused."""
         raise NotImplementedError
+
+    @property
+    def protected(self) -> str:
+        """The protected unit: a person, unless another one is named."""
+        return "person" if self.unit is None else self.unit
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The check of the times of departure, if hours are made from them."""
+        return Clock()
+
+    def keep_trips(
+        self, paths: TableSource, facts: Sequence[str], weights: Weights | None = None
+    ) -> CountTable:
+        """Count the trips that are kept of each unit by pair of zones.
+
+        ``facts``: statements for the card on what was read; ``weights``: of trips, which the units
+        of :meth:`list_units` then have.
+        """
+        # Made before anything is read, so that wrong bounds are refused at once.
+        trips = 1 if self.trips is None else self.trips
+        most, per_pair = require_bounds(trips, trips if self.per_pair is None else self.per_pair)
+        bound = TripBound(most, per_pair, self.key)
+        runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
+        largest = 1 if weights is None else weights.largest
+        for names, key, *given in self.list_units(paths, survey):
+            weight = np.minimum(given[0], largest) if given else None
+            kept = bound.keep(names, key, weight)
+            survey.tally({"trips_lost_to_bound": key.size - kept.size, "trips_kept": kept.size})
+            runs.add(key[kept], None if weight is None else weight[kept])
+        unit = self.protected
+        fact = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
+        return CountTable.of_cells(
+            self.pairs,
+            *runs.arrays(),
+            bound=ContributionBound(most * largest, "geodp", unit=unit),
+            reading=survey.reading((fact, *facts)),
+        )
 
     @property
     def memory_of_part(self) -> int:

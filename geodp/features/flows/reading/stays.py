@@ -11,25 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.advice import takes
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule, UsageError, require_none
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.land import advise
 from geodp.features.flows.reading.options import COUNTED
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.reader import CRS_UNUSED
-from geodp.features.flows.reading.rules import (
-    GAP_FACT,
-    STAYS_FACT,
-    read_duration,
-    say_duration,
-)
+from geodp.features.flows.reading.rules import GAP_FACT, STAYS_FACT, read_duration, say_duration
 from geodp.features.flows.reading.traces import (
     Batch,
     TracedTrips,
     Traces,
     find_moves,
     number_units,
-    refuse,
     sort_rows,
 )
 from geodp.grid.grid import Grid
@@ -104,25 +98,25 @@ class Stays(Traces):
     kind: ClassVar[str] = "stays"
     held: ClassVar[int] = 208
     rows: ClassVar[str] = "rows"
+    form: ClassVar[Any] = "table"
+    labelled_row: ClassVar[str] = (
+        "the row with which the stay at the destination of the trip begins, of several that "
+        "which ends first, and of these the one whose label comes first in its list"
+    )
 
     @cached_property
     def seconds_between(self) -> int:
         """Most seconds between two stays with a trip; UsageError for a gap that is none."""
         return AFTER if self.gap is None else read_duration(self.gap)
 
-    @property
-    def form(self) -> Any:
-        """Kind of a row: one of a table."""
-        return "table"
-
     def state(self) -> tuple[str, ...]:
         """State for the card by which rules trips are made."""
-        facts = [STAYS_FACT.format(unit=self._unit)]
+        facts = [STAYS_FACT.format(unit=self.protected)]
         if self.seconds_between != AFTER:
             facts.append(GAP_FACT.format(gap=say_duration(self.seconds_between)))
         if self.end is not None:
             facts.append(REVERSED_FACT)
-            facts += [SPLIT_FACT, TOO_LONG_FACT] if UNITS[self._unit] else []
+            facts += [SPLIT_FACT, TOO_LONG_FACT] if UNITS[self.protected] else []
         return tuple(facts)
 
     def list_columns(self) -> list[str]:
@@ -146,7 +140,7 @@ class Stays(Traces):
         else:
             code, columns = None, dict(zip(self.grid.axis_names, self.place, strict=True))
         outside = self.codes_outside
-        return advise(cell_locators(self.grid, code, (None, None), "centre", columns, **outside))
+        return advise(cell_locators(self.grid, code, columns, **outside))
 
     def read_batch(
         self,
@@ -163,13 +157,15 @@ class Stays(Traces):
         begins = ends = self.read_times(rows, self.time, time, zone)
         if self.end is not None:
             ends = self.read_times(rows, self.end, end[0], zone)
-            refuse(ends < begins, rows, self.end, REVERSED)
-        if not UNITS[self._unit]:
+            with rows.named(self.end):
+                require_none(ends < begins, REVERSED)
+        if not UNITS[self.protected]:
             yield rows, index, names, [begins, ends, *labels]
             return
-        first, last = (number_periods(one, self._unit, zone) for one in (begins, ends))
+        first, last = (number_periods(one, self.protected, zone) for one in (begins, ends))
         number = np.maximum(last - first, 0) + 1
-        refuse(number > MOST_PERIODS, rows, str(self.end), TOO_LONG)
+        with rows.named(self.end):
+            require_none(number > MOST_PERIODS, TOO_LONG)
         # In slices, as all periods of long stays may need much more memory than the stays.
         for start, stop in cut(number, MOST_PARTS):
             each = number[start:stop]
@@ -196,14 +192,6 @@ class Stays(Traces):
         return (
             "the end of the stay at the origin of the trip, or of the begin of the next stay where "
             "that is earlier"
-        )
-
-    @property
-    def labelled_row(self) -> str:
-        """Which row a trip has its labels from, for the card."""
-        return (
-            "the row with which the stay at the destination of the trip begins, of several that "
-            "which ends first, and of these the one whose label comes first in its list"
         )
 
     def find_trips(self, person: IntArray, columns: Columns, labels: Columns) -> TracedTrips:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, NoReturn, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,15 +19,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
-from geodp.features.flows.reading.bounding import TRIPS_MISSING, TripBound, require_bounds
+from geodp.features.flows.reading.bounding import TRIPS_MISSING
 from geodp.features.flows.reading.labels import (
     HOUR,
     PER_PAIR_LABELS,
-    Clock,
+    RecordLabels,
     label_seconds,
     require_clock,
 )
-from geodp.features.flows.reading.losses import tally_bound, warn_of_losses
 from geodp.features.flows.reading.periods import (
     TIME_ZONE,
     UNITS,
@@ -39,19 +38,16 @@ from geodp.features.flows.reading.periods import (
     read_seconds,
     require_unit,
 )
-from geodp.features.flows.reading.reader import KEPT_FACT, SEPARATOR, Place, RowReader
-from geodp.features.flows.reading.record_labels import RecordLabels
+from geodp.features.flows.reading.reader import SEPARATOR, Place, RowReader, Units
 from geodp.features.flows.zones import require_zones
 from geodp.io.read.layout.presets import describe_layout
-from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
-from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
 from geodp.kernels import radix
-from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
 from geodp.typing import IntArray, KeyArray
@@ -128,6 +124,12 @@ LABELS_FACT = (
 )
 
 
+CHOICE = (
+    "Choose --gap by how often the devices record, which is public, and never by these numbers: a "
+    "rule that was chosen by the data, and stands on the card, tells of them without a charge."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Traces(RowReader):
     """Reader of rows that say where persons were.
@@ -149,33 +151,36 @@ class Traces(RowReader):
     rows: ClassVar[str]
     """Name of rows in the tally."""
 
+    form: ClassVar[Any]
+    """Kind of a row, as the card has it."""
+
+    labelled_row: ClassVar[str]
+    """Row that a trip has its labels from, for the card."""
+
     def read(self, paths: TableSource) -> CountTable:
         """Make trips of the rows, and count those that are kept by pair of zones."""
-        unit, facts = self.require_units(), self.state_units()
-        per_pair = self.trips if self.per_pair is None else self.per_pair
-        most, per_pair = require_bounds(self.trips, per_pair)
-        bound = TripBound(most, per_pair, self.key)
-        runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
-        for names, key in self.list_units(paths, survey):
-            pairs = key[bound.keep(names, key)]
-            tally_bound(survey, key.size, pairs.size)
-            runs.add(pairs)
-        kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
-        return CountTable.of_cells(
-            self.pairs,
-            *runs.arrays(),
-            bound=ContributionBound(most, "geodp", unit=unit),
-            reading=survey.reading((kept, *facts)),
-        )
+        self.require_units()
+        return self.keep_trips(paths, self.state_units())
 
     def require_units(self) -> str:
         """Return the unit; UsageError where a column is missing, or a zone would not be used."""
         require_zones(self.grid)
-        self.require_other()
+        _ = self.other_place
         self.require_uncounted()
-        return self._require_complete()
+        if self.place is None or self.person is None or self.time is None:
+            raise UsageError(UNTIMED)
+        if self.trips is None:
+            raise UsageError(TRIPS_MISSING)
+        unit = require_unit(self.protected, self.time)
+        if not self._are_local and self.time_zone is not None:
+            raise UsageError(NO_PERIODS)
+        if self.by and self.per_pair is not None:
+            raise UsageError(PER_PAIR_LABELS)
+        # An unknown zone is refused before anything is read.
+        localise(np.zeros(1, np.int64), self.time_zone)
+        return unit
 
-    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
+    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[Units]:
         """Yield units and pairs of their trips, in parts; all trips of a unit are in one part."""
         assert self.person is not None
         held = self.held + self._labels.held
@@ -183,9 +188,8 @@ class Traces(RowReader):
         for rows, names, zone, more in self._rows(paths, survey):
             persons.add(rows, zone, names, None, *more)
         try:
-            for names, columns in persons.parts_of_columns():
-                if columns:
-                    yield self._make_trips(names, columns, survey)
+            for names, columns in persons.named_parts():
+                yield self._make_trips(names, columns, survey)
         except InputError as error:
             if error.code != TOO_MANY_OF_ONE.code:
                 raise
@@ -237,10 +241,6 @@ class Traces(RowReader):
         """
         raise NotImplementedError
 
-    def periods_of(self, columns: Columns) -> NDArray[Any] | None:
-        """Return the periods of rows; None where units have none."""
-        return columns[-1] if UNITS[self._unit] else None
-
     def state(self) -> tuple[str, ...]:
         """State for the card by which rules trips are made; UsageError for rules that are none."""
         raise NotImplementedError
@@ -261,49 +261,14 @@ class Traces(RowReader):
         raise NotImplementedError
 
     @property
-    def labelled_row(self) -> str:
-        """Which row a trip has its labels from, for the card."""
-        raise NotImplementedError
-
-    @property
-    def form(self) -> Any:
-        """Kind of a row, as the card has it."""
-        raise NotImplementedError
-
-    @property
-    def _unit(self) -> str:
-        return "person" if self.unit is None else self.unit
-
-    def _require_complete(self) -> str:
-        """Return the unit; UsageError where a column is missing, or a zone would not be used."""
-        if self.place is None or self.person is None or self.time is None:
-            raise UsageError(UNTIMED)
-        if self.trips is None:
-            raise UsageError(TRIPS_MISSING)
-        unit = require_unit(self._unit, self.time)
-        if not self._are_local and self.time_zone is not None:
-            raise UsageError(NO_PERIODS)
-        self.labelled.require_timed_labels()
-        if self.by and self.per_pair is not None:
-            raise UsageError(PER_PAIR_LABELS)
-        # An unknown zone is refused before anything is read.
-        localise(np.zeros(1, np.int64), self.time_zone)
-        return unit
-
-    @property
     def _are_local(self) -> bool:
         """Whether days or hours of local time play a role."""
-        return bool(UNITS[self._unit] or self.labelled.timed)
+        return bool(UNITS[self.protected] or self.labelled.timed)
 
     @cached_property
     def _labels(self) -> RecordLabels:
         """Labels from columns."""
         return RecordLabels.of(self.labelled)
-
-    @cached_property
-    def _clock(self) -> Clock:
-        """Check of the times of departure, if hours are made from them."""
-        return Clock()
 
     def read_times(
         self, rows: Rows, column: str | None, times: pa.Array, zone: str | None
@@ -317,7 +282,7 @@ class Traces(RowReader):
                 if HOUR in self.labelled.timed:
                     require_clock(times)
                     if column == self.departs:
-                        self._clock.note(times)
+                        self.clock.note(times)
                 return read_seconds(times, zone)
             except CodeError:
                 # Where a zone is named, local times are in the wrong form.
@@ -325,8 +290,7 @@ class Traces(RowReader):
                     raise
         # The zone says whether those that were read first say how they differ from UTC.
         other = mark_offsets(times) != (zone is not None)
-        rule = Rule(TIMES_MIXED.code, f"Column {column}: {TIMES_MIXED}")
-        raise rows.error(int(other.argmax()), rule)
+        raise rows.error(int(other.argmax()), TIMES_MIXED, column)
 
     def _find_zone(self, times: pa.Array) -> str | None:
         """Return the time zone by which times are read; UsageError where one must be named."""
@@ -348,11 +312,10 @@ class Traces(RowReader):
             raise UsageError(COLUMNS_SAME)
         for table in self.open(paths):
             survey.note(table.name, ())
-            chosen = [find_column(table, name, wanted) for name in wanted]
-            where = {find_column(table, name, wanted): self.where[name] for name in self.where}
+            selected = self.read_rows(table, wanted, survey)
             survey.state(self._describe(table))
             located = self.prepare_places(table)
-            for read, arrays in batches(table, chosen, where, survey):
+            for read, arrays in selected:
                 if not zones and len(arrays[0]):
                     # Of all files together, as moments and local times are not compared.
                     zones.append(self._find_zone(arrays[wanted.index(str(self.time))]))
@@ -363,19 +326,16 @@ class Traces(RowReader):
                 found = self.read_batch(read, own, located, numbers, zone_of_times)
                 for rows, index, names, more in found:
                     index = self.take_other(index)
-                    _, key, inside = place(self.grid, rows, index, self.outside or "error")
-                    survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
+                    _, key, inside = place(self.grid, rows, index, self.outside, survey)
                     zone = key
                     if inside is not None:
                         # Places outside take part: whoever was there meanwhile did not stay.
                         zone = np.full(inside.size, OUTSIDE)
                         zone[inside] = key
                     yield rows, names, zone, more
-            self._clock.complete(table.name)
+            self.clock.complete(table.name)
 
-    def _make_trips(
-        self, names: pa.Array, columns: Columns, survey: Survey
-    ) -> tuple[pa.Array, KeyArray]:
+    def _make_trips(self, names: pa.Array, columns: Columns, survey: Survey) -> Units:
         """Return the units and pairs of the trips of some persons, all of whose rows are here."""
         person = names.dictionary_encode().indices.to_numpy().astype(np.int64)
         columns, labels = self._labels.split(columns)
@@ -384,9 +344,9 @@ class Traces(RowReader):
         outside = inside.size - int(np.count_nonzero(inside))
         survey.tally({**found.tally, "trips": inside.size, "trips_outside": outside})
         row, origin, destination, departure = (each[inside] for each in found[:4])
-        units, period = names.take(pa.array(row)), self.periods_of(columns)
-        if period is not None:
-            named = name_numbers(period[row].astype(np.int64), self._unit)
+        units = names.take(pa.array(row))
+        if UNITS[self.protected]:
+            named = name_numbers(columns[-1][row].astype(np.int64), self.protected)
             units = pc.binary_join_element_wise(units, named, SEPARATOR)
         ends = [self.grid.decode(one) for one in (origin, destination)]
         timed = self.labelled.timed
@@ -398,7 +358,7 @@ class Traces(RowReader):
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
         facts = [NAMED_FACT.format(further=self.further)]
-        if UNITS[self._unit]:
+        if UNITS[self.protected]:
             facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
         facts += self.state_where()
         facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
@@ -452,11 +412,22 @@ def find_moves(unit: IntArray) -> NDArray[np.bool_]:
     return np.asarray(unit[1:] == unit[:-1], np.bool_)
 
 
-def refuse(position: NDArray[np.bool_], rows: Rows, column: str, rule: Rule) -> None:
-    """Raise InputError at the first row that is marked, if there is one."""
-    if position.any():
-        _refuse_at(int(position.argmax()), rows, column, rule)
+def warn_of_losses(tallied: Mapping[str, int]) -> Iterator[str]:
+    """Yield a sentence where most pings are in no stay, and where a gap takes most trips.
 
-
-def _refuse_at(position: int, rows: Rows, column: str, rule: Rule) -> NoReturn:
-    raise rows.error(position, Rule(rule.code, f"Column {column}: {rule}"))
+    ``tallied``: as the readers of pings and stays count.
+    """
+    pings, stayed = (tallied.get(name, 0) for name in ("pings_accurate", "pings_in_stays"))
+    if 2 * stayed < pings:
+        gap, rest = tallied["pings_lost_to_gap"], tallied["pings_lost_to_radius_or_dwell"]
+        yield (
+            f"Most pings are in no stay: {pings - stayed:,} of {pings:,}, of which {gap:,} are "
+            f"next to a longer time without a ping than --gap, and {rest:,} were too far apart "
+            f"(--radius) or not there for long enough (--dwell). {CHOICE}"
+        )
+    moves, lost = (tallied.get(name, 0) for name in ("moves", "moves_lost_to_gap"))
+    if 2 * lost > moves:
+        yield (
+            f"Most moves from a stay to the next one are no trip, as --gap lies between them: "
+            f"{lost:,} of {moves:,}. {CHOICE}"
+        )

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
-from geodp.features.flows.reading.bounding import TripBound, require_bounds
-from geodp.features.flows.reading.labels import PER_PAIR_LABELS, TimeLabels
+from geodp.features.flows.reading.labels import HOUR, PER_PAIR_LABELS, label_times
 from geodp.features.flows.reading.land import advise
-from geodp.features.flows.reading.losses import tally_bound
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
-from geodp.features.flows.reading.reader import (
-    CRS_UNUSED,
-    KEPT_FACT,
-    SEPARATOR,
-    Place,
-    RowReader,
-)
+from geodp.features.flows.reading.reader import CRS_UNUSED, SEPARATOR, Place, RowReader, Units
 from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.reader import CountsReader, WeightedReader
-from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
+from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.headers import MATRIX
@@ -42,10 +32,9 @@ from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
 from geodp.io.read.rows.weights import GIVEN, LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import Table
-from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
-from geodp.typing import IntArray, KeyArray
+from geodp.typing import IntArray
 
 PLACES = Rule(
     "flows-places-missing",
@@ -142,39 +131,32 @@ class Trips(RowReader, WeightedReader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
-        with _mention_matrix():
+        try:
             return self._read(paths)
+        except InputError as error:
+            # What to do with a matrix is said whatever it has.
+            if error.code != "column-unknown" or "matrix" in error.rule:
+                raise
+            rule, file, row = error.rule, error.file, error.row
+        raise InputError(rule + f" Or {MATRIX.format(first='origin')}.", file=file, row=row)
 
     def _read(self, paths: TableSource) -> CountTable:
         """Count the trips; see :meth:`read`."""
         self._require_columns()
         if self.value is not None:
             return self._read_counted(paths)
-        unit = self._require_unit()
+        self._require_unit()
         if self.person is None:
             runs, survey = Runs(bytes_of(self.memory), self.scratch), Survey()
             for _, key, *_ in self._place(self.open(paths), survey):
                 runs.add(key)
             reading = survey.reading(self._state_selection())
             return CountTable.of_cells(self.pairs, *runs.arrays(), reading=reading)
-        # Made before anything is read, so that wrong bounds are refused at once.
-        per_pair = self._most if self.per_pair is None else self.per_pair
-        most, per_pair = require_bounds(self._most, per_pair)
-        bound = TripBound(most, per_pair, self.key)
-        runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
-        largest = 1 if self._weights is None else self._weights.largest
-        for names, (key, *weights) in self._list_rows(paths, survey):
-            weight = np.minimum(weights[0], largest) if weights else None
-            kept = bound.keep(names, key, weight)
-            survey.tally({"trips": key.size})
-            tally_bound(survey, key.size, kept.size)
-            runs.add(key[kept], None if weight is None else weight[kept])
-        return CountTable.of_cells(
-            self.pairs,
-            *runs.arrays(),
-            bound=ContributionBound(most * largest, "geodp", unit=unit),
-            reading=survey.reading(self._state(unit, most, per_pair)),
-        )
+        facts = self.state_units()
+        if (weights := self._weights) is not None:
+            lacking = [LEFT_OUT.format(self.weight)] if self.missing else []
+            facts += (*weights.facts, GIVEN.format(weights.largest), *lacking)
+        return self.keep_trips(paths, facts, weights)
 
     def require_units(self) -> str:
         """Return the unit; UsageError for columns that do not go together, or without persons."""
@@ -183,39 +165,28 @@ class Trips(RowReader, WeightedReader):
             raise UsageError(UNITS_UNNAMED)
         return self._require_unit()
 
-    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[tuple[pa.Array, KeyArray]]:
-        """Yield units and pairs of trips, in parts; all trips of a unit are in one part."""
-        for names, (key, *_) in self._list_rows(paths, survey):
-            yield names, key
-
-    def _list_rows(
-        self, paths: TableSource, survey: Survey
-    ) -> Iterator[tuple[pa.Array, tuple[Any, ...]]]:
-        """Yield units and columns of trips, in parts; all trips of a unit are in one part.
-
-        Columns are pairs uint64[n] and, where there are any, weights int64[n].
-        """
+    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[Units]:
+        """Yield units, pairs of trips uint64[n] and, where there are any, weights int64[n]."""
         assert self.person is not None
         persons = Persons(self.person, self.memory_of_part, self.scratch)
         for rows, key, names, inside, weights in self._place(self.open(paths), survey):
             persons.add(rows, key, names, inside, *weights)
-        for names, columns in persons.parts_of_columns():
-            if columns:
-                yield names, columns
+        for names, columns in persons.named_parts():
+            survey.tally({"trips": len(names)})
+            yield names, *columns
 
     def state_units(self) -> tuple[str, ...]:
         """State for the card which rows were read, and which periods units have."""
         facts = []
-        if UNITS[self._unit]:
+        if UNITS[self.protected]:
             facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
         return (*facts, *self._state_selection())
 
     def _require_columns(self) -> None:
         """Raise UsageError for a grid that has no zones, or columns that do not go together."""
         require_zones(self.grid)
-        self.require_other()
+        _ = self.other_place
         self._require_used()
-        self.labelled.require_timed_labels()
         if self.value is None:
             weighed = self.weight is not None
             (replace(self, missing=()) if weighed else self).require_uncounted()
@@ -227,19 +198,9 @@ class Trips(RowReader, WeightedReader):
         """Weights of trips; UsageError for weights without a bound."""
         return Weights.of(self.weight, self.max_weight, self.raked_to)
 
-    @property
-    def _most(self) -> int:
-        """Most trips of a unit."""
-        return 1 if self.trips is None else self.trips
-
-    @property
-    def _unit(self) -> str:
-        """Protected unit: a person, unless another one is named."""
-        return "person" if self.unit is None else self.unit
-
     def _require_unit(self) -> str:
         """Return the unit; UsageError where the columns that it needs are missing, or not used."""
-        unit = require_unit(self._unit, self.time)
+        unit = require_unit(self.protected, self.time)
         if self.person is None:
             if UNITS[unit]:
                 raise UsageError(
@@ -257,8 +218,7 @@ class Trips(RowReader, WeightedReader):
 
     def _require_used(self) -> None:
         """Raise UsageError for columns that are named twice, and for a CRS without coordinates."""
-        places = [column for _, column in self._places()]
-        names = [name for one in places for name in ((one,) if isinstance(one, str) else one)]
+        names = self._columns_of_places
         names += self.labelled.columns.values()
         if self.weight is not None:
             names += [one for one in (self.weight, self.person, self.time) if one is not None]
@@ -266,14 +226,6 @@ class Trips(RowReader, WeightedReader):
             raise UsageError(SAME_PLACES)
         if self.crs is not None and not self.lies_on_earth:
             raise UsageError(CRS_UNUSED)
-
-    def _state(self, unit: str, most: int, per_pair: int) -> tuple[str, ...]:
-        """State for the card how trips were bounded, and which of them were read."""
-        kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
-        facts = (kept, *self.state_units())
-        if self._weights is None:
-            return facts
-        return (*facts, *self._weights.facts, GIVEN.format(self._weights.largest), *self._lacking)
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
@@ -283,11 +235,6 @@ class Trips(RowReader, WeightedReader):
         if self.by:
             facts.append(LABELS_FACT)
         return (*facts, *self.labelled.state(f"the column {self.time}", self.time_zone))
-
-    @property
-    def _lacking(self) -> list[str]:
-        """State for the card that trips without a weight were left out."""
-        return [LEFT_OUT.format(self.weight)] if self.missing else []
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""
@@ -320,6 +267,12 @@ class Trips(RowReader, WeightedReader):
             return {end: column}
         return {f"{end}_row": column[0], f"{end}_col": column[1]}
 
+    @property
+    def _columns_of_places(self) -> list[str]:
+        """Columns of both places."""
+        both = (column for _, column in self._places())
+        return [name for one in both for name in ((one,) if isinstance(one, str) else one)]
+
     def _places(self) -> list[tuple[str, Place]]:
         """Return both ends and their columns; UsageError where one is missing."""
         if self.origin is None or self.destination is None:
@@ -332,8 +285,7 @@ class Trips(RowReader, WeightedReader):
         A column holds codes, or points where the table says that it holds geometries. UsageError
         for a CRS that no place has.
         """
-        located, places = list[Locator](), self._places()
-        named = [name for _, one in places for name in ((one,) if isinstance(one, str) else one)]
+        located, places, named = list[Locator](), self._places(), self._columns_of_places
         points = [self.locate_points(table, column, named) for _, column in places]
         if self.crs is not None and not any(points):
             raise UsageError(CRS_UNUSED)
@@ -342,28 +294,19 @@ class Trips(RowReader, WeightedReader):
                 located.append(replace(point, axes=(2 * number, 2 * number + 1)))
                 continue
             codes = self._columns_of_codes(end, column)
-            located += cell_locators(
-                self.pairs, None, (None, None), "centre", codes, **self.codes_outside
-            )
-        return [
-            *located,
-            *axis_locators(self.pairs, self.labelled.columns),
-            *self._time_locators(),
-        ]
+            located += cell_locators(self.pairs, None, codes, **self.codes_outside)
+        located += axis_locators(self.pairs, self.labelled.columns)
+        if timed := self.labelled.timed:
+            axes = tuple(self.pairs.axis_names.index(name) for name in timed)
+            located.append(Locator((str(self.time),), axes, self._label))
+        return located
 
-    def _time_locators(self) -> list[Locator]:
-        """Return the locator of labels that are made from times, if there are any."""
-        names = self.labelled.timed
-        if not names:
-            return []
-        assert self.time is not None
-        axes = tuple(self.pairs.axis_names.index(name) for name in names)
-        return [Locator((self.time,), axes, self._time_labels.label)]
-
-    @cached_property
-    def _time_labels(self) -> TimeLabels:
-        """Labels that are made from times."""
-        return TimeLabels(self.labelled.timed, self.time_zone)
+    def _label(self, times: pa.Array) -> list[IntArray]:
+        """Return the labels that are made from times."""
+        labels = label_times(times, self.labelled.timed, self.time_zone)
+        if HOUR in self.labelled.timed:
+            self.clock.note(times)
+        return labels
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey
@@ -374,30 +317,28 @@ class Trips(RowReader, WeightedReader):
         """
         units = [] if self.person is None else [self.person]
         # Times of labels alone are no part of a unit.
-        units += [self.time] if self.time is not None and UNITS[self._unit] else []
+        units += [self.time] if self.time is not None and UNITS[self.protected] else []
         weighed = [] if self._weights is None else [self._weights.column]
         for table in tables:
             survey.note(table.name, ())
             locators = advise(self._locators(table))
             places = [name for locator in locators for name in locator.columns]
             names = [*places, *units, *weighed]
-            chosen = [find_column(table, name, names) for name in names]
-            wanted = {find_column(table, name, names): self.where[name] for name in self.where}
+            selected = self.read_rows(table, names, survey)
             survey.state(self._describe(table))
-            for rows, arrays in batches(table, chosen, wanted, survey):
+            for rows, arrays in selected:
                 for name in weighed:
                     rows, arrays = leave_out(
                         rows, arrays, {-1: name}, self.missing, survey, self.decimal
                     )
                 index = locate(self.pairs, rows, locators, arrays[: len(places)])
                 index = self.take_other(index)
-                within, key, inside = place(self.pairs, rows, index, self.outside or "error")
-                survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
+                within, key, inside = place(self.pairs, rows, index, self.outside, survey)
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
                 named = self._name(within, arrays[len(places) :][: len(units)], inside)
                 yield within, key, *named, self._weigh(within, arrays[-1], inside)
-            self._time_labels.complete(table.name)
+            self.clock.complete(table.name)
 
     def _name(self, within: Rows, arrays: list[pa.Array], inside: Any) -> tuple[pa.Array, Any]:
         """Return the units of rows, and which of these rows are in the domain; None: all."""
@@ -410,7 +351,7 @@ class Trips(RowReader, WeightedReader):
         names = name_persons(within, self.person, arrays[0], inside)
         times = arrays[1] if inside is None else arrays[1].filter(pa.array(inside))
         with within.named(self.time):
-            period = name_periods(times, self._unit, self.time_zone)
+            period = name_periods(times, self.protected, self.time_zone)
         return pc.binary_join_element_wise(as_text(names), period, SEPARATOR), None
 
     def _weigh(self, within: Rows, column: pa.Array, inside: Any) -> list[IntArray]:
@@ -433,22 +374,6 @@ class Trips(RowReader, WeightedReader):
             crs=self.crs,
             person=self.person,
         )
-
-
-@contextmanager
-def _mention_matrix() -> Iterator[None]:
-    """Add to the error of a column that is not there what to do with a matrix, whatever it has."""
-    error: InputError | None = None
-    try:
-        yield
-    except InputError as caught:
-        if caught.code != "column-unknown" or "matrix" in caught.rule:
-            raise
-        error = caught
-    if error is not None:
-        matrix = MATRIX.format(first="origin")
-        rule = error.rule + f" Or {matrix}."
-        raise InputError(rule, file=error.file, row=error.row)
 
 
 @takes(Trips)

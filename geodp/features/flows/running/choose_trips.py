@@ -12,13 +12,7 @@ from geodp.cli.options import folder_options, grid_options, inputs
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
-from geodp.features.flows.running.inputs import (
-    NOT_COUNTED,
-    RULES,
-    list_paths,
-    make_trips_reader,
-    split_grid,
-)
+from geodp.features.flows.running.inputs import NOT_COUNTED, RULES, make_trips_reader, split_grid
 from geodp.features.flows.running.options import PersonsCommand, choosing_options
 from geodp.features.select.running import FIELDS, SelectionPublishing
 
@@ -75,7 +69,7 @@ class TripsPublishing(SelectionPublishing):
         from geodp.features.flows.choice import count_units
         from geodp.features.select.selected import prepare
 
-        table = count_units(self.reader, list_paths(self.options), self.largest)
+        table = count_units(self.reader, [*self.options["inputs"]], self.largest)
         units = {"units": int(table.count.sum())}
         prepared = prepare(table, self.question, self.request)
         return replace(prepared, counted=units, record=units)

@@ -15,7 +15,6 @@ from geodp.cli.output import require_free, write_file
 from geodp.cli.request_options import request_options, terms_of
 from geodp.cli.running import report_progress
 from geodp.features.flows.running.inputs import (
-    list_paths,
     make_trips_reader,
     read_levels,
     read_prior,
@@ -101,7 +100,7 @@ def evaluate(**options: Any) -> None:
         reader = make_trips_reader(options, grid, request, labels)
         prior = read_prior(options, grid)
         progress.begin("Reading")
-        table = reader.read(list_paths(options))
+        table = reader.read([*options["inputs"]])
         prepared = prepare_flows(table, request, levels, options["label_share"], prior)
         trials, public = options["trials"], options["public_input"]
         evaluation = evaluate_prepared(prepared, table, trials, public=public)

@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.inputs import (
-    OPENING,
-    grid_of,
-    is_input,
-    open_labels,
-    opening_of_public,
-    read_attributes,
-)
+from geodp.cli.inputs import grid_of, is_input, open_labels, opening_of_public, read_attributes
 from geodp.cli.readers import read_fields, require_no_persons, require_public_prior
 from geodp.errors import UsageError
 
@@ -79,6 +72,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     from geodp.features.flows.reading.options import RowOptions
     from geodp.features.flows.reading.trips import Trips
     from geodp.features.flows.zones import Zones
+    from geodp.io.read.rows.span import OPENING
     from geodp.table.prior import RECORDS
 
     path, source = options["prior"], options["prior_source"]
@@ -130,11 +124,6 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
         **read_fields(RowOptions.option_fields(), shared),
     )
     return declare_prior(zones, trips.read([path]), source, left_out=left_out)
-
-
-def list_paths(options: Mapping[str, Any]) -> list[Any]:
-    """Return the inputs of a call."""
-    return [*options["inputs"]]
 
 
 def make_trips_reader(

@@ -15,7 +15,6 @@ from geodp.cli.publishing import Publishing
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import carry_out
 from geodp.features.flows.running.inputs import (
-    list_paths,
     make_trips_reader,
     read_levels,
     read_prior,
@@ -125,7 +124,7 @@ class FlowsPublishing(Publishing):
 
         # A public file: what is wrong with it is told before trips are read.
         options, prior = self.options, read_prior(self.options, self.grid)
-        table = self.reader.read(list_paths(options))
+        table = self.reader.read([*options["inputs"]])
         share = options["label_share"]
         prepared = prepare_flows(table, self.request, self.levels, share, prior)
         preview = prepared.design.preview

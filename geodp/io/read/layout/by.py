@@ -95,7 +95,8 @@ def resolve(table: InputTable, named: Named) -> Resolved:
     # Named columns side by side need no header: the call states both the columns and their order.
     if stand_side_by_side(named.values):
         return Resolved(_label_all(named, names))
-    headers = _headers(table)
+    # Labels of a second header row are names, too.
+    headers = [*table.columns, *filter(str.strip, getattr(table, "labels", ()))]
     if has_pattern(named.values) and (matches := _match_patterns(table, named, headers)):
         return _WideTable(table, named, names, matches).resolve()
     if not names:
@@ -129,11 +130,6 @@ def _label_all(named: Named, names: Sequence[str]) -> tuple[Attribute, ...]:
         )
     existing = {one.name for one in named.attributes}
     return tuple(Attribute(name, declared[name]) for name in names if name not in existing)
-
-
-def _headers(table: InputTable) -> list[str]:
-    """Return the names of columns, and the labels of a second header row."""
-    return [*table.columns, *(label for label in getattr(table, "labels", ()) if label.strip())]
 
 
 def _fitting(table: InputTable, names: Sequence[str]) -> Preset | None:
@@ -492,7 +488,7 @@ class _WideTable:
                 layout = dict(zip(product(*one.labels), one.columns, strict=True))
                 return _of_pairs(self.named, axes, layout, "layout")
         pairs = self._pair(names, declared)
-        labels = [_distinct(combination[i] for combination in pairs) for i in range(len(names))]
+        labels = [tuple(dict.fromkeys(one[i] for one in pairs)) for i in range(len(names))]
         attributes = tuple(
             Attribute(name, declared.get(name, labels_found))
             for name, labels_found in zip(names, labels, strict=True)
@@ -618,7 +614,3 @@ def _is_label(labels: Sequence[str], text: str) -> str | None:
     parts = re.findall(r"[^\W_]+", fold(text))
     matches = [label for label in labels if re.findall(r"[^\W_]+", fold(label)) == parts]
     return matches[0] if len(matches) == 1 else None
-
-
-def _distinct(texts: Iterator[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))

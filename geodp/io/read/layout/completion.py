@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 
 from geodp.errors import UsageError
 from geodp.io.read.layout.by import resolve
-from geodp.io.read.layout.presets import OF_FILE, SeveralLayoutsError
+from geodp.io.read.layout.presets import SeveralLayoutsError
 from geodp.io.read.layout.propose import lacks_layout, propose
 from geodp.io.read.points import Points
 from geodp.io.read.reader import UNITS, Option, spec_of
-from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.input_files import ArrowStream, FilePath, TableSource, list_paths
 from geodp.io.read.table import Table
 
@@ -75,8 +74,7 @@ def complete_reader(reader: Located, paths: TableSource) -> Located:
     )
     named = [*reader.columns.values(), *reader.where, *_single(reader)]
     if reader.named().needs_header:
-        texts = {name: getattr(reader, name) for name in OF_FILE}
-        with closing(open_tables(first, labelled=not reader.flag, **texts)) as tables:
+        with closing(reader.open(first)) as tables:
             attributes = resolve(next(tables), reader.named())
         named += attributes.columns.values()
         if attributes.values is not None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from math import isnan
 from typing import Any
@@ -16,12 +15,13 @@ import pyarrow.types as kinds
 from pyproj import CRS
 from pyproj.exceptions import CRSError
 
+from geodp.advice import takes
 from geodp.errors import InputError, UsageError
 from geodp.grid.codes.recognise import QUADKEY
 from geodp.grid.codes.suggest import suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge, judge_values
-from geodp.io.read.rows.arrow import ArrowTable
+from geodp.io.read.rows.arrow import ArrowTable, decode
 from geodp.io.read.rows.columns import InputTable, Rows, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
@@ -33,6 +33,7 @@ from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
 from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
+from geodp.io.read.rows.span import Opening
 
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
 """Prefixes of the names of columns that say which values are hidden."""
@@ -63,17 +64,9 @@ class KnownRoles:
     reaches: Callable[[str], bool] | None = None
 
 
+@takes(Opening)
 def inspect(
-    path: FilePath | ArrowStream,
-    *,
-    known: KnownRoles | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
+    path: FilePath | ArrowStream, *, known: KnownRoles | None = None, **opening: Any
 ) -> dict[str, Any]:
     """Describe a file, or a table in memory, by its header.
 
@@ -85,20 +78,6 @@ def inspect(
     path : path, or a table in memory
         A table whose rows can be read again, as those of frames can.
     known : KnownRoles, optional
-    encoding : str, optional
-        Encoding of a text. Default: detected in the header; UTF-8 or CP932.
-    delimiter : str, optional
-        Delimiter of a text. Default: detected in the header.
-    layer : str, optional
-        Layer of a GeoPackage with several, or sheet of a workbook.
-    header_row : int, optional
-        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
-    first_row : int, optional
-        The first line or row of the table, where units or totals stand between the names and it.
-    last_row : int, optional
-        The last line or row of the table, where notes or totals stand below it.
-    member : str, optional
-        Name of an archive's member, or a pattern of several.
 
     Returns
     -------
@@ -127,44 +106,27 @@ def inspect(
         The file has another format, or is damaged; or the header is repeated in a row.
     """
     if isinstance(path, ArrowStream):
-        table = next(
-            open_tables(
-                path,
-                header_row=header_row,
-                first_row=first_row,
-                last_row=last_row,
-                member=member,
-            )
-        )
+        table = next(open_tables(path, **opening))
         return {"format": "memory", "tables": [_table(table, known or KnownRoles())]}
-    with unpack(path, None, member) as here:
+    with unpack(path, None, opening.get("member")) as here:
         kind = kind_of(here)
         # Encodings of binary formats are fixed: an ignored option would hide a misunderstanding.
-        if encoding is not None and kind in (*RASTER, "parquet"):
+        if opening.get("encoding") is not None and kind in (*RASTER, "parquet"):
             raise UsageError(
                 "Only a text has an encoding (--encoding, encoding=).", code="encoding-needs-text"
             )
         if kind in RASTER:
-            return {"format": "raster", "raster": _raster(here)}
-        opens = partial(
-            open_tables,
-            here,
-            delimiter=delimiter,
-            encoding=encoding,
-            labelled=True,
-            layer=layer,
-            last_row=last_row,
-            member=member,
-        )
+            with open_raster_file(here) as raster:
+                described = describe_raster(RasterHeader(raster, here))
+            return {"format": "raster", "raster": dict(described)}
         guessed: dict[str, int] = {}
-        if header_row is None:
-            rows = _guess_rows(opens(first_row=first_row))
+        if opening.get("header_row") is None:
+            rows = _guess_rows(open_tables(here, labelled=True, **opening))
             if rows is not None:
-                header_row, first_row = rows[0], first_row or rows[1]
-                guessed = {"header_row": header_row, "first_row": first_row}
+                guessed = {"header_row": rows[0], "first_row": opening.get("first_row") or rows[1]}
         tables = [
             _table(table, known or KnownRoles()) | guessed
-            for table in opens(header_row=header_row, first_row=first_row)
+            for table in open_tables(here, labelled=True, **{**opening, **guessed})
         ]
         return {"format": kind, "tables": tables}
 
@@ -180,11 +142,6 @@ def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
             _first(tables[0])
             return None
     return guess_header_of(tables[0])
-
-
-def _raster(path: FilePath) -> dict[str, Any]:
-    with open_raster_file(path) as raster:
-        return dict(describe_raster(RasterHeader(raster, path)))
 
 
 def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
@@ -289,8 +246,7 @@ def _first(table: InputTable) -> list[pa.Array]:
 def _texts(column: pa.Array) -> tuple[str, ...]:
     """Return values as texts, integral floats without a point; none for geometries."""
     # Categories of pandas arrive as dictionaries, whose values are what matters here.
-    if kinds.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decode(column)
     kind = column.type
     if kinds.is_floating(kind):
         return tuple(map(_text_of_float, column.to_pylist()))

@@ -17,7 +17,7 @@ from geodp.io.read.rows.columns import InputTable, Rows, batches, open_tables
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
-from geodp.io.read.rows.public_file import opening_options
+from geodp.io.read.rows.span import opening_options
 
 ATTRIBUTES = frozenset(
     map(fold, ("attribute", "variable", "dimension", "axis", "属性", "変数", "項目"))

@@ -81,9 +81,6 @@ OF_OPERATOR = (
 )
 """Options that only the operator gives, as no layout can know them."""
 
-OF_FILE = ("encoding", "delimiter", "layer", "header_row", "first_row", "last_row", "member")
-"""Options for opening a file."""
-
 OF_COLUMNS = ("code", "x", "y", "value", "person")
 """Options that name columns, and may be patterns in a preset."""
 
@@ -220,16 +217,11 @@ class Preset:
             _require_attribute(where, one)
         for one in long:
             _require_labelled_column(where, one)
-        return cls._make(name, document)
+        return cls.make(name, document)
 
     @classmethod
-    def of_package(cls, name: str, text: str) -> Preset:
-        """Read a preset of the package, which the tests check by :meth:`of`."""
-        # The tests check packaged presets, so that no command needs to.
-        return cls._make(name, read_toml(text, f"The preset {name}"))
-
-    @classmethod
-    def _make(cls, name: str, document: Mapping[str, Any]) -> Preset:
+    def make(cls, name: str, document: Mapping[str, Any]) -> Preset:
+        """Make a preset of a document that was checked, as tests check those of the package."""
         lists = {n: tuple(v) for n, v in document.items() if isinstance(v, list)}
         long, wide = _split_entries(document)
         lists["attributes"] = tuple(map(LabelColumns.make, wide))
@@ -367,7 +359,8 @@ def presets() -> tuple[Preset, ...]:
     folder = files("geodp.io.read.layout") / "official"
     entries = {one.name.removesuffix(".toml"): one for one in folder.iterdir()}
     texts = {name: one for name, one in entries.items() if one.name.endswith(".toml")}
-    return tuple(Preset.of_package(name, texts[name].read_text("utf-8")) for name in sorted(texts))
+    loaded = {name: tomllib.loads(texts[name].read_text("utf-8")) for name in sorted(texts)}
+    return tuple(Preset.make(name, document) for name, document in loaded.items())
 
 
 def find_fitting(path: Path, columns: Sequence[str]) -> list[Preset]:

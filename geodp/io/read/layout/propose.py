@@ -23,7 +23,6 @@ from geodp.grid.codes.recognise import NAMES_OF_S2
 from geodp.io.read.layout.inspect import KnownRoles, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
-    OF_FILE,
     LabelColumns,
     Preset,
     RefusedLayoutError,
@@ -39,6 +38,7 @@ from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.names import fold, list_names, match
+from geodp.io.read.rows.span import OPENING
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that declare where people may be; giving one replaces those of a preset."""
@@ -151,7 +151,7 @@ def propose(
     InputError
         The file cannot be read.
     """
-    texts = {name: supplied.get(name) for name in OF_FILE}
+    texts = {name: supplied.get(name) for name in OPENING}
     supplied = {name: value for name, value in supplied.items() if value is not None}
     roles = KnownRoles(_system_of(supplied.get("grid")), named=tuple(named), reaches=reaches)
     described = inspect(path, **texts, known=roles) if description is None else description

@@ -161,11 +161,11 @@ def recognise(
     persons = [at for at in by_name.all("person") if at not in taken]
     hidden = {*taken, *named, *persons}.union(*map(by_name.all, NOT_COUNTED))
     hidden |= {at for at, one in enumerate(columns) if _is_attribute(one.name)}
-    hidden |= (amounts := _find_amounts(columns) - hidden)
+    amounts = {at for at, one in enumerate(columns) if is_amount(one.name, one.label)} - hidden
     free = {
         at: min(times[at].opposite(), verdicts[at].opposite())
         for at, one in enumerate(columns)
-        if at not in hidden and one.name.strip()
+        if at not in (*hidden, *amounts) and one.name.strip()
     }
     counts = _judge_counts(columns, free)
     return Roles(
@@ -294,11 +294,6 @@ def _judge_grids(
     every = {name: every[name] for name in near}
     sizes = {name: v for name, v in every.items() if named.have(places, name.rpartition(":")[2])}
     return sizes or every
-
-
-def _find_amounts(columns: Sequence[Column]) -> set[int]:
-    """Return the columns that are named for money or measures."""
-    return {at for at, one in enumerate(columns) if is_amount(one.name, one.label)}
 
 
 def _is_attribute(name: str) -> bool:

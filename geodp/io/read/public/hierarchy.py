@@ -10,17 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.advice import takes
+from geodp.errors import CodeError, InputError, Rule, UsageError, require_none
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.mask import Blocks, blocks_of_codes
-from geodp.io.opening import texts_of
-from geodp.io.read.public.tables import open_public
+from geodp.io.read.public.tables import error_at, open_public, read_texts, texts_without_blanks
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.span import Opening
 
 BACKWARDS = Rule(
     "regions-backwards",
@@ -33,17 +34,15 @@ MAX_CELLS = 1 << 26
 """Largest number of cells that the codes of a table may stand for."""
 
 
+@takes(Opening)
 def read_hierarchy(
     path: FilePath,
     grid: Grid,
     *,
     source: str,
     columns: Sequence[str] = (),
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header_row: int | None = None,
-    member: str | None = None,
     placed: bool = False,
+    **opening: Any,
 ) -> Hierarchy:
     """Read an office's regions from a public table with one row for each cell.
 
@@ -63,12 +62,6 @@ def read_hierarchy(
         declare that the table is public and was not made from the data.
     columns : sequence of str, optional
         Columns in this order. Default: all of them, in the order of the table, except geometries.
-    delimiter, encoding : str, optional
-        Default: detected in the header; UTF-8 or CP932.
-    header_row : int, optional
-        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
-    member : str, optional
-        Name of a zip archive's member, or a pattern.
 
     placed : bool
         Whether the finest regions, each of one cell, stand in the order of their cells, as the
@@ -89,14 +82,7 @@ def read_hierarchy(
         blank region, levels in the wrong order; names file and row.
     """
     place = grid.require_map(Rule("regions-need-one-map", "Regions need a grid of one map."))
-    table = open_public(
-        path,
-        "regions",
-        delimiter=delimiter,
-        encoding=encoding,
-        header_row=header_row,
-        member=member,
-    )
+    table = open_public(path, "regions", **opening)
     plain = plain_columns(table)
     names = [str(name).strip() for name in columns] or [*plain.values()]
     chosen = [find_column(table, name, names) for name in columns] or [*plain]
@@ -116,9 +102,8 @@ def read_hierarchy(
                 code, Rule("region-code-missing", "a code is missing: drop the rows without one.")
             )
             parts.add(rows, _blocks(place, texts))
-        for level, column in zip(levels, regions, strict=True):
-            with rows.named(level):
-                parts.labels.setdefault(level, []).append(texts_without_blanks(column, _BLANK))
+        for level, texts in zip(levels, read_texts(rows, levels, regions, _BLANK), strict=True):
+            parts.labels.setdefault(level, []).append(texts)
     return parts.regions(levels, source, placed)
 
 
@@ -158,14 +143,6 @@ class _Parts:
         self._rows.append(rows)
         self._read += each.size
 
-    def error(self, row: int, rule: str) -> InputError:
-        """Return an error at a row of the table, counted from 0."""
-        # Batches are in order, so the last one that begins at or before the row contains it.
-        for rows in reversed(self._rows):
-            if row >= rows.first:
-                return rows.error(row - rows.first, rule)
-        return InputError(rule, file=self.table.name)
-
     def regions(self, levels: Sequence[str], source: str, placed: bool) -> Hierarchy:
         """Build the hierarchy from all rows."""
         if not self._read:
@@ -189,7 +166,7 @@ class _Parts:
                 "the cell is in the table already, under this code or a coarser one; where it is "
                 "divided, keep the region that it is to be counted in.",
             )
-            raise self.error(int(row[error.position]), rule) from None
+            raise error_at(self._rows, int(row[error.position]), rule) from None
         fine, coarse = hierarchy.codes[1:], hierarchy.codes[:-1]
         for i, (few, many) in enumerate(zip(fine, coarse, strict=True)):
             # Two levels with equally many regions but fewer distinct codes on the finer one are
@@ -200,30 +177,13 @@ class _Parts:
         return hierarchy
 
 
-def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
-    """Convert a column to trimmed texts; CodeError at the first that is empty."""
-    try:
-        text = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
-    except pa.ArrowException:
-        raise CodeError(
-            0, "the column is neither text nor whole numbers.", code="column-not-text-or-whole"
-        ) from None
-    empty = pc.equal(text, "")
-    if pc.any(empty, min_count=0).as_py():
-        raise CodeError(int(np.argmax(empty.to_numpy(zero_copy_only=False))), rule)
-    return texts_of(text)
-
-
 def _blocks(place: Lattice, texts: NDArray[Any]) -> Blocks:
     """Return the rectangles of cells, int64[4, n], of codes."""
     if place.system is None:
         # Nine digits fit into 32 bits; longer numbers cannot be rows or columns.
         numbers = pc.match_substring_regex(pa.array(texts, pa.string()), r"^\d{1,9}_\d{1,9}$")
-        good = numbers.to_numpy(zero_copy_only=False)
-        if not good.all():
-            raise CodeError(
-                int(good.argmin()), "a code of this grid reads row_col.", code="row-col-code"
-            )
+        rule = Rule("row-col-code", "a code of this grid reads row_col.")
+        require_none(~numbers.to_numpy(zero_copy_only=False), rule)
         row, col = parse_codes(place, texts)
     else:
         try:

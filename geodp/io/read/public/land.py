@@ -11,7 +11,7 @@ import json
 import lzma
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from math import cos, radians
 from pathlib import Path
@@ -321,7 +321,6 @@ def _scale() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
     """Return rectangles of the cells within a distance of a land, and a few more."""
-    import rasterio.features
     from pyproj import CRS
 
     crs = CRS.from_user_input(lattice.crs)
@@ -343,24 +342,35 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
     a, b, c, d, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     # Only shapes near the grid are rasterized, as the world's coastline is much larger.
     near = find_near(lattice, np.array(read_lands(name)), metres)
-    inside = np.zeros(shape, np.bool_)
-    if near:
-        drawn = rasterio.features.rasterize(
-            ((one, 1) for one in near),
-            out_shape=shape,
-            transform=rasterio.Affine(a * side, b, c, d, e * side, f),
-            all_touched=True,
-            dtype=np.uint8,
-        )
-        inside = _widen(
-            drawn.astype(np.bool_), metres / (high * side), metres / (wide[::side] * side)
-        )
+    drawn = draw_shapes(near, shape, (a * side, b, c, d, e * side, f)).astype(np.bool_)
+    inside = _widen(drawn, metres / (high * side), metres / (wide[::side] * side))
     # Runs of squares in a row become one rectangle each: a mask of millions of cells stays small.
     start = np.diff(inside, axis=1, prepend=False) & inside
     row, first = np.nonzero(start)
     end = np.nonzero(np.diff(inside, axis=1, append=False) & inside)[1]
     one = np.full(row.size, side)
     return np.stack([row * side, first * side, one, (end + 1 - first) * side]).astype(np.int64)
+
+
+def draw_shapes(
+    shapes: Sequence[Any], size: tuple[int, int], transform: Sequence[float]
+) -> NDArray[np.uint8]:
+    """Draw shapes on squares, which are 1 where a shape touches them: uint8[rows, cols].
+
+    ``size``: numbers of rows and columns; ``transform``: the six numbers that place them.
+    """
+    import rasterio.features
+
+    if not len(shapes):
+        return np.zeros(size, np.uint8)
+    drawn = rasterio.features.rasterize(
+        ((one, 1) for one in shapes),
+        out_shape=size,
+        transform=rasterio.Affine(*transform),
+        all_touched=True,
+        dtype=np.uint8,
+    )
+    return np.asarray(drawn, np.uint8)
 
 
 def _cell_metres(lattice: Lattice, crs: Any) -> tuple[float, NDArray[np.float64]]:

@@ -10,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.errors import InputError, Rule, UsageError, require_none
 from geodp.grid.grid import Grid
-from geodp.io.read.public.hierarchy import texts_without_blanks
 from geodp.io.read.public.polygons import ENDINGS, NO_EARTH, move_polygons, read_polygons
-from geodp.io.read.public.tables import open_public
+from geodp.io.read.public.tables import open_public, read_texts
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import InputTable, batches, find_column
 from geodp.io.read.rows.forms.json import CRS84
@@ -98,7 +97,7 @@ def _read_codes(table: InputTable, name: str) -> dict[str, Any]:
     wanted = (name, CODE, *_find_regions(table))
     chosen = [find_column(table, one, [NAME, CODE]) for one in wanted]
     for rows, columns in batches(table, chosen):
-        texts = [_read_texts(rows, *one) for one in zip(wanted, columns, strict=True)]
+        texts = [one.tolist() for one in read_texts(rows, wanted, columns, _BLANK)]
         for place, code, *region in zip(*texts, strict=True):
             codes.setdefault(_join_name(place, *region), []).append(code)
     return codes
@@ -108,13 +107,6 @@ def _find_regions(table: InputTable) -> list[str]:
     """Find the column that distinguishes places of the same name, if the table has one."""
     columns = {fold(column) for column in table.columns}
     return [name for name in REGIONS if name in columns][:1]
-
-
-def _read_texts(rows: Any, column: str, array: pa.Array) -> list[str]:
-    """Return a column of texts, none of which is blank."""
-    with rows.named(column):
-        texts: list[str] = texts_without_blanks(array, _BLANK).tolist()
-    return texts
 
 
 def _join_name(place: str, *region: str) -> str:
@@ -139,7 +131,7 @@ def _read_circles(table: InputTable, grid: Grid, name: str) -> dict[str, Any]:
     wanted = (name, *_find_regions(table))
     chosen = [find_column(table, one, [NAME, *RANGES]) for one in (*wanted, *RANGES)]
     for rows, columns in batches(table, chosen):
-        texts = [_read_texts(rows, *one) for one in zip(wanted, columns, strict=False)]
+        texts = [one.tolist() for one in read_texts(rows, wanted, columns, _BLANK)]
         numbers = []
         for column, array in zip(RANGES, columns[len(wanted) :], strict=True):
             with rows.named(column):
@@ -163,13 +155,8 @@ def _read_numbers(column: pa.Array, name: str) -> NDArray[np.float64]:
     """Read a column of a circle as numbers; CodeError at the first that is out of range."""
     low, high = RANGES[name]
     numbers = fields.coordinates(column)
-    bad = ~((numbers >= low) & (numbers <= high))
-    if bad.any():
-        raise CodeError(
-            int(bad.argmax()),
-            f"the {name} of a place is a number from {low:g} to {high:g}.",
-            code="place-number",
-        )
+    words = f"the {name} of a place is a number from {low:g} to {high:g}."
+    require_none(~((numbers >= low) & (numbers <= high)), Rule("place-number", words))
     return numbers
 
 

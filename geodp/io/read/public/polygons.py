@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from functools import partial
@@ -14,11 +13,10 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
-from geodp.io.opening import JSON_TOO_DEEP, is_too_deep, parse_json, require_regular
+from geodp.io.opening import require_regular
 from geodp.io.read.rows.columns import batches, open_tables
-from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.forms.geometry import find_geometry, plain_columns, read_shapes
-from geodp.io.read.rows.forms.json import CRS84, crs_of
+from geodp.io.read.rows.forms.json import CRS84, parse_features
 from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 
 NO_EARTH = Rule("polygons-need-earth", "Polygons need a grid of one map with a place on the Earth.")
@@ -56,6 +54,9 @@ NO_POLYGONS = Rule(
     "areas goes into geodp publish (--regions), whose areas are then asked for by their codes "
     "(--area).",
 )
+
+
+BROKEN = Rule("geojson-broken", "The file is not GeoJSON with polygons.")
 
 
 @dataclass(frozen=True)
@@ -167,34 +168,15 @@ def read_shapes_in(path: FilePath, crs: str, kind: ShapeKind) -> tuple[Any, dict
 
 
 def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
-    import shapely
 
     file = os.fspath(path)
     require_regular(path)
     # Read as a whole, since a GeoJSON document has no index of its features.
     data = guard(file, partial(Path(path).read_bytes))
-    if is_too_deep(data):
-        raise InputError(JSON_TOO_DEEP, file=file)
-    try:
-        document = parse_json(data)
-        features = (
-            document["features"]
-            if document["type"] == "FeatureCollection"
-            else [document if document["type"] == "Feature" else {"geometry": document}]
-        )
-        check_pages(file, document, len(features))
-        shapes = shapely.from_geojson([json.dumps(feature["geometry"]) for feature in features])
-        properties = [feature.get("properties") or {} for feature in features]
-        # A field that some features lack cannot name all of them.
-        names = [key for key in properties[0] if all(key in each for each in properties)]
-        return shapes, {key: [each[key] for each in properties] for key in names}, crs_of(document)
-    except InputError:
-        raise
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        pass
-    except shapely.errors.GEOSException:
-        pass
-    raise InputError("The file is not GeoJSON with polygons.", file=file, code="geojson-broken")
+    shapes, properties, crs = parse_features(data, file, BROKEN)
+    # A field that some features lack cannot name all of them.
+    names = [key for key in (properties or [{}])[0] if all(key in each for each in properties)]
+    return shapes, {key: [each[key] for each in properties] for key in names}, crs
 
 
 def _of_table(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:

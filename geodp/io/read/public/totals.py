@@ -7,26 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.advice import takes
 from geodp.errors import CodeError, InputError, Rule
 from geodp.grid.grid import Grid
-from geodp.io.read.public.hierarchy import texts_without_blanks
-from geodp.io.read.public.tables import open_public
+from geodp.io.read.public.tables import error_at, open_public, read_texts
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows, batches
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.span import Opening
 from geodp.table.public_totals import PublicTotals
 
 TOTAL = "total"
 
 
+@takes(Opening)
 def read_totals(
     path: FilePath,
     grid: Grid,
     *,
     source: str,
-    header_row: int | None = None,
-    member: str | None = None,
+    **opening: Any,
 ) -> PublicTotals:
     """Read totals of areas that are public already: one row for each area, its total last.
 
@@ -41,10 +42,6 @@ def read_totals(
         Grid of one map.
     source : str
         Where the totals were published; every release quotes it.
-    header_row : int, optional
-        Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
-    member : str, optional
-        Name of a zip archive's member, or a pattern.
 
     Raises
     ------
@@ -53,7 +50,7 @@ def read_totals(
     InputError
         The table must not be used as it is; names file and row.
     """
-    table = open_public(path, "totals", header_row=header_row, member=member)
+    table = open_public(path, "totals", **opening)
     plain = plain_columns(table)
     *names, last = [*plain.values()] or [""]
     # Names and order of the columns are fixed, as a total under a wrong level would go unnoticed.
@@ -69,22 +66,14 @@ def read_totals(
     counts: list[NDArray[np.int64]] = []
     read: list[Rows] = []
     for rows, (*columns, total) in batches(table, [*plain]):
-        texts: list[Any] = []
-        for level, column in zip(names, columns, strict=True):
-            with rows.named(level):
-                texts.append(
-                    texts_without_blanks(
-                        column, Rule("code-missing", "a code is missing.")
-                    ).tolist()
-                )
+        texts = read_texts(rows, names, columns, Rule("code-missing", "a code is missing."))
         with rows.named(TOTAL):
             counts.append(fields.counts(total))
-        codes += zip(*texts, strict=True)
+        codes += zip(*(one.tolist() for one in texts), strict=True)
         # Kept to name the row of an error that shows only when all rows are known.
         read.append(rows)
     total = np.concatenate(counts) if counts else np.empty(0, np.int64)
     try:
         return PublicTotals.of_areas(grid, codes, tuple(names), total, source)
     except CodeError as error:
-        batch = next(rows for rows in reversed(read) if error.position >= rows.first)
-        raise batch.error(error.position - batch.first, error.rule) from None
+        raise error_at(read, error.position, error.rule) from None

@@ -19,6 +19,7 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.crs import same_plane
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period
+from geodp.io.read.rows.raster_header import ALIGNED, OFF
 from geodp.table.source import ARRAY_IN_MEMORY, Fact
 from geodp.table.stored import (
     Stored,
@@ -28,10 +29,6 @@ from geodp.table.stored import (
     require_counts,
     signed_as,
 )
-
-ALIGNED, OFF = 1e-3, 0.25
-"""Tolerances of centres in cells: in general, and for coordinates rounded to single precision, as
-degrees often are."""
 
 AXES = {
     "x": ("x", "lon", "longitude", "easting", "projection_x_coordinate"),

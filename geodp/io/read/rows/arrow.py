@@ -8,7 +8,7 @@ batches is here too, also used for Parquet, and access to texts as bytes without
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -275,6 +275,18 @@ def _valid(array: pa.Array) -> bool:
     except pa.ArrowException:
         return False
     return True
+
+
+def decode(column: pa.Array) -> pa.Array:
+    """Return a column of categories as the values that these stand for; others as they are."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def map_values(column: pa.Array, change: Callable[[Any], str | None]) -> pa.Array:
+    """Change every value of a column to a text, each different one once; nulls stay."""
+    coded = column.dictionary_encode()
+    changed = [change(value) for value in coded.dictionary.to_pylist()]
+    return pa.array(changed, pa.string()).take(coded.indices)
 
 
 def bytes_of_texts(column: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

@@ -6,12 +6,11 @@ and the line of a row is determined only when an error needs it.
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,18 +18,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp import progress
+from geodp.advice import takes
 from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.forms.url import fetch_urls
-from geodp.io.read.rows.headers import (
-    COLUMNS_ALIKE,
-    MATRIX,
-    is_matrix,
-    is_name,
-    suggest_header,
-)
+from geodp.io.read.rows.headers import COLUMNS_ALIKE, MATRIX, is_matrix, is_name, suggest_header
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
@@ -47,7 +41,7 @@ from geodp.io.read.rows.names import describe_lookalike, fold, list_names
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.partitions import FileTable, require_agreement
 from geodp.io.read.rows.selecting import RowFilter, Term, describe_form
-from geodp.io.read.rows.span import Span
+from geodp.io.read.rows.span import Opening
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
 
@@ -112,8 +106,10 @@ class Rows:
         """Return the numbers of these n rows in the table, from 0: int64[n], increasing."""
         return self.first + (np.arange(n) if self.selected is None else self.selected)
 
-    def error(self, position: int, rule: str) -> InputError:
-        """Return an InputError at one of these rows."""
+    def error(self, position: int, rule: str, column: str | None = None) -> InputError:
+        """Return an InputError at one of these rows, and in a column."""
+        if column is not None:
+            rule = Rule(getattr(rule, "code", ""), f"Column {column}: {rule}")
         record = self.first + int(position if self.selected is None else self.selected[position])
         return InputError(rule, file=self.table.name, row=self.table.line(record))
 
@@ -123,81 +119,32 @@ class Rows:
         try:
             yield
         except CodeError as error:
-            rule = (
-                error.rule if column is None else Rule(error.code, f"Column {column}: {error.rule}")
-            )
-            raise self.error(error.position, rule) from None
+            raise self.error(error.position, error.rule, column) from None
 
 
+@takes(Opening)
 def open_tables(
-    paths: TableSource,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    labelled: bool = False,
-    layer: str | None = None,
-    header_row: int | None = None,
-    first_row: int | None = None,
-    last_row: int | None = None,
-    member: str | None = None,
-    scratch: FilePath | None = None,
+    paths: TableSource, *, labelled: bool = False, scratch: FilePath | None = None, **options: Any
 ) -> Generator[InputTable]:
     """Open a table in memory, or those in files or at URLs: :mod:`geodp.io.read.rows.input_files`.
 
     Parameters
     ----------
-    delimiter, encoding : str, optional
-        For texts. Default: comma, semicolon, tab or bar, whichever splits the header into most
-        columns; UTF-8 if the start of the file is UTF-8, else CP932.
     labelled : bool
         Whether a second header row, with labels and an empty first field, may follow.
-    layer : str, optional
-        Layer of a GeoPackage with several, or sheet of a workbook.
-    header_row : int, optional
-        Line of a text, or row of a sheet, with the names, counted from 1; rows above are not
-        read. Default: the first one that is not blank.
-    first_row : int, optional
-        The first line or row below the names; units and totals between are not read.
-    last_row : int, optional
-        The last line or row of the table; notes below it are not read. Default: the file's.
-    member : str, optional
-        Name of an archive's member, or a pattern of several.
     scratch : path, optional
         Folder for what is fetched from URLs.
     """
-    if delimiter is not None and (
-        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
-    ):
-        raise UsageError(
-            "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; "
-            "without the option it is detected.",
-            code="delimiter-form",
-        )
-    # Rows are split at ASCII bytes, so that the encoding must keep ASCII bytes as they
-    # are, which UTF-16 and EBCDIC do not.
-    if encoding is not None:
-        try:
-            decoder = codecs.getincrementaldecoder(encoding)("replace")  # as the header is read
-            ascii_alike = "0,\n".encode(encoding).endswith(b"0,\n")
-            ascii_alike = ascii_alike and decoder.decode(b"0,\n", final=True) == "0,\n"
-        except (LookupError, ValueError):  # no such encoding, or none that is one of texts
-            ascii_alike = False
-        if not ascii_alike:
-            raise UsageError(
-                "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
-                "encoding=).",
-                code="encoding-unknown",
-            )
-    span = Span(header_row, last_row, first_row)
+    opening = Opening(**options)
     if isinstance(paths, LabelledArray):
         raise UsageError(
             "An array of xarray is a raster: geodp.read(array, grid), or read_raster.",
             code="array-is-raster",
         )
     if isinstance(paths, ArrowStream):
-        if span.is_named:
+        if opening.names_rows:
             raise UsageError(NO_OTHER_ROWS)
-        if member is not None:
+        if opening.member is not None:
             raise UsageError(NO_ARCHIVE)
         progress.begin("Reading", None)
         yield ArrowTable.open(paths)
@@ -206,47 +153,35 @@ def open_tables(
         return
     with fetch_urls(paths, scratch) as sources, ExitStack() as stack:
         paths = list_paths(sources)
-        files = [stack.enter_context(unpack(path, scratch, member)) for path in paths]
+        files = [stack.enter_context(unpack(path, scratch, opening.member)) for path in paths]
         progress.begin("Reading", sum(os.path.getsize(p) for p in files if os.path.isfile(p)))
-        for file in input_files(files, member, header_row):
-            if file.kind == "text":
-                yield _open_text(file, delimiter, encoding, labelled, span)
-            else:
-                yield _open_named(file, encoding, layer, span)
+        for file in input_files(files, opening.member, opening.header_row):
+            yield _open(file, opening, labelled)
             progress.advance(file.size)
     progress.begin("Sorting")
 
 
-def _open_text(
-    file: InputFile,
-    delimiter: str | None,
-    encoding: str | None,
-    labelled: bool,
-    span: Span,
-) -> TextTable:
-    """Open a text; errors about a text in an archive also suggest another member."""
-    try:
-        return TextTable.open(file, delimiter, encoding, labelled, span)
-    except InputError as error:
-        rule, row = error.rule, error.row
-    # Raised outside the handler, so that no parser's message is in its context.
-    raise InputError(rule + (MEMBER if file.member else ""), file=file.name, row=row)
+def _open(file: InputFile, opening: Opening, labelled: bool) -> InputTable:
+    """Open a file; errors show its given name instead of a temporary path.
 
-
-def _open_named(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
-    """Open a file that is not text; errors show its given name instead of a temporary path."""
+    Those about a text in an archive also suggest another member.
+    """
     try:
-        return _open(file, encoding, layer, span)
+        return _open_form(file, opening, labelled)
     except InputError as error:
-        if error.file != file.path:
+        if error.file not in (file.path, file.name):
             raise
         rule, row = error.rule, error.row
-    raise InputError(rule, file=file.name, row=row)
+    more = MEMBER if file.kind == "text" and file.member else ""
+    # Raised outside the handler, so that no parser's message is in its context.
+    raise InputError(rule + more, file=file.name, row=row)
 
 
-def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) -> InputTable:
-    """Open a file that is not text by the reader of its kind."""
-    if span.is_named and file.kind not in WORKBOOKS:
+def _open_form(file: InputFile, opening: Opening, labelled: bool) -> InputTable:
+    """Open a file by the reader of its kind."""
+    if file.kind == "text":
+        return TextTable.open(file, opening, labelled)
+    if opening.names_rows and file.kind not in WORKBOOKS:
         raise UsageError(NO_OTHER_ROWS)
     if file.kind == "parquet":
         return ParquetTable.open(file)
@@ -254,11 +189,11 @@ def _open(file: InputFile, encoding: str | None, layer: str | None, span: Span) 
         # Imported when a file needs it: GDAL and the libraries of workbooks are optional.
         from geodp.io.read.rows.forms.vector import VectorTable
 
-        return VectorTable.open(file, layer, encoding)
+        return VectorTable.open(file, opening)
     if file.kind in WORKBOOKS:
         from geodp.io.read.rows.forms.workbook import SheetTable
 
-        return SheetTable.open(file, layer, span)
+        return SheetTable.open(file, opening)
     from geodp.io.read.rows.forms.json import JsonTable
 
     return JsonTable.open(file)
@@ -438,16 +373,9 @@ def _why_none(table: InputTable, wanted: str, requested: Sequence[str]) -> str:
 def _find_header(table: InputTable, wanted: Sequence[str]) -> int | None:
     """Return another row of a text or sheet that has all wanted names; None without one."""
     names = {fold(name) for name in wanted}
-
-    def is_header(fields: Sequence[str]) -> bool:
-        return names <= {fold(field) for field in fields}
-
-    # Imported on demand, as most tables are no workbooks.
-    from geodp.io.read.rows.forms.workbook import SheetTable
-
-    if isinstance(table, TextTable | SheetTable):
-        return table.find_header(is_header)
-    return None
+    if not isinstance(table, FileTable):
+        return None
+    return table.find_header(lambda fields: names <= {fold(field) for field in fields})
 
 
 def guess_header_of(table: InputTable) -> tuple[int, int] | None:
@@ -455,6 +383,4 @@ def guess_header_of(table: InputTable) -> tuple[int, int] | None:
 
     The second number is the row with which its table seems to begin.
     """
-    from geodp.io.read.rows.forms.workbook import SheetTable
-
-    return table.guess_header() if isinstance(table, TextTable | SheetTable) else None
+    return table.guess_header() if isinstance(table, FileTable) else None

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import CodeError, Rule
+from geodp.errors import CodeError, Rule, require_none
 from geodp.grid.markers import is_placeholder
+from geodp.io.read.rows.arrow import decode
 from geodp.io.read.rows.fields import as_text, decimal_points
 
 PLACES = 20
@@ -92,13 +93,11 @@ def exact_decimals(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
 
     Raises CodeError at the first value that is missing or no plain number.
     """
+    column = decode(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_boolean(kind) or pa.types.is_temporal(kind) or pa.types.is_nested(kind):
         raise CodeError(0, NO_NUMBER)
-    if column.null_count:
-        raise CodeError(int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), MISSING)
+    require_none(column.is_null().to_numpy(zero_copy_only=False), MISSING)
     if pa.types.is_integer(kind):
         values = np.asarray(column.to_numpy(zero_copy_only=False))
         if values.dtype == np.uint64 and (values > np.uint64(2**62)).any():
@@ -111,9 +110,7 @@ def exact_decimals(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
     if decimal is None and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         # Asked and not guessed, as of counts: the operator names the mark.
         either = pc.match_substring_regex(texts, _POINT_OR_THOUSANDS)
-        if pc.any(either, min_count=0).as_py():
-            first = int(np.argmax(either.to_numpy(zero_copy_only=False)))
-            raise CodeError(first, POINT_OR_THOUSANDS)
+        require_none(either.to_numpy(zero_copy_only=False), POINT_OR_THOUSANDS)
     # Workbooks mark the decimals of their numbers so.
     texts = pc.replace_substring_regex(texts, r"^([+-]?[0-9]+\.?[0-9]*)e0$", r"\1")
     plain = pc.match_substring_regex(texts, PLAIN)

@@ -19,9 +19,8 @@ import pyarrow.csv
 from geodp import progress
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.opening import catch_undecodable
-from geodp.io.read.rows.arrow import is_ascii
-from geodp.io.read.rows.complete.archive import DAMAGES
-from geodp.io.read.rows.complete.line_end import fact_of_end
+from geodp.io.read.rows.arrow import is_ascii, map_values
+from geodp.io.read.rows.complete.files import DAMAGES, fact_of_end
 from geodp.io.read.rows.headers import (
     ABOVE,
     AFTER_LAST,
@@ -30,13 +29,22 @@ from geodp.io.read.rows.headers import (
     HEAD_ROWS,
     guess_header,
     is_number,
+    split_line,
     suggest_header,
 )
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
-from geodp.io.read.rows.span import BETWEEN, DEFAULT_SPAN, NO_FIRST, ORDER, Span, UpToLine, find_row
+from geodp.io.read.rows.span import (
+    BETWEEN,
+    DEFAULT_OPENING,
+    NO_FIRST,
+    ORDER,
+    Opening,
+    UpToLine,
+    find_row,
+)
 from geodp.table.source import Fact, FactSource
 
 T = TypeVar("T")
@@ -160,16 +168,11 @@ class TextTable(FileTable):
 
     @classmethod
     def open(
-        cls,
-        file: InputFile,
-        delimiter: str | None,
-        encoding: str | None,
-        labelled: bool,
-        span: Span = DEFAULT_SPAN,
+        cls, file: InputFile, opening: Opening = DEFAULT_OPENING, labelled: bool = False
     ) -> TextTable:
-        """Read the header: the first line that is not blank, or the line that the span names."""
-        requested, header_row = encoding, span.header
-        file, encoding, text = _open_head(file, encoding, header_row)
+        """Read the header: the first line that is not blank, or the line that the call names."""
+        delimiter, header_row = opening.delimiter, opening.header_row
+        file, encoding, text = _open_head(file, opening.encoding, header_row)
         known_by: FactSource = "values" if delimiter is None else "operator"
         above = 0
         if declaration := _SEP.match(text):
@@ -183,30 +186,27 @@ class TextTable(FileTable):
             text, above = _from_line(text, header_row, above, file.name), header_row - 1
         line = _first_line(text, file.name)
         # The delimiter that splits the header into most columns; ties go to the comma.
-        delimiter = delimiter or max(DELIMITERS, key=partial(_count_columns, line))
+        delimiter = delimiter or max(DELIMITERS, key=lambda one: len(split_line(line, one)))
         names, labels, lines, rule = _read_titles(text, delimiter, labelled)
         if rule:
             raise InputError(rule, file=file.name, row=above + lines)
+        stated: FactSource = "operator" if opening.encoding else "values"
         certain = encoding == "utf-8-sig" or file.share is _unknown_share
         facts: tuple[Fact, ...] = (
             Fact("format", "delimited text", "values"),
             Fact("delimiter", delimiter, known_by),
-            Fact(
-                "encoding", encoding, "file" if certain else "operator" if requested else "values"
-            ),
+            Fact("encoding", encoding, "file" if certain else stated),
         )
         # Rows are only known to be in order once the header's own line is.
         end = above + lines
-        if any(row is not None and row <= end for row in (span.first, span.last)):
+        if any(row is not None and row <= end for row in (opening.first_row, opening.last_row)):
             raise UsageError(ORDER)
-        if span.first is not None:
-            _require_units(text.split("\n"), delimiter, above, lines, span.first, file.name)
-            end = span.first - 1
-        facts += span.facts
-        titles = tuple(labels or [""] * len(names))
-        return cls(
-            file, tuple(names), titles, delimiter, encoding, header_row, end, facts, span.last
-        )
+        if (first := opening.first_row) is not None:
+            _require_units(text.split("\n"), delimiter, above, lines, first, file.name)
+            end = first - 1
+        facts += opening.facts
+        titles, last = tuple(labels or [""] * len(names)), opening.last_row
+        return cls(file, tuple(names), titles, delimiter, encoding, header_row, end, facts, last)
 
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield batches of the chosen columns as strings; refuse rows of another length."""
@@ -310,12 +310,8 @@ class TextTable(FileTable):
     def _head_rows(self, delimiter: str) -> list[list[str]]:
         """Return the fields of the first lines of the file, each line split by itself."""
         text = guard(self.name, lambda: _head_of(self.file)).decode(self.encoding, "replace")
-        rows: list[list[str]] = []
-        for line in text.removeprefix("\ufeff").split("\n")[:HEAD_ROWS]:
-            rows.append([])
-            with suppress(csv.Error, StopIteration):
-                rows[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
-        return rows
+        lines = text.removeprefix("\ufeff").split("\n")[:HEAD_ROWS]
+        return [split_line(line, delimiter) for line in lines]
 
     def _read(
         self, chosen: Sequence[int], ragged: Sequence[bool], step: Callable[[], T]
@@ -365,7 +361,7 @@ class TextTable(FileTable):
         return line
 
     def _cut(self, stream: Any) -> Any:
-        """Limit a stream after its header to the last row of the table, if the span names it."""
+        """Limit a stream after its header to the last row of the table, if the call names it."""
         return (
             stream if self.last_row is None else UpToLine(stream, self.last_row - self.head_lines)
         )
@@ -384,9 +380,7 @@ class TextTable(FileTable):
         if self.encoding.startswith("utf-8"):
             with suppress(pa.ArrowInvalid):
                 return column.cast(pa.string())
-        coded = column.dictionary_encode()
-        values = [value.decode(self.encoding, "replace") for value in coded.dictionary.to_pylist()]
-        return pa.array(values, pa.string()).take(coded.indices)
+        return map_values(column, lambda value: value.decode(self.encoding, "replace"))
 
     def _explain_ragged(self) -> InputError:
         """Return the error of a row of another length, with its likely cause."""
@@ -507,14 +501,6 @@ def _unknown_share(stream: IO[bytes]) -> float:
     return 0.0
 
 
-def _count_columns(line: str, delimiter: str) -> int:
-    """Return the columns of a header split by this delimiter; 0 if a field is too long."""
-    try:
-        return len(next(csv.reader([line], delimiter=delimiter)))
-    except csv.Error:
-        return 0
-
-
 def _strip(text: str) -> str:
     return text.replace("\ufeff", "").strip()
 
@@ -571,11 +557,7 @@ def _require_units(
 
     ``head`` begins with the names, which take ``lines`` lines; ``above`` lines precede it.
     """
-    rows: list[list[str]] = []
-    for line in head[lines : first - above]:
-        rows.append([])
-        with suppress(csv.Error, StopIteration):
-            rows[-1] = next(csv.reader([line.rstrip("\r")], delimiter=delimiter))
+    rows = [split_line(line, delimiter) for line in head[lines : first - above]]
     if len(rows) < first - above - lines or not any(rows[-1]):
         raise InputError(NO_FIRST, file=name, row=first)
     if (wrong := find_row(rows[:-1], rows[-1], above + lines)) is not None:

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, Rule
+from geodp.errors import CodeError, Rule, require_none
 from geodp.grid.markers import is_formula_error, is_placeholder
 from geodp.grid.names import WIDE
 from geodp.io.numbers import numbers_of
 from geodp.io.opening import texts_of
-from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
+from geodp.io.read.rows.arrow import decode, is_ascii, map_values, numbers_of_digits
 from geodp.io.read.rows.known_attributes import read_label
 from geodp.io.read.rows.names import spell
 from geodp.table.counts import COUNT_FORM, MAX_PEOPLE, as_counts
@@ -146,15 +146,14 @@ def counts(
     array([ 3, 12,  0])
     """
     plain = _plain(column, decimals=True)
-    tokens = [str(token).strip() for token in missing]
-    amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
+    tokens, amounts = _named(missing)
     if pa.types.is_string(plain.type):
         # Plain digits are the common case and take the kernel's fast path. A non-negative missing
         # number, such as 9999, must first be replaced by 0, so it forbids that path.
         digits = any(isinstance(amount, Decimal) and amount >= 0 for amount in amounts)
         integers = None if digits else numbers_of_digits(plain)
         if integers is None:
-            plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+            plain = _trim(plain)
             plain = _without(plain, tokens, amounts)
             integers = numbers_of_digits(plain)
         if integers is not None:
@@ -208,10 +207,9 @@ def fractions(
 ) -> NDArray[np.float64]:
     """Return numbers that need not be whole, as :func:`counts` does: float64[n]."""
     plain = _plain(column)
-    tokens = [str(token).strip() for token in missing]
-    amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
+    tokens, amounts = _named(missing)
     if pa.types.is_string(plain.type):
-        plain = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+        plain = _trim(plain)
         plain = _without(plain, tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
@@ -239,10 +237,9 @@ def find_missing(column: pa.Array, missing: Sequence[str | float]) -> NDArray[np
     if not missing:
         return np.zeros(len(column), np.bool_)
     plain = _plain(column, decimals=True)
-    tokens = [str(token).strip() for token in missing]
-    amounts = {amount for token in tokens if (amount := _amount(token)) is not None}
+    tokens, amounts = _named(missing)
     if pa.types.is_string(plain.type):
-        texts = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+        texts = _trim(plain)
         coded = texts.dictionary_encode()
         entries = coded.dictionary.to_pylist()
         named = [entry in tokens or _amount(entry) in amounts for entry in entries]
@@ -331,16 +328,19 @@ def _amount(text: str) -> Decimal | str | None:
     return NAN if text.lower().lstrip("+-") == NAN else None
 
 
+def _named(missing: Sequence[str | float]) -> tuple[list[str], set[Decimal | str]]:
+    """Return the texts that mean nobody, and the amounts that some of them write."""
+    tokens = [str(token).strip() for token in missing]
+    return tokens, {amount for token in tokens if (amount := _amount(token)) is not None}
+
+
 def _without(texts: pa.Array, tokens: Sequence[str], amounts: set[Decimal | str]) -> pa.Array:
     """Replace the missing values among trimmed texts by "0": by their text or their number."""
     if tokens:
         texts = pc.if_else(pc.is_in(texts, pa.array(tokens, pa.string())), "0", texts)
     if not amounts:
         return texts
-    coded = texts.dictionary_encode()
-    entries = coded.dictionary.to_pylist()
-    entries = ["0" if _amount(entry) in amounts else entry for entry in entries]
-    return pa.array(entries, pa.string()).take(coded.indices)
+    return map_values(texts, lambda text: "0" if _amount(text) in amounts else text)
 
 
 def _representable(amounts: Sequence[Decimal], kind: Any) -> list[Any]:
@@ -400,13 +400,8 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
     _require(plain, pc.is_valid(plain), lambda _: MISSING)
     values: NDArray[np.float64] = numbers_of(plain).astype(np.float64, copy=False)
     # An infinite coordinate would be cast to an arbitrary cell index.
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise CodeError(
-            int(bad[0]),
-            "a coordinate must be a finite number; drop such rows.",
-            code="coordinate-missing",
-        )
+    rule = Rule("coordinate-missing", "a coordinate must be a finite number; drop such rows.")
+    require_none(~np.isfinite(values), rule)
     return values
 
 
@@ -418,7 +413,7 @@ def _floats(texts: pa.Array) -> pa.Array:
         numbers = texts.cast(pa.float64())
         if not numbers.null_count and pc.all(pc.is_finite(numbers), min_count=0).as_py():
             return numbers
-    texts = pc.fill_null(pc.utf8_trim_whitespace(_narrow(texts)), "")
+    texts = _trim(texts)
     _require(texts, pc.match_substring_regex(texts, _NUMBER), _coordinate_rule)
     return texts.cast(pa.float64())
 
@@ -428,13 +423,11 @@ def indices(column: pa.Array) -> NDArray[np.int64]:
     plain = _plain(column)
     if pa.types.is_string(plain.type):
         # 1.000 may be one or a thousand.
-        texts = pc.fill_null(pc.utf8_trim_whitespace(_narrow(plain)), "")
+        texts = _trim(plain)
         marked = pc.match_substring_regex(texts, f",|^({_THOUSANDTHS})$")
         _require(texts, pc.invert(marked), lambda _: INDEX_FORM)
     values = coordinates(plain)
-    bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) > 2**52))
-    if bad.size:
-        raise CodeError(int(bad[0]), INDEX_FORM)
+    require_none((values != np.floor(values)) | (np.abs(values) > 2**52), INDEX_FORM)
     return values.astype(np.int64)
 
 
@@ -557,14 +550,17 @@ def _integer_decimals(column: pa.Array) -> pa.Array:
     return column
 
 
+def _trim(texts: pa.Array) -> pa.Array:
+    """Return texts in narrow characters without blanks around them; missing ones are empty."""
+    return pc.fill_null(pc.utf8_trim_whitespace(_narrow(texts)), "")
+
+
 def _narrow(texts: pa.Array) -> pa.Array:
     """Convert full-width ASCII, as Japanese keyboards write it, to plain ASCII."""
     # One look at the largest byte saves the translation for nearly every file.
     if is_ascii(texts):
         return texts
-    coded = texts.dictionary_encode()
-    entries = [entry.translate(WIDE) for entry in coded.dictionary.to_pylist()]
-    return pa.array(entries, pa.string()).take(coded.indices)
+    return map_values(texts, lambda text: text.translate(WIDE))
 
 
 def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
@@ -572,9 +568,8 @@ def _plain(column: pa.Array, *, decimals: bool = False) -> pa.Array:
 
     ``decimals``: whether fixed-point decimals stay as they are.
     """
+    column = decode(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_string(kind) or pa.types.is_integer(kind):
         return column
     if pa.types.is_large_string(kind):

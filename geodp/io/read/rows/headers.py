@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from geodp.errors import Rule
 from geodp.io.read.rows.names import fold, spell
@@ -42,6 +44,17 @@ MATRIX = (
     "value_name='trips').to_csv('pairs.csv', index=False)"
 )
 """Remedy for a matrix; ``first``: its column of origins."""
+
+
+def split_line(line: str, delimiter: str) -> list[str]:
+    """Split a line of a text into fields; none of a blank line, or if the csv module cannot.
+
+    >>> split_line('a;"b;c"\\r', ";")
+    ['a', 'b;c']
+    """
+    with suppress(csv.Error):
+        return next(csv.reader([line.rstrip("\r")], delimiter=delimiter), [])
+    return []
 
 
 def is_matrix(names: Sequence[str]) -> bool:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import require_regular
-from geodp.io.read.rows.complete.archive import DAMAGES, check_archive, check_blocks
+from geodp.io.read.rows.complete.files import DAMAGES, check_archive, check_blocks
 from geodp.io.read.rows.forms.folder import find_files, partition_values
 from geodp.io.read.rows.forms.url import refuse_url
 from geodp.io.read.rows.members import Unpacked, choose_members, is_named

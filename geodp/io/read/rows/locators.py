@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, Rule, UsageError, printable
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable, require_none
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows import fields
@@ -39,12 +39,15 @@ class Locator:
         Function from the columns' arrays to an index int64[n] for every axis.
     check : callable, optional
         Function from a table and the columns' arrays to the reason to refuse the table, or "".
+    decimal : str, optional
+        Decimal mark of numbers in the columns; None: a point.
     """
 
     columns: tuple[str, ...]
     axes: tuple[int, ...]
     read: Callable[..., Sequence[NDArray[np.int64]]]
     check: Check | None = None
+    decimal: str | None = None
 
 
 ENDS = ("origin", "destination")
@@ -56,6 +59,16 @@ NO_CELL = (
 )
 
 
+OFF_ANCHOR = Rule(
+    "coordinate-off-anchor",
+    "the coordinate is not the {} of a cell of the grid; check the anchor, the CRS and the grid, "
+    "or read single points as such (--points, read_points).",
+)
+NO_COORDINATES = Rule(
+    "units-have-no-coordinates",
+    "Areal units have no coordinates of their own: name their column of codes (--code, code=), or "
+    "read single points as such (--points, read_points) on cells of H3 or S2.",
+)
 WKT = re.compile(r"\s*(SRID=[0-9]+;)?\s*(MULTI)?(POINT|LINESTRING|POLYGON)\b", re.IGNORECASE)
 """Beginning of a geometry in text."""
 
@@ -76,7 +89,10 @@ def locate(
     index = np.empty((len(grid.shape), len(arrays[0])), np.int64)
     remaining = iter(arrays)
     for locator in locators:
-        columns, name = [next(remaining) for _ in locator.columns], " and ".join(locator.columns)
+        columns, name = [], " and ".join(locator.columns)
+        for column, array in zip(locator.columns, remaining, strict=False):
+            with rows.named(column):
+                columns.append(fields.decimal_points(array, locator.decimal, False))
         with rows.named(name):
             rule = "" if locator.check is None else locator.check(rows.table, *columns)
             if rule:
@@ -160,18 +176,19 @@ def _explain_axis(grid: Grid, axis: int, name: str, count: int) -> str:
 def cell_locators(
     grid: Grid,
     code: str | None,
-    point: tuple[str | None, str | None],
-    anchor: str,
     columns: Mapping[str, str],
     *,
+    point: tuple[str | None, str | None] = (None, None),
+    anchor: str = "centre",
     drops: bool = False,
     other: str | None = None,
     check: Check | None = None,
+    decimal: str | None = None,
 ) -> list[Locator]:
     """Return locators of a table's rows: by a code, by x and y, or by columns of axes.
 
     Units missing from the table of units are dropped with ``drops``, counted in the unit ``other``,
-    or else refused. ``check`` is applied to coordinates, see :class:`Locator`.
+    or else refused. ``check`` and ``decimal`` are of coordinates, see :class:`Locator`.
 
     Raises UsageError for columns that do not fit the grid.
     """
@@ -186,19 +203,12 @@ def cell_locators(
                 code="x-without-y-or-map",
             )
         if anchor == "index":
-            locators += [Locator((x,), (1,), _read_index), Locator((y,), (0,), _read_index)]
+            index = Locator((x,), (1,), _read_index, None, decimal)
+            locators += [index, replace(index, columns=(y,), axes=(0,))]
         else:
-            grid.names.require_map(
-                Rule(
-                    "units-have-no-coordinates",
-                    "Areal units have no coordinates of their own: name their column of codes "
-                    "(--code, "
-                    "code=), or read single points as such (--points, read_points) on cells of H3 "
-                    "or "
-                    "S2.",
-                )
-            )
-            locators.append(replace(_coordinate_locator(grid.places[0], x, y, anchor), check=check))
+            grid.names.require_map(NO_COORDINATES)
+            located = _coordinate_locator(grid.places[0], x, y, anchor)
+            locators.append(replace(located, check=check, decimal=decimal))
     # Pairs have a map at each end, and a column of codes for each.
     for number, name in enumerate(grid.maps.ends):
         if name in columns:
@@ -208,8 +218,8 @@ def cell_locators(
 
 def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str | None) -> Locator:
     """Return the locator of codes of cells or units."""
+    axes = (2 * place, 2 * place + 1)
     if not grid.names.on_map:
-        axes = (2 * place, 2 * place + 1)
         return Locator((column,), axes, lambda codes: _read_units(grid, codes, drops, other))
     if not grid.places or grid.places[place].system is None:
         raise UsageError(
@@ -217,11 +227,7 @@ def _code_locator(grid: Grid, column: str, place: int, drops: bool, other: str |
             code="codes-need-system",
         )
     lattice = grid.places[place]
-    return Locator(
-        (column,),
-        (2 * place, 2 * place + 1),
-        lambda codes: _parse(lattice, codes),
-    )
+    return Locator((column,), axes, lambda codes: _parse(lattice, codes))
 
 
 def _parse(lattice: Lattice, codes: pa.Array) -> Sequence[NDArray[np.int64]]:
@@ -297,14 +303,8 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
             # nothing.
             exact = (values - first) / step - shift
             index = np.rint(exact)
-            bad = np.flatnonzero((np.abs(exact - index) > ON_LATTICE) | (np.abs(index) > 2**52))
-            if bad.size:
-                raise CodeError(
-                    int(bad[0]),
-                    f"the coordinate is not the {anchor} of a cell of the grid; check the anchor, "
-                    "the CRS and the grid, or read single points as such (--points, read_points).",
-                    code="coordinate-off-anchor",
-                )
+            bad = (np.abs(exact - index) > ON_LATTICE) | (np.abs(index) > 2**52)
+            require_none(bad, OFF_ANCHOR.format(anchor))
             indices.append(index.astype(np.int64))
         return indices
 

@@ -7,7 +7,6 @@ with different columns the operator has to choose.
 from __future__ import annotations
 
 import codecs
-import csv
 import re
 import zipfile
 from collections.abc import Sequence
@@ -16,9 +15,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from geodp.errors import InputError, printable
-from geodp.io.read.rows.complete.archive import DAMAGES
+from geodp.io.read.rows.complete.files import DAMAGES
 from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, trim
+from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, split_line, trim
 from geodp.io.read.rows.names import fold, list_names
 from geodp.table.source import Fact
 
@@ -218,7 +217,7 @@ def _has_table(text: str) -> bool:
     for line in lines:
         plain = _THOUSANDS.sub("", line)
         # The delimiter is not known yet, and one that splits the line is enough.
-        for fields in (_split(plain, delimiter) for delimiter in DELIMITERS):
+        for fields in (split_line(plain, delimiter) for delimiter in DELIMITERS):
             if sum(map(bool, trim(fields))) > 1 and not any(
                 field[:1] == " " for field in fields[1:]
             ):
@@ -232,15 +231,8 @@ def _columns_of(text: str, header_row: int | None) -> frozenset[str]:
     if header_row is None:
         lines = [line for line in lines if line.strip()]
     header = "".join(lines[(header_row or 1) - 1 :][:1])
-    fields = max((_split(header, delimiter) for delimiter in DELIMITERS), key=len)
+    fields = max((split_line(header, delimiter) for delimiter in DELIMITERS), key=len)
     return frozenset(map(fold, fields))
-
-
-def _split(line: str, delimiter: str) -> list[str]:
-    """Split a line into fields; none if the csv module cannot."""
-    with suppress(csv.Error):
-        return next(csv.reader([line], delimiter=delimiter), [])
-    return []
 
 
 def is_named(member: str, wanted: str) -> bool:

@@ -1,4 +1,10 @@
-"""Official mesh files of Japan: the columns of key and values, their titles, and their map."""
+"""Official mesh files of Japan (JIS X 0410): their columns, the titles of these, and their map.
+
+One row is one mesh: ``KEY_CODE``, on newer files ``HTKSYORI`` (0: as counted; 1: holds details
+of others; 2: its details are hidden), ``HTKSAKI`` and ``GASSAN`` (where they went and came
+from), then values. Totals are counted in every row, whatever HTKSYORI is, and are never moved:
+adding the rows up is right.
+"""
 
 from __future__ import annotations
 
@@ -149,8 +155,8 @@ def require_meshes(grid: Grid) -> None:
         )
 
 
-def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, list[int]]:
-    """Return the positions of the key and of the chosen values."""
+def find_columns(table: TextTable, values: Sequence[str] | None) -> list[int]:
+    """Return the positions of the chosen values."""
     names = [fold(name).upper() for name in table.columns]
     if names.count(KEY) != 1:
         raise InputError(NO_KEY, file=table.name, row=table.head_lines)
@@ -158,7 +164,7 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
     in_file = enumerate(names[: len(table.names)])
     candidates = [i for i, name in in_file if name and name not in NOT_VALUES]
     if values is not None:
-        return names.index(KEY), [_find(table, candidates, wanted) for wanted in values]
+        return [_find(table, candidates, wanted) for wanted in values]
     if len(candidates) != 1:
         columns = _list_columns(table, candidates)
         raise InputError(
@@ -166,7 +172,7 @@ def find_columns(table: TextTable, values: Sequence[str] | None) -> tuple[int, l
             file=table.name,
             code="value-column-missing",
         )
-    return names.index(KEY), candidates
+    return candidates
 
 
 def _find(table: TextTable, candidates: Sequence[int], wanted: str) -> int:

@@ -12,8 +12,7 @@ from geodp import progress
 from geodp.errors import InputError, Rule
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
-from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.parquet import check_chunks
+from geodp.io.read.rows.complete.files import check_chunks, incomplete
 from geodp.io.read.rows.headers import COLUMNS_ALIKE
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
@@ -110,7 +109,3 @@ class ParquetTable(FileTable):
             Fact("format", "Parquet", "file"),
             Fact("records declared", str(self.parquet.metadata.num_rows), "file"),
         )
-
-    def line(self, record: int) -> int:
-        """Return the row, counted from 1."""
-        return record + 1

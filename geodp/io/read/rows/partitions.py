@@ -7,7 +7,7 @@ leave it out of the files in them. Tables of all formats append these columns to
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import pyarrow as pa
@@ -51,9 +51,20 @@ class FileTable(ABC):
     def facts(self) -> tuple[Fact, ...]:
         """Facts that the file states, or that were declared or inferred."""
 
-    @abstractmethod
     def line(self, record: int) -> int | None:
         """Return the line of a record counted from 0; None if it cannot be determined."""
+        return record + 1
+
+    def find_header(self, accepts: Callable[[Sequence[str]], bool]) -> int | None:
+        """Return the first other row near the start whose fields are accepted, or None."""
+        return None
+
+    def guess_header(self) -> tuple[int, int] | None:
+        """Return another row that looks like a wider header, and the first row below it; or None.
+
+        Rows count from 1.
+        """
+        return None
 
     @property
     def name(self) -> str:

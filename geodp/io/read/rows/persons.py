@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, Rule
+from geodp.errors import InputError, Rule, require_none
 from geodp.grid.markers import NOBODY
 from geodp.io.memory import bytes_of
-from geodp.io.read.rows.arrow import bytes_of_texts, numbers_of_digits
+from geodp.io.read.rows.arrow import bytes_of_texts, decode, numbers_of_digits
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath
@@ -126,16 +126,11 @@ class Persons:
         Persons are numbers int64[n], in the order of their first records if all form one part; keys
         are uint64[n]. Raises InputError if the records of one person exceed the limit.
         """
-        for text, keys in self.named_parts():
-            yield number_names(text, in_order=self._single_part), keys
+        for text, (key, *_) in self.named_parts():
+            yield number_names(text, in_order=self._single_part), key
 
-    def named_parts(self) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
-        """Yield the names of persons instead of numbers, otherwise as :meth:`parts`."""
-        for text, columns in self.parts_of_columns():
-            yield text, columns[0] if columns else np.empty(0, np.uint64)
-
-    def parts_of_columns(self) -> Iterator[tuple[pa.Array, Columns]]:
-        """Yield names and all columns, otherwise as :meth:`parts`; no columns without records."""
+    def named_parts(self) -> Iterator[tuple[pa.Array, Columns]]:
+        """Yield the names of persons and all columns, otherwise as :meth:`parts`."""
         try:
             for names, blocks in self._records.parts():
                 text = pa.chunked_array(names, pa.string()).combine_chunks()
@@ -145,7 +140,8 @@ class Persons:
                 while blocks and blocks[0]:
                     columns.append(np.concatenate([block.pop(0) for block in blocks]))
                 blocks.clear()
-                yield text, tuple(columns)
+                if columns:
+                    yield text, tuple(columns)
         except _TooManyError:
             raise InputError(self._rule) from None
 
@@ -177,7 +173,7 @@ def name_persons(
             "persons are identified by text or whole numbers; write the column as text, and drop "
             "records without a person, which turn whole numbers into floats.",
         )
-        raise rows.error(0, Rule(rule.code, f"Column {column}: {rule}"))
+        raise rows.error(0, rule, column)
     with rows.named(column):
         text = pc.utf8_trim_whitespace(as_text(whole))
     text = text if inside is None else text.filter(pa.array(inside))
@@ -190,15 +186,14 @@ def name_persons(
         unknown = pc.is_in(pc.utf8_lower(text), _array_of(NOBODY))
         if pc.any(unknown, min_count=0).as_py():
             missing |= unknown.to_numpy(zero_copy_only=False)
-    if missing.any():
-        raise rows.error(int(missing.argmax()), Rule(MISSING.code, f"Column {column}: {MISSING}"))
+    with rows.named(column):
+        require_none(missing, MISSING)
     return text
 
 
 def _as_whole(names: pa.Array) -> pa.Array | None:
     """Return decimals as whole ones, as one person is 7 and 7.00; None if one has a fraction."""
-    if pa.types.is_dictionary(names.type):
-        names = names.cast(names.type.value_type)
+    names = decode(names)
     if names.type.scale <= 0:
         return names
     try:

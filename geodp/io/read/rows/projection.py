@@ -13,7 +13,7 @@ from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 from pyproj.transformer import AreaOfInterest, TransformerGroup
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError, require_none
 from geodp.grid.cells.system import NO_DEGREES
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.io.read.rows import fields
@@ -60,9 +60,7 @@ class Transform:
             x, y = degrees.transform(x, y)
             rule = NO_PLACE
         # Infinite numbers, and those that are none, are within no limits.
-        bad = ~((np.abs(y) <= TURN / 4) & (np.abs(x) <= TURN))
-        if bad.any():
-            raise CodeError(int(bad.argmax()), rule)
+        require_none(~((np.abs(y) <= TURN / 4) & (np.abs(x) <= TURN)), rule)
 
 
 def locate_points(
@@ -93,14 +91,19 @@ def locate_points(
 
 
 def point_locator(
-    lattice: Lattice, x: str, y: str, move: Transform | None, check: Check | None = None
+    lattice: Lattice,
+    x: str,
+    y: str,
+    move: Transform | None,
+    check: Check | None = None,
+    decimal: str | None = None,
 ) -> Locator:
     """Locate points by columns of coordinates, moved into the lattice's CRS."""
 
     def read(xs: pa.Array, ys: pa.Array) -> tuple[IntArray, IntArray]:
         return locate_points(lattice, fields.coordinates(xs), fields.coordinates(ys), move)
 
-    return Locator((x, y), (0, 1), read, check)
+    return Locator((x, y), (0, 1), read, check, decimal)
 
 
 def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> Transform | None:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, Rule, UsageError
+from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.crs import name_plane, same_plane
-from geodp.io.read.rows.classes import find_classes, is_thematic
+from geodp.io.opening import require_regular
+from geodp.io.read.rows.complete.raster import read_metadata
 from geodp.io.read.rows.forms.netcdf import Header, Variable, read_header
 from geodp.io.read.rows.input_files import FilePath, guard
 from geodp.table.source import Fact
@@ -421,3 +422,70 @@ def describe_raster(header: RasterHeader) -> Mapping[str, Any]:
         "masks": [" ".join(flag.name for flag in flags) for flags in raster.mask_flag_enums],
         "pixel_is": raster.tags().get("AREA_OR_POINT", "").lower(),
     }
+
+
+ELEMENTS = (b"<CategoryNames", b"<ColorTable", b"<GDALRasterAttributeTable")
+"""Elements of GDAL's XML metadata that name classes or colours."""
+
+COUNTING = {"OID", "OBJECTID", "ROWID", "FID", "VALUE", "COUNT"}
+"""Fields of the histogram that ArcGIS writes for any raster of whole numbers."""
+
+THEMATIC = re.compile(rb'"(?:LAYER_TYPE|DataType)"\s*>\s*thematic', re.IGNORECASE)
+
+SIDECAR, ATTRIBUTE_TABLE = ".aux.xml", ".vat.dbf"
+"""Endings of files beside a raster: GDAL's metadata, and ArcGIS's table of attributes."""
+
+
+def find_classes(path: FilePath, raster: Any) -> str | None:
+    """Return where a raster declares its numbers as classes, as a noun phrase; None if nowhere.
+
+    Parameters
+    ----------
+    path : path
+    raster : rasterio.io.DatasetReader
+
+    Raises InputError for a file beside it that cannot be read.
+    """
+    metadata = _read_sidecar(path, SIDECAR)
+    if any(word in metadata for word in ELEMENTS):
+        return f"names of classes or colours in {printable(_beside(path, SIDECAR))}"
+    # GDAL 3.10 does not show attribute tables that later versions embed, so the tag is read here.
+    if raster.driver == "GTiff" and any(word in read_metadata(path) for word in ELEMENTS):
+        return "a table of attributes in its metadata"
+    for table in (Path(f"{path}{ATTRIBUTE_TABLE}"), Path(path).with_suffix(ATTRIBUTE_TABLE)):
+        require_regular(table)
+        fields = _fields(guard(str(table), table.read_bytes)) if table.is_file() else {"VALUE"}
+        if not fields or not fields <= COUNTING:
+            return f"the table of attributes {printable(table.name)}"
+    return None
+
+
+def is_thematic(path: FilePath, raster: Any, band: int) -> bool:
+    """Whether a raster is declared thematic, which programs also write for whole numbers."""
+    tags = {**raster.tags(), **raster.tags(band)}
+    if any(tags.get(key, "").lower() == "thematic" for key in ("LAYER_TYPE", "DataType")):
+        return True
+    return THEMATIC.search(_read_sidecar(path, SIDECAR)) is not None
+
+
+def _beside(path: FilePath, ending: str) -> str:
+    """Return the name of a file beside a raster."""
+    return f"{Path(path).name}{ending}"
+
+
+def _read_sidecar(path: FilePath, ending: str) -> bytes:
+    """Return the bytes of a file beside a raster; empty without one."""
+    where = Path(path).with_name(_beside(path, ending))
+    require_regular(where)
+    return guard(str(where), where.read_bytes) if where.is_file() else b""
+
+
+def _fields(data: bytes) -> set[str]:
+    """Return the names of the fields of a dBASE table."""
+    names = set()
+    for at in range(32, len(data) - 31, 32):
+        # The list of fields ends with a carriage return.
+        if data[at] == 0x0D:
+            break
+        names.add(data[at : at + 11].partition(b"\0")[0].decode("ascii", "replace").upper())
+    return names

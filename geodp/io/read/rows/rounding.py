@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError
+from geodp.errors import CodeError, Rule, require_none
 from geodp.io.read.rows import fields
+from geodp.io.read.rows.arrow import decode
 from geodp.io.read.rows.flags import NO_FLAGS, Flags
 from geodp.io.read.rows.selecting import parse_number
 from geodp.privacy.key import NoiseKey, Stream, blocks
@@ -31,6 +32,13 @@ Rounder = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.int64]]
 """Function from cell indices int64[d, n] and values float64[n] to whole numbers int64[n]."""
 
 
+NO_COUNT = Rule(
+    "count-form",
+    "a count must be finite, not negative, and below 2**53; if a number stands for a missing "
+    "value, name it as missing (--missing, missing=).",
+)
+
+
 def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
     """Return a function that rounds the values of cells to whole numbers.
 
@@ -43,14 +51,7 @@ def rounder(rounding: Rounding, secret: NoiseKey | None) -> Rounder:
 
     def apply(index: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.int64]:
         with np.errstate(invalid="ignore"):
-            good = (values >= 0) & (values < 2**53)
-        if not good.all():
-            raise CodeError(
-                int(good.argmin()),
-                "a count must be finite, not negative, and below 2**53; if a number stands for a "
-                "missing value, name it as missing (--missing, missing=).",
-                code="count-form",
-            )
+            require_none(~((values >= 0) & (values < 2**53)), NO_COUNT)
         if rounding == "nearest":
             return np.rint(values).astype(np.int64)
         floor = np.floor(values)
@@ -150,9 +151,7 @@ class CountParser:
         zero = numbers == 0
         if not self.missing or not zero.any():
             return 0
-        plain = fields.decimal_points(column.filter(pa.array(zero)), self.decimal)
-        if pa.types.is_dictionary(plain.type):
-            plain = plain.cast(plain.type.value_type)
+        plain = decode(fields.decimal_points(column.filter(pa.array(zero)), self.decimal))
         texts = pc.utf8_trim_whitespace(fields.as_text(plain))
         occurrences = pc.value_counts(texts).to_pylist()
         return sum(

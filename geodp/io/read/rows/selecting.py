@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 from unicodedata import normalize
 
@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.io.read.rows.arrow import is_ascii
+from geodp.io.read.rows.arrow import is_ascii, map_values
 from geodp.io.read.rows.fields import as_text
 
 Value: TypeAlias = str | int | float | bool | datetime.date | datetime.time
@@ -259,6 +259,12 @@ class Term:
         """Return the match of a typed column, whose values have one spelling."""
         return TermMatch(mask, {self.value: mask.true_count})
 
+    def _needs(self, what: str, kind: pa.DataType, code: str) -> UsageError:
+        """Return the error for a value that a column of a type cannot have."""
+        return UsageError(
+            f"Column {self.column} is {kind}; give {what} (--where, where=).", code=code
+        )
+
     def _match_typed(self, array: pa.Array) -> pa.Array:
         """Compare a column that is not text."""
         kind = array.type
@@ -266,18 +272,11 @@ class Term:
             return self._match_truth(array)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             if self.number is None:
-                raise UsageError(
-                    f"Column {self.column} is {kind}; give a number (--where, where=).",
-                    code="where-needs-number",
-                )
+                raise self._needs("a number", kind, "where-needs-number")
             return _match_number(array, self.number)
         if pa.types.is_date(kind):
             if self.moment is None or self.moment.zoned:
-                raise UsageError(
-                    f"Column {self.column} is {kind}; give a date, such as 2024-05-31 (--where, "
-                    "where=).",
-                    code="where-needs-date",
-                )
+                raise self._needs("a date, such as 2024-05-31", kind, "where-needs-date")
             if pa.types.is_date64(kind):  # milliseconds, of which a date has whole days alone
                 return self._match_timestamps(array.cast(pa.timestamp("ms")))
             # Compared as integers of the column's unit, so that no value is rounded to another one.
@@ -288,11 +287,8 @@ class Term:
             match = _TIME.fullmatch(self.value)
             time = None if match is None else _nanoseconds(*match.groups())
             if time is None:
-                raise UsageError(
-                    f"Column {self.column} is {kind}; give a time, such as 09:30 or 09:30:15 "
-                    "(--where, where=).",
-                    code="where-needs-time",
-                )
+                such = "a time, such as 09:30 or 09:30:15"
+                raise self._needs(such, kind, "where-needs-time")
             width = pa.int32() if pa.types.is_time32(kind) else pa.int64()
             return _match_int(array.view(width), time, _UNITS[kind.unit])
         described = "nested" if pa.types.is_nested(kind) else str(kind)
@@ -308,21 +304,15 @@ class Term:
         if wanted is None and self.number in (0, 1):
             wanted = self.number == 1
         if wanted is None:
-            raise UsageError(
-                f"Column {self.column} is bool; give true or false (--where, where=).",
-                code="where-needs-bool",
-            )
+            raise self._needs("true or false", array.type, "where-needs-bool")
         return pc.equal(array, wanted)
 
     def _match_timestamps(self, array: pa.Array) -> pa.Array:
         """Compare a column of timestamps, with or without a time zone."""
         kind, wanted = array.type, self.moment
         if wanted is None:
-            raise UsageError(
-                f"Column {self.column} is {kind}; give a date and time, such as "
-                f"2024-05-31T09:30:00{'+09:00' if kind.tz else ''} (--where, where=).",
-                code="where-needs-date-time",
-            )
+            such = f"a date and time, such as 2024-05-31T09:30:00{'+09:00' if kind.tz else ''}"
+            raise self._needs(such, kind, "where-needs-date-time")
         # A local time and a moment cannot be compared without a time zone, which is unknown.
         if wanted.zoned != (kind.tz is not None):
             more = (
@@ -548,9 +538,7 @@ def _compose(texts: pa.Array) -> pa.Array:
         return texts
     # Before version 25, utf8_normalize of pyarrow left letters decomposed, so that rows of
     # composed ones were not selected. Each different text is composed once.
-    different = texts.dictionary_encode()
-    composed = [text and normalize("NFC", text) for text in different.dictionary.to_pylist()]
-    return pa.array(composed, texts.type).take(different.indices)
+    return map_values(texts, partial(normalize, "NFC"))
 
 
 def _match_number(array: pa.Array, number: Decimal) -> pa.Array:

@@ -1,16 +1,19 @@
-"""Spans of rows: which rows of a text or sheet are the table, and which are titles or notes."""
+"""How files are opened, and which of their rows are the table, and which titles or notes."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+import codecs
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from geodp.errors import InputError, Rule, UsageError
-from geodp.io.read.rows.headers import is_name
+from geodp.io.read.rows.headers import is_name, split_line
 from geodp.table.source import Fact
+
+if TYPE_CHECKING:
+    from geodp.io.read.rows.input_files import FilePath
 
 _ROW_OPTIONS = "(--header-row, header_row=; --first-row, first_row=; --last-row, last_row=)"
 COUNTED = Rule("rows-counted-from-1", f"Rows are counted from 1 {_ROW_OPTIONS}.")
@@ -40,51 +43,129 @@ BELOW = Rule(
 )
 
 
-@dataclass(frozen=True)
-class Span:
-    """Rows of a file that form its table, counted from 1; None where they are detected.
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """How a file is opened; None where that is detected.
 
     Attributes
     ----------
-    header : int, optional
-        The row of the names; rows above it are not read.
-    last : int, optional
-        The last row; rows below it are notes and totals.
-    first : int, optional
-        The first row; rows between the names and it are units and totals.
+    delimiter : str, optional
+        Of a text: comma, semicolon, tab or bar, whichever splits the header into most columns.
+    encoding : str, optional
+        Of a text: UTF-8 if the start of the file is UTF-8, else CP932.
+    layer : str, optional
+        Layer of a GeoPackage with several, or sheet of a workbook.
+    member : str, optional
+        Name of a zip archive's member, or a pattern of several.
+    header_row : int, optional
+        Line of a text, or row of a sheet, with the names, counted from 1; rows above are not
+        read. Default: the first that is not blank.
+    first_row : int, optional
+        The first line or row of the table; units and totals between the names and it are not read.
+    last_row : int, optional
+        The last line or row of the table; notes below it are not read. Default: the file's.
 
     Raises
     ------
     UsageError
-        Rows below 1 or out of order.
+        Rows below 1 or out of order, a delimiter of several characters, or an unknown encoding.
     """
 
-    header: int | None = None
-    last: int | None = None
-    first: int | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    layer: str | None = None
+    member: str | None = None
+    header_row: int | None = None
+    first_row: int | None = None
+    last_row: int | None = None
 
     def __post_init__(self) -> None:
-        named = [row for row in (self.header, self.first, self.last) if row is not None]
+        mark = self.delimiter
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
+            raise UsageError(
+                "A delimiter is one ASCII character such as ; or a tab, which Bash writes $'\\t'; "
+                "without the option it is detected.",
+                code="delimiter-form",
+            )
+        if self.encoding is not None and not _keeps_ascii(self.encoding):
+            raise UsageError(
+                "The encoding must be one that keeps ASCII, such as utf-8 or cp1252 (--encoding, "
+                "encoding=).",
+                code="encoding-unknown",
+            )
+        named = [*self._rows.values()]
         if any(row < 1 for row in named):
             raise UsageError(COUNTED)
-        below = [row for row in (self.first, self.last) if row is not None]
-        if named != sorted(named) or any(row <= (self.header or 1) for row in below):
+        below = [row for row in (self.first_row, self.last_row) if row is not None]
+        if named != sorted(named) or any(row <= (self.header_row or 1) for row in below):
             raise UsageError(ORDER)
+
+    @property
+    def _rows(self) -> dict[str, int]:
+        rows = {name: getattr(self, name) for name in ("header_row", "first_row", "last_row")}
+        return {name: row for name, row in rows.items() if row is not None}
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """The rows that the operator named."""
-        rows = {"header row": self.header, "first row": self.first, "last row": self.last}
-        return tuple(Fact(n, str(row), "operator") for n, row in rows.items() if row is not None)
+        rows = self._rows.items()
+        return tuple(Fact(name.replace("_", " "), str(row), "operator") for name, row in rows)
 
     @property
-    def is_named(self) -> bool:
+    def names_rows(self) -> bool:
         """Whether the operator named any of the rows."""
-        return any(row is not None for row in (self.header, self.first, self.last))
+        return bool(self._rows)
 
 
-DEFAULT_SPAN = Span()
-"""Span of a table without named rows: from the first row that is not blank to the end."""
+DEFAULT_OPENING = Opening()
+"""Opening of a file of which everything is detected."""
+
+OPENING = tuple(one.name for one in fields(Opening))
+"""Names of the options by which files are opened."""
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Return whether rows can be split at ASCII bytes, unlike in UTF-16 and EBCDIC."""
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)("replace")  # as the header is read
+        alike = "0,\n".encode(encoding).endswith(b"0,\n")
+        return alike and decoder.decode(b"0,\n", final=True) == "0,\n"
+    except (LookupError, ValueError):  # no such encoding, or none that is one of texts
+        return False
+
+
+@dataclass(frozen=True)
+class PublicFile(os.PathLike[str]):
+    """A path with options of :func:`geodp.io.read.rows.columns.open_tables` for it.
+
+    Attributes
+    ----------
+    path : path
+    opening : mapping
+        Options by their names, such as ``header_row``.
+    """
+
+    path: FilePath
+    opening: Mapping[str, Any] = field(default_factory=dict)
+
+    def __fspath__(self) -> str:
+        """Return the path alone."""
+        return str(os.fspath(self.path))
+
+    def __str__(self) -> str:
+        """Return the path, as messages show it."""
+        return self.__fspath__()
+
+
+def opening_options(path: FilePath) -> dict[str, Any]:
+    """Return the options by which a public file is opened; empty for a plain path.
+
+    Examples
+    --------
+    >>> opening_options("a.csv"), opening_options(PublicFile("a.xlsx", {"header_row": 4}))
+    ({}, {'header_row': 4})
+    """
+    return {**path.opening} if isinstance(path, PublicFile) else {}
 
 
 class UpToLine:
@@ -132,10 +213,7 @@ class UpToLine:
         if self._left and not (self._left == 1 and self._open):
             raise InputError(ENDS_ABOVE, file=name, row=last)
         for number, line in enumerate(self._lines_below(), last + 1):
-            fields: list[str] = []
-            with suppress(csv.Error):
-                fields = next(csv.reader([line.decode(encoding, "replace")], delimiter=delimiter))
-            if not is_note(fields, row):
+            if not is_note(split_line(line.decode(encoding, "replace"), delimiter), row):
                 raise InputError(BELOW, file=name, row=number)
 
     def _lines_below(self) -> Iterator[bytes]:
@@ -189,7 +267,5 @@ def find_row(between: Sequence[Sequence[str]], row: Sequence[str], above: int) -
 
     ``above`` is the number of rows down to the names, below which the rows stand.
     """
-    for number, fields in enumerate(between, above + 1):
-        if not is_unit(fields, row):
-            return number
-    return None
+    numbered = enumerate(between, above + 1)
+    return next((number for number, one in numbered if not is_unit(one, row)), None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,26 +17,32 @@ from geodp.table.stated.reading import StatedReading, join_descriptions
 from geodp.table.totals import find_totals
 
 
+@dataclass
+class _File:
+    """What is collected of one file."""
+
+    numbers: Counter[str] = field(default_factory=Counter)
+    facts: dict[Fact, None] = field(default_factory=dict)
+    spellings: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    forms: dict[str, str] = field(default_factory=dict)
+    beyond: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    flags: Counter[str] = field(default_factory=Counter)
+    totals: tuple[str, ...] = ()
+    left_out: bool = False
+
+
 class Survey:
     """Collector of facts, rows and counts of every file."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, Counter[str]] = {}
-        self._facts: dict[str, dict[Fact, None]] = {}
-        self._spellings: dict[str, dict[str, Counter[str]]] = {}
-        self._forms: dict[str, dict[str, str]] = {}
-        self._beyond: dict[str, dict[str, Counter[str]]] = {}
-        self._flags: dict[str, Counter[str]] = {}
-        self._totals: dict[str, list[str]] = {}
-        self._left_out: set[str] = set()
+        self._files: defaultdict[str, _File] = defaultdict(_File)
         self._partitions: dict[Term, str] = {}
         self._public: list[StatedReading] = []
         self._tallied, self._warnings = Counter[str](), dict[str, None]()
 
     def note(self, file: str, facts: Iterable[Fact]) -> None:
         """Add facts about a file; repeated facts are stored once."""
-        self._of(file)
-        self._facts.setdefault(file, {}).update(dict.fromkeys(facts))
+        self._files[file].facts.update(dict.fromkeys(facts))
 
     def state(self, public: StatedReading) -> None:
         """Add how a file is read, for the card; it is stated only if all files are read alike."""
@@ -44,8 +51,7 @@ class Survey:
 
     def describe_term(self, file: str, term: str, form: str) -> None:
         """Add how the column of a term is written, in words that reveal no value."""
-        self._of(file)
-        self._forms.setdefault(file, {}).setdefault(term, form)
+        self._files[file].forms.setdefault(term, form)
 
     def take(
         self, file: str, rows: int, met: Mapping[str, Mapping[str, int]], selected: int
@@ -54,15 +60,14 @@ class Survey:
 
         A term without a match is kept, without spellings.
         """
-        self._of(file).update(rows=rows, selected=selected)
-        spellings = self._spellings.setdefault(file, {})
+        self._files[file].numbers.update(rows=rows, selected=selected)
         for term, numbers in met.items():
-            spellings.setdefault(term, Counter()).update(numbers)
+            self._files[file].spellings[term].update(numbers)
 
     def leave_out(self, file: str, rows: int, unmet: Iterable[str]) -> None:
         """Add a file that is skipped as the names of its folders do not match all terms."""
         self.take(file, rows, {term: {} for term in unmet}, 0)
-        self._left_out.add(file)
+        self._files[file].left_out = True
 
     def spell(self, term: Term, spelling: str) -> bool:
         """Whether folders spell the value of a term as earlier folders did."""
@@ -70,8 +75,7 @@ class Survey:
 
     def name(self, file: str, titles: Sequence[str]) -> None:
         """Look for totals among the titles of the value columns of a file."""
-        self._of(file)
-        self._totals[file] = find_totals(titles)
+        self._files[file].totals = tuple(find_totals(titles))
 
     def place(
         self,
@@ -107,37 +111,34 @@ class Survey:
         inside_rows, counted, within = (
             (rows, counted, people) if inside is None else rows_of(inside)
         )
-        self._of(file).update(
+        self._files[file].numbers.update(
             inside=inside_rows,
             outside=rows - inside_rows,
             counted=counted,
             people=within,
             people_outside=people - within,
         )
-        beyond = self._beyond.setdefault(file, {})
         for reason, mask in (reasons or {}).items():
             if mask.any():
                 outside_rows, _, outside_people = rows_of(mask)
-                beyond.setdefault(reason, Counter()).update(
-                    rows=outside_rows, people=outside_people
-                )
+                beyond = self._files[file].beyond[reason]
+                beyond.update(rows=outside_rows, people=outside_people)
 
     def miss(self, file: str, rows: int) -> None:
         """Add the number of values that count as 0 because they were named as missing."""
-        self._of(file).update(missing=rows)
+        self._files[file].numbers.update(missing=rows)
 
     def flag(self, file: str, numbers: Mapping[str, int]) -> None:
         """Add how many numbers have each flag beside them."""
-        if numbers:
-            self._flags.setdefault(file, Counter()).update(numbers)
+        self._files[file].flags.update(numbers)
 
     def take_other(self, file: str, counts: int) -> None:
         """Add the number of counts of codes missing from the table of units."""
-        self._of(file).update(other=counts)
+        self._files[file].numbers.update(other=counts)
 
     def leave_unnamed(self, file: str, rows: int) -> None:
         """Add the number of selected records whose persons are not distinguished."""
-        self._of(file).update(without_person=rows)
+        self._files[file].numbers.update(without_person=rows)
 
     def tally(self, numbers: Mapping[str, int]) -> None:
         """Add numbers of what rows were made into, by name."""
@@ -162,8 +163,8 @@ class Survey:
         cells : int, optional
             Occupied cells of the table, if counts of repeated cells were added up.
         """
-        sources = tuple(self._source(file) for file in self._numbers)
-        counted = sum(numbers["counted"] for numbers in self._numbers.values())
+        sources = tuple(_source(name, file) for name, file in self._files.items())
+        counted = sum(file.numbers["counted"] for file in self._files.values())
         doubled = 0 if cells is None else counted - cells
         return Reading(
             sources,
@@ -174,31 +175,23 @@ class Survey:
             warnings=(*self._warnings,),
         )
 
-    def _source(self, file: str) -> Source:
-        """Return the statistics of one file."""
-        # "counted" serves only the number of repeated cells.
-        numbers: dict[str, Any] = {
-            name: number for name, number in self._numbers[file].items() if name != "counted"
-        }
-        spellings = self._spellings.get(file, {})
-        return Source(
-            file,
-            tuple(self._facts.get(file, ())),
-            terms={term: occurrences.total() for term, occurrences in spellings.items()},
-            spellings={term: dict(occurrences) for term, occurrences in spellings.items()},
-            forms=self._forms.get(file, {}),
-            left_out=file in self._left_out,
-            beyond={
-                reason: Outside(**occurrences)
-                for reason, occurrences in self._beyond.get(file, {}).items()
-            },
-            flags=dict(self._flags.get(file, {})),
-            totals=tuple(self._totals.get(file, ())),
-            **numbers,
-        )
 
-    def _of(self, file: str) -> Counter[str]:
-        return self._numbers.setdefault(file, Counter())
+def _source(name: str, file: _File) -> Source:
+    """Return the statistics of one file."""
+    # "counted" serves only the number of repeated cells.
+    numbers: dict[str, Any] = {one: n for one, n in file.numbers.items() if one != "counted"}
+    return Source(
+        name,
+        tuple(file.facts),
+        terms={term: occurrences.total() for term, occurrences in file.spellings.items()},
+        spellings={term: dict(occurrences) for term, occurrences in file.spellings.items()},
+        forms=file.forms,
+        left_out=file.left_out,
+        beyond={reason: Outside(**occurrences) for reason, occurrences in file.beyond.items()},
+        flags=dict(file.flags),
+        totals=file.totals,
+        **numbers,
+    )
 
 
 def _exact_sum(count: NDArray[np.int64]) -> int:

@@ -87,7 +87,7 @@ class Tally:
     def __init__(
         self,
         grid: Grid,
-        outside: Outside,
+        outside: Outside | None,
         duplicates: Duplicates,
         *,
         within: bool = True,
@@ -134,9 +134,7 @@ class Tally:
         Raises InputError for a cell outside the domain, unless such cells are dropped, and for a
         duplicate inside an earlier file, if duplicates in one file are refused.
         """
-        rows, key, inside = place(self.grid, rows, index, self._outside)
-        reasons = {} if inside is None else self.grid.explain_outside(index, inside)
-        self.survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
+        rows, key, inside = place(self.grid, rows, index, self._outside, self.survey, count, sizes)
         if self._other is not None:
             in_other = _is_at(self.grid, index, self._other)
             number = np.count_nonzero(in_other) if sizes is None else sizes[0][in_other].sum()
@@ -302,19 +300,31 @@ class Groups:
 
 
 def place(
-    grid: Grid, rows: Rows, index: NDArray[np.int64], outside: Outside
+    grid: Grid,
+    rows: Rows,
+    index: NDArray[np.int64],
+    outside: Outside | None,
+    survey: Survey,
+    count: NDArray[np.int64] | None = None,
+    sizes: NDArray[np.int64] | None = None,
 ) -> tuple[Rows, NDArray[np.uint64], NDArray[np.bool_] | None]:
     """Return the rows inside the domain, their keys uint64[n], and a mask of them (None: all).
 
-    Raises InputError for a cell outside the domain, unless such cells are dropped.
+    The survey notes where rows lie; ``count`` and ``sizes`` are those of :meth:`Tally.add`, and by
+    default every row counts one. Raises InputError for a cell outside the domain, unless such cells
+    are dropped.
     """
     inside = grid.contains(index)
+    count = np.ones(index.shape[1], np.int64) if count is None else count
     if inside.all():
+        survey.place(rows.table.name, count, None, sizes)
         return rows, grid.order.encode(index), None
     if outside != "drop":
-        refused = ~inside if outside == "error" else grid.in_extent(index) & ~inside
+        refused = grid.in_extent(index) & ~inside if outside == "crop" else ~inside
         if refused.any():
             raise rows.error(int(refused.argmax()), grid.domain.outside_rule)
+    reasons = grid.explain_outside(index, inside)
+    survey.place(rows.table.name, count, inside, sizes, reasons=reasons)
     return rows.select(inside), grid.order.encode(index[:, inside]), inside
 
 

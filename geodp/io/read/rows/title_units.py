@@ -91,11 +91,7 @@ _IN_FRONT = frozenset(("in", "en", "x", "×", "単位", "单位", "단위"))
 """Words that may stand inside a unit, and in front of one."""
 
 
-def _by_word(words: dict[int, str]) -> dict[str, int]:
-    return {word: exponent for exponent, some in words.items() for word in some.split()}
-
-
-_SCALES = _by_word(_EXPONENTS)
+_SCALES = {word: power for power, some in _EXPONENTS.items() for word in some.split()}
 _CODES = {
     mark: frozenset(code for code, some in _CURRENCIES.items() if mark in some.split())
     for some in _CURRENCIES.values()

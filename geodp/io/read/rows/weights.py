@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError, require_none
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.decimals import LARGEST, MISSING, POINT_OR_THOUSANDS, exact_decimals
 from geodp.io.read.rows.fields import decimal_points, find_missing
@@ -221,9 +221,7 @@ def count_weights(column: pa.Array, largest: int, decimal: str | None = None) ->
         raise CodeError(error.position, known.get(error.code, WEIGHT_FORM)) from None
     one = 10**exponent
     # Compared without doubling, which might not fit; a half is rounded up to one.
-    nobody = values < one - one // 2
-    if nobody.any():
-        raise CodeError(int(nobody.argmax()), NO_WEIGHT)
+    require_none(values < one - one // 2, NO_WEIGHT)
     if 2 * (largest + 2) * one > LARGEST:
         values = values.astype(object)
     values = np.minimum(values, (largest + 1) * one)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from geodp.errors import UsageError
-from geodp.io.read.public.land_shares import QUARTERS
+from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.sheet import Colour, mix, parse_colours
 from geodp.io.write.frame import LONG_SIDE

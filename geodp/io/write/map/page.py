@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.io.read.public.land_shares import QUARTERS
+from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import families, find_families
 from geodp.io.write.drawing.lines import measure, shorten, wrap
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, TextLine

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.read.public.coast import trace_coast
-from geodp.io.read.public.land_shares import QUARTERS
-from geodp.io.read.public.towns import find_towns
+from geodp.io.read.public.background import QUARTERS, find_towns, trace_coast
 from geodp.io.write.frame import Frame, cell_size, crs_of, middles
 from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks

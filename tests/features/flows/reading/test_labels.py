@@ -10,12 +10,7 @@ import pytest
 
 import geodp
 from geodp import CodeError, InputError, UsageError
-from geodp.features.flows.reading.labels import (
-    TAKEN_NAMES,
-    LabelColumns,
-    TimeLabels,
-    label_times,
-)
+from geodp.features.flows.reading.labels import TAKEN_NAMES, Clock, LabelColumns, label_times
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
 
@@ -217,13 +212,13 @@ def test_some_trips_begin_at_midnight():
 
 
 def test_every_table_has_hours():
-    labels = TimeLabels(("hour",), None)
-    labels.label(pa.array(pd.to_datetime([f"{one}T07:30" for one in DATES])))
-    labels.complete("first")
-    labels.label(pa.array(pd.to_datetime(DATES)))
+    clock = Clock()
+    clock.note(pa.array(pd.to_datetime([f"{one}T07:30" for one in DATES])))
+    clock.complete("first")
+    clock.note(pa.array(pd.to_datetime(DATES)))
     with refuses(InputError, "flows-hour-midnight: second"):
-        labels.complete("second")
-    labels.complete("none")
+        clock.complete("second")
+    clock.complete("none")
 
 
 TAKEN = ("self", "seed", "simulations", "origin", "count", "Count", "low", "noisy", "origin_x",

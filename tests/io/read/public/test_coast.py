@@ -5,7 +5,7 @@ import pytest
 import shapely
 
 from geodp.grid.lattice import Lattice
-from geodp.io.read.public.coast import trace_coast
+from geodp.io.read.public.background import trace_coast
 from geodp.io.read.public.land import find_land
 
 TOKYO = Lattice(100, 100, crs="EPSG:4326", transform=(0.01, 0, 139.3, 0, -0.01, 35.8))

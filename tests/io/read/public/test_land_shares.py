@@ -7,8 +7,7 @@ import shapely
 
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public import land
-from geodp.io.read.public.coast import trace_coast
-from geodp.io.read.public.land_shares import read_land, share_land, trace_shore
+from geodp.io.read.public.background import read_land, share_land, trace_coast, trace_shore
 
 MAPS = {
     "kanto": Lattice(128, 128, crs="EPSG:6668", transform=(1 / 40, 0, 138, 0, 1 / 60, 35.0)),

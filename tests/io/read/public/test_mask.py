@@ -10,9 +10,9 @@ from rasterio.transform import Affine
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.public.polygons import CRS84, DEGREES
+from geodp.io.read.table import read_mesh
 from tests.refusals import refuses
 
 WINDOW = Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 141, 36 + 2 / 3))

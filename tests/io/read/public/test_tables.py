@@ -1,6 +1,7 @@
 """The one table of a public file: its member and its header may be named."""
 
 import io
+import os
 import zipfile
 
 import pandas as pd
@@ -11,6 +12,7 @@ from geodp.errors import InputError, UsageError
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.totals import read_totals
 from geodp.io.read.public.units import read_units
+from geodp.io.read.rows.span import PublicFile, opening_options
 from tests.command import geodp as command
 from tests.refusals import refuses
 
@@ -64,6 +66,17 @@ def test_titles_stand_above_a_header_that_is_named(form, what, tmp_path):
     assert read(what, titled, header_row=3) == read(what, plain)
 
 
+def test_a_sheet_is_named_and_notes_below_are_not_read(what, tmp_path):
+    plain, book = tmp_path / "plain.csv", tmp_path / "book.xlsx"
+    plain.write_text(TABLES[what])
+    rows = pd.read_csv(plain, dtype=str)
+    with pd.ExcelWriter(book) as writer:
+        rows.to_excel(writer, sheet_name="notes", index=False)
+        rows.to_excel(writer, sheet_name="list", index=False)
+        writer.sheets["list"].cell(len(rows) + 2, 1, "Source: office")
+    assert read(what, book, layer="list", last_row=len(rows) + 1) == read(what, plain)
+
+
 def test_several_tables_are_asked_about(what, tmp_path):
     with refuses(InputError, "archive-tables-differ: --public-file .*member=VALUE"):
         read(what, archive(tmp_path, a="a,b,c\n1,2,3\n", b=TABLES[what]))
@@ -92,3 +105,10 @@ def test_official_mesh_files_have_members_and_headers_too(tmp_path):
     titled.write_text(f"A table of the office,\n{text}")
     again = geodp.read_mesh(titled, grid=GRID, value="T001", header_row=2)
     assert found.count.tolist() == again.count.tolist() == [8, 3]
+
+
+def test_a_public_file_is_a_path_that_says_how_it_is_opened(tmp_path):
+    file = PublicFile(tmp_path / "a.csv", {"header_row": 2})
+    assert os.fspath(file) == str(file) == str(tmp_path / "a.csv")
+    assert opening_options(file) == {"header_row": 2}
+    assert opening_options(tmp_path) == opening_options(str(tmp_path)) == {}

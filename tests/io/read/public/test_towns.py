@@ -3,7 +3,7 @@
 import pytest
 
 from geodp.grid.lattice import Lattice
-from geodp.io.read.public.towns import find_towns
+from geodp.io.read.public.background import find_towns
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.errors import InputError
-from geodp.io.read.rows.calendar_names import MONTHS, NAMES, WEEKDAYS, find_number
+from geodp.io.read.rows.known_attributes import CALENDAR, MONTHS, WEEKDAYS, find_number
 from geodp.io.read.rows.names import fold
 from tests.refusals import refuses
 
@@ -35,9 +35,9 @@ YEARS = [
 ]
 
 
-@pytest.mark.parametrize("attribute", NAMES)
+@pytest.mark.parametrize("attribute", CALENDAR)
 def test_no_name_is_for_two_days_or_months(attribute):
-    every = [fold(name) for names in NAMES[attribute] for name in {*map(fold, names.split())}]
+    every = [fold(name) for names in CALENDAR[attribute] for name in {*map(fold, names.split())}]
     assert len({*every}) == len(every)
     assert (len(WEEKDAYS), len(MONTHS)) == (7, 12)
     assert find_number(attribute, "somewhen") is None

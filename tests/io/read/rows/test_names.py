@@ -10,9 +10,8 @@ import pytest
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
-from geodp.io.read.mesh import read_mesh
 from geodp.io.read.rows.names import find_matching_patterns, fold, match, spell
-from geodp.io.read.table import read_table
+from geodp.io.read.table import read_mesh, read_table
 from tests.refusals import refuses
 
 CODE = "533946113"

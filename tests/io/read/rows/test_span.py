@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.span import Span, UpToLine, is_note
+from geodp.io.read.rows.span import Opening, UpToLine, is_note
 from tests.command import geodp as run
 from tests.refusals import refuses
 
@@ -83,7 +83,7 @@ def test_a_last_row_that_is_not_there_is_refused(write, last, tmp_path):
 )
 def test_rows_in_no_order_are_refused(header, first, last):
     with refuses(UsageError, "first-row-order|rows-counted-from-1: --first-row"):
-        Span(header, last, first)
+        Opening(header_row=header, last_row=last, first_row=first)
 
 
 UNITS = [["", "persons"], ["Total", 12]]

@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.io.read.public.land_shares import share_land
+from geodp.io.read.public.background import share_land
 from geodp.io.write.frame import Frame
 from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY

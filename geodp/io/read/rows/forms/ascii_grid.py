@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from geodp.errors import InputError, Rule
-from geodp.io.read.rows.complete.error import incomplete
+from geodp.io.read.rows.complete.files import incomplete
 from geodp.io.read.rows.input_files import FilePath, guard
 
 CHUNK = 1 << 22

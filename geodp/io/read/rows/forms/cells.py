@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 from xml.parsers.expat import ExpatError
 
 from geodp.errors import InputError, Rule
-from geodp.io.read.rows.complete.archive import DAMAGES
+from geodp.io.read.rows.complete.files import DAMAGES
 from geodp.io.read.rows.flags import SEPARATORS, is_flag
 from geodp.io.read.rows.input_files import InputFile
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.errors import InputError, Rule, UsageError, require_none
 from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
@@ -37,6 +37,15 @@ NO_GEOMETRY = Rule(
 )
 
 
+NO_CELL = Rule(
+    "geometry-no-cell",
+    "the geometry is no cell of the grid, to a thousandth of its side; check the grid and the "
+    "digits of coordinates, or read points as such (--points, read_points), or the column of codes "
+    "(--code, code=).",
+)
+MISSING = Rule(
+    "geometry-missing", "a geometry is missing or damaged; give the row one, or leave the row out."
+)
 NOT_POINT = Rule("geometry-not-a-point", "the geometry must be one point.")
 
 
@@ -150,9 +159,7 @@ def read_points(column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.float
     import shapely
 
     shapes = read_shapes(column)
-    bad = np.flatnonzero((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes))
-    if bad.size:
-        raise CodeError(int(bad[0]), NOT_POINT)
+    require_none((shapely.get_type_id(shapes) != POINT) | shapely.is_empty(shapes), NOT_POINT)
     return shapely.get_x(shapes), shapely.get_y(shapes)
 
 
@@ -208,14 +215,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
             size = np.stack([(east - west) / abs(a), (north - south) / abs(e)])
             square = (np.abs(size - 1) <= ON_LATTICE).all(axis=0) & filled
         good &= np.where(kind == POINT, True, np.isin(kind, (POLYGON, MULTI)) & square)
-        if not good.all():
-            raise CodeError(
-                int(good.argmin()),
-                "the geometry is no cell of the grid, to a thousandth of its side; check the grid "
-                "and the digits of coordinates, or read points as such (--points, read_points), "
-                "or the column of codes (--code, code=).",
-                code="geometry-no-cell",
-            )
+        require_none(~good, NO_CELL)
         return [np.rint(row).astype(np.int64), np.rint(col).astype(np.int64)]
 
     return Locator((geometry.name,), (0, 1), read)
@@ -257,13 +257,7 @@ def read_shapes(column: pa.Array) -> NDArray[Any]:
     import shapely
 
     shapes = _read_shapes(column)
-    bad = np.flatnonzero(shapely.is_missing(shapes))
-    if bad.size:
-        raise CodeError(
-            int(bad[0]),
-            "a geometry is missing or damaged; give the row one, or leave the row out.",
-            code="geometry-missing",
-        )
+    require_none(shapely.is_missing(shapes), MISSING)
     return shapes
 
 

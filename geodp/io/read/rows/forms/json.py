@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
+from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
 from geodp.io.opening import (
@@ -21,8 +22,7 @@ from geodp.io.opening import (
     parse_json,
 )
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
-from geodp.io.read.rows.complete.line_end import fact_of_end
-from geodp.io.read.rows.complete.pages import check_pages
+from geodp.io.read.rows.complete.files import check_pages, fact_of_end
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact
@@ -35,6 +35,13 @@ GEOMETRY = "geometry"
 REPEATED = Rule(
     "json-name-repeated",
     "A line has several values of one name; give each a name of its own in the file.",
+)
+
+
+MIXED = Rule(
+    "geojson-mixed-types",
+    "The file is no GeoJSON of features whose properties have one type each; write it again with "
+    "one type a property, or as GeoPackage (ogr2ogr).",
 )
 
 
@@ -86,38 +93,15 @@ class JsonTable(FileTable):
 
         with file.open() as stream:
             data = guard(file.name, stream.read)
-        if is_too_deep(data):
-            raise InputError(JSON_TOO_DEEP, file=file.name)
+        shapes, properties, crs = parse_features(data, file.name, MIXED)
+        names = dict.fromkeys(name for one in properties for name in one if name != GEOMETRY)
         try:
-            document = parse_json(data)
-            features = document["features"]
-            check_pages(file.name, document, len(features))
-            drawn = [feature.get("geometry") for feature in features]
-            # A feature without a geometry still is a row, and an error if its geometry is needed.
-            shapes = np.full(len(drawn), None, dtype=object)
-            located = [i for i, geometry in enumerate(drawn) if geometry is not None]
-            shapes[located] = shapely.from_geojson([dumps(drawn[i]) for i in located])
-            properties = [feature.get("properties") or {} for feature in features]
-            names = dict.fromkeys(
-                name for feature in properties for name in feature if name != GEOMETRY
-            )
-            columns = {
-                name: pa.array([feature.get(name) for feature in properties]) for name in names
-            }
+            columns = {name: pa.array([one.get(name) for one in properties]) for name in names}
             columns[GEOMETRY] = pa.array(shapely.to_wkb(shapes), pa.binary())
-            return cls(file, file.kind, pa.table(columns), (GEOMETRY, crs_of(document)))
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
-            pass
-        except shapely.errors.ShapelyError:
-            pass
-        rule = Rule(
-            "geojson-mixed-types",
-            "The file is no GeoJSON of features whose properties have one type each; write it "
-            "again with one type a property, or as GeoPackage (ogr2ogr).",
-        )
-        raise InputError(rule, file=file.name)
+            return cls(file, file.kind, pa.table(columns), (GEOMETRY, crs))
+        except (TypeError, pa.ArrowException):
+            pass  # it quotes the value
+        raise InputError(MIXED, file=file.name)
 
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield batches of the chosen columns."""
@@ -137,10 +121,6 @@ class JsonTable(FileTable):
         crs = () if self.geometry is None else (Fact("CRS", str(self.geometry[1]), "file"),)
         end = () if self.ended is None else (fact_of_end(ended=self.ended),)
         return (Fact("format", self.form, "file"), *crs, *end)
-
-    def line(self, record: int) -> int:
-        """Return the feature or line, counted from 1."""
-        return record + 1
 
 
 def _lines(file: InputFile) -> pa.Table:
@@ -165,7 +145,39 @@ def _lines(file: InputFile) -> pa.Table:
     return table.combine_chunks()
 
 
-def crs_of(document: Any) -> str:
+def parse_features(
+    data: bytes, name: str, rule: Rule
+) -> tuple[NDArray[Any], list[dict[str, Any]], str]:
+    """Parse a GeoJSON document: the shapes of its features, their properties, and the CRS.
+
+    A feature without a geometry has the shape None; it is a row all the same, and an error if its
+    geometry is needed. A single feature or geometry counts as one. Raises InputError with the rule
+    for any other document.
+    """
+    import shapely
+
+    if is_too_deep(data):
+        raise InputError(JSON_TOO_DEEP, file=name)
+    try:
+        document = parse_json(data)
+        alone = document if document.get("type") == "Feature" else {"geometry": document}
+        features = document.get("features", [alone])
+        check_pages(name, document, len(features))
+        drawn = [feature.get("geometry") for feature in features]
+        shapes = np.full(len(drawn), None, dtype=object)
+        located = [i for i, geometry in enumerate(drawn) if geometry is not None]
+        shapes[located] = shapely.from_geojson([dumps(drawn[i]) for i in located])
+        return shapes, [one.get("properties") or {} for one in features], _crs_of(document)
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    except shapely.errors.ShapelyError:
+        pass
+    raise InputError(rule, file=name)
+
+
+def _crs_of(document: Any) -> str:
     """Return the CRS of a document, which GeoJSON before RFC 7946 may name, as in Japan."""
     declared = document.get("crs")
     return CRS84 if declared is None else str(declared["properties"]["name"])

@@ -16,9 +16,8 @@ from xml.etree.ElementTree import Element, iterparse
 from xml.parsers.expat import ParserCreate
 from zipfile import ZipFile
 
-from geodp.io.read.rows.complete.archive import check_archive
-from geodp.io.read.rows.forms.cells import BROKEN, NO_WORKBOOK, Book, Cell, Row, as_cell
-from geodp.io.read.rows.forms.ods_styles import CONTENT, read_signs
+from geodp.io.read.rows.complete.files import check_archive
+from geodp.io.read.rows.forms.cells import BROKEN, NO_WORKBOOK, Book, Cell, Row, as_cell, sign_of
 from geodp.io.read.rows.input_files import InputFile, guard
 
 MAX_COLUMNS = 1 << 14
@@ -28,7 +27,9 @@ MAX_BLANKS = 1 << 16
 """Maximum number of repeated blanks in a text."""
 
 _NAMES = "{urn:oasis:names:tc:opendocument:xmlns:"
-_TABLE, _OFFICE, _TEXT = (f"{_NAMES}{one}:1.0}}" for one in ("table", "office", "text"))
+_TABLE, _OFFICE, _TEXT, _STYLE, _DATA_STYLE = (
+    f"{_NAMES}{one}:1.0}}" for one in ("table", "office", "text", "style", "datastyle")
+)
 _CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 _DEFAULT = f"{_TABLE}default-cell-style-name"
 _CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
@@ -243,3 +244,63 @@ def _read_inline(element: Element) -> str:
 def _collapse(text: Any) -> str:
     """Collapse blanks and line ends to one blank, as OpenDocument defines white space."""
     return re.sub("[ \t\r\n]+", " ", text or "")
+
+
+CONTENT, STYLES = "content.xml", "styles.xml"
+
+MAX_PARENTS = 64
+"""Maximum number of parent styles in a chain."""
+
+_PERCENTAGE = f"{_DATA_STYLE}percentage-style"
+_NUMBERS = (_PERCENTAGE, f"{_DATA_STYLE}number-style", f"{_DATA_STYLE}currency-style")
+
+
+def read_signs(archive: ZipFile) -> Mapping[str, str]:
+    """Return the signs that cell styles show beside numbers, by the names of the styles.
+
+    Signs are those of :func:`sign_of`. Raises KeyError for an archive without content, and
+    ParseError for invalid XML.
+    """
+    signs, styles = dict[str, str](), dict[str, tuple[str, str]]()
+    for part in (STYLES, CONTENT):
+        if part == STYLES and part not in archive.namelist():
+            continue
+        with archive.open(part) as stream:
+            for event, element in iterparse(stream, ("start", "end")):
+                if event == "start" and element.tag == f"{_OFFICE}body":
+                    break
+                name = element.get(f"{_STYLE}name", "")
+                if event == "end" and element.tag in _NUMBERS:
+                    signs[name] = _sign_of_style(element)
+                elif event == "end" and element.tag == f"{_STYLE}style":
+                    parent = element.get(f"{_STYLE}parent-style-name", "")
+                    styles[name] = element.get(f"{_STYLE}data-style-name", ""), parent
+    all_signs = {name: signs.get(_numbers_of(name, styles), "") for name in styles}
+    return {name: sign for name, sign in all_signs.items() if sign}
+
+
+def _numbers_of(name: str, styles: Mapping[str, tuple[str, str]]) -> str:
+    """Return the number style of a cell style, from its parents if necessary; empty if none."""
+    # A chain of parents may be a cycle in a damaged file.
+    for _ in range(MAX_PARENTS):
+        numbers, parent = styles.get(name, ("", ""))
+        if numbers or not parent:
+            return numbers
+        name = parent
+    return ""
+
+
+def _sign_of_style(style: Element) -> str:
+    """Return the sign of a number style, via an equivalent format code."""
+    if style.tag == _PERCENTAGE:
+        return "%"
+    code = ""
+    for part in style:
+        text = (part.text or "").replace('"', "")
+        if part.tag == f"{_DATA_STYLE}text":
+            code += f'"{text}"'
+        elif part.tag == f"{_DATA_STYLE}currency-symbol":
+            code += f"[${text.translate({ord(']'): None, ord('-'): None}) or '¤'}]"
+        else:
+            code += "0"
+    return sign_of(code)

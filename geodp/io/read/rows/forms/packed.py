@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 from geodp.errors import InputError, OutputError, Rule
 from geodp.io.opening import is_device_name
-from geodp.io.read.rows.complete.archive import check_archive
+from geodp.io.read.rows.complete.files import check_archive
 from geodp.io.read.rows.input_files import NO_ARCHIVE, FilePath, guard, kind_of
 from geodp.io.read.rows.members import Unpacked, choose_packed
 

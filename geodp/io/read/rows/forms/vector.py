@@ -22,12 +22,18 @@ from geodp import progress
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import SEALED, database_uri, require_regular, require_utf8
 from geodp.io.read.rows.arrow import validate_arrays
-from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import DeclaredFeatures, check_features, check_fields
-from geodp.io.read.rows.complete.geopackage import BROKEN, count_features
-from geodp.io.read.rows.complete.shapefile import companion_path
+from geodp.io.read.rows.complete.features import (
+    BROKEN,
+    DeclaredFeatures,
+    check_features,
+    check_fields,
+    companion_path,
+    count_features,
+)
+from geodp.io.read.rows.complete.files import incomplete
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
+from geodp.io.read.rows.span import Opening
 from geodp.table.source import Fact
 
 BATCH = 1 << 16
@@ -98,7 +104,7 @@ class VectorTable(FileTable):
         return self.fields if self.geometry is None else (*self.fields, self.geometry[0])
 
     @classmethod
-    def open(cls, file: InputFile, layer: str | None, encoding: str | None) -> VectorTable:
+    def open(cls, file: InputFile, opening: Opening) -> VectorTable:
         """Read the layers of a file; InputError if there are several and none was chosen."""
         pyogrio = require_pyogrio()
         require_utf8(file.path)
@@ -119,17 +125,16 @@ class VectorTable(FileTable):
             raise InputError(VIEWS, file=file.name)
         with sealed():
             layers = _call(file, partial(pyogrio.list_layers, path))
-            chosen = _choose(dict(layers.tolist()), layer, file.name)
-            encoding_read = encoding or _encoding_of(file, path)
-            info = _call(
-                file, partial(pyogrio.read_info, path, layer=chosen, encoding=encoding_read)
-            )
+            chosen = _choose(dict(layers.tolist()), opening.layer, file.name)
+            encoding = opening.encoding or _encoding_of(file, path)
+            reads = partial(pyogrio.read_info, path, layer=chosen, encoding=encoding)
+            info = _call(file, reads)
         column = str(info["geometry_name"] or "geometry")
         geometry = None if info["geometry_type"] is None else (column, info["crs"])
         fields = tuple(map(str, info["fields"]))
         if file.kind == "geopackage":
             declared = DeclaredFeatures(count_features(file.path, chosen))
-        return cls(file, fields, chosen, geometry, encoding_read, path, declared)
+        return cls(file, fields, chosen, geometry, encoding, path, declared)
 
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield batches of the chosen columns; geometries as WKB, dates with times as texts.
@@ -187,10 +192,6 @@ class VectorTable(FileTable):
             extras.append(Fact("CRS", self.geometry[1], "file"))
         kind = Fact("format", self.file.kind, "file")
         return (kind, Fact("layer", self.layer, "file"), *self.declared.facts, *extras)
-
-    def line(self, record: int) -> int:
-        """Return the feature, counted from 1."""
-        return record + 1
 
 
 def require_pyogrio() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -22,7 +23,7 @@ from geodp.io.read.rows.headers import (
 )
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.partitions import FileTable
-from geodp.io.read.rows.span import BELOW, BETWEEN, DEFAULT_SPAN, NO_FIRST, Span, find_row, is_note
+from geodp.io.read.rows.span import BELOW, BETWEEN, NO_FIRST, Opening, find_row, is_note
 from geodp.table.source import Fact
 
 BATCH = 1 << 14
@@ -58,7 +59,7 @@ class SheetTable(FileTable):
     header : tuple of str
     header_row : int
         The row of the names.
-    span : Span
+    opening : Opening
         Rows that the operator named.
     title : str
         Of the workbook, in its properties; empty without one.
@@ -68,7 +69,7 @@ class SheetTable(FileTable):
     sheet: str
     header: tuple[str, ...]
     header_row: int
-    span: Span = DEFAULT_SPAN
+    opening: Opening
     title: str = ""
 
     @property
@@ -82,39 +83,36 @@ class SheetTable(FileTable):
 
         The title of the workbook and the name of the sheet are titles, too.
         """
-        begins = self.span.first or self.header_row + 1
+        begins = self.opening.first_row or self.header_row + 1
         titles = [(True, [self.sheet, self.title])]
         if begins > 2:
-            book = _open_book(self.file)
-            try:
+            with closing(_open_book(self.file)) as book:
                 # Formulas in rows that are not read are no matter.
                 for number, (cells, _) in enumerate(islice(book.rows(self.sheet), begins - 1), 1):
                     if number != self.header_row:
                         titles.append((number < self.header_row, [*map(_text, cells)]))
-            finally:
-                book.close()
         return tuple(titles)
 
     @classmethod
-    def open(cls, file: InputFile, sheet: str | None, span: Span) -> SheetTable:
+    def open(cls, file: InputFile, opening: Opening) -> SheetTable:
         """Read the names, from the first row that is not blank or the row that was named.
 
         Raises InputError if there are several sheets and none was chosen.
         """
-        book, header_row = _open_book(file), span.header
-        try:
+        sheet, header_row = opening.layer, opening.header_row
+        with closing(_open_book(file)) as book:
             names = book.sheets
-            shown = ", ".join(map(printable, names))
             if (sheet is None and len(names) != 1) or (sheet is not None and sheet not in names):
-                rule = Rule(
-                    "sheet-missing", f"Choose one of the sheets (--layer, layer=): {shown}."
+                shown = ", ".join(map(printable, names))
+                raise InputError(
+                    f"Choose one of the sheets (--layer, layer=): {shown}.",
+                    file=file.name,
+                    code="sheet-missing",
                 )
-                raise InputError(rule, file=file.name)
             chosen = sheet or names[0]
             row_of_names, header = header_row or 1, list[str]()
-            for number, row in enumerate(
-                _rows(book, chosen, file.name, row_of_names), row_of_names
-            ):
+            rows = _rows(book, chosen, file.name, row_of_names)
+            for number, row in enumerate(rows, row_of_names):
                 row_of_names, header = number, trim([*map(_text, row)])
                 if header or header_row is not None:
                     break
@@ -125,8 +123,6 @@ class SheetTable(FileTable):
             above = islice(book.rows(chosen), row_of_names - 1)
             if header and any(trim([*map(_text, row)]) == header for row, _ in above):
                 raise InputError(ABOVE, file=file.name, row=row_of_names)
-        finally:
-            book.close()
         if not header and header_row is not None:
             raise InputError(BLANK, file=file.name, row=header_row)
         if not header:
@@ -135,7 +131,7 @@ class SheetTable(FileTable):
                 file=file.name,
                 code="sheet-empty",
             )
-        return cls(file, chosen, tuple(header), row_of_names, span, book.title)
+        return cls(file, chosen, tuple(header), row_of_names, opening, book.title)
 
     def file_arrays(self, chosen: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Yield batches of the chosen columns, without blank rows at the end.
@@ -143,14 +139,14 @@ class SheetTable(FileTable):
         The type of a column depends on all of its cells, so that the sheet is read before the first
         batch.
         """
-        book, width = _open_book(self.file), len(self.names)
+        width, named, last = len(self.names), self.opening.first_row, self.opening.last_row
         columns_read: list[list[Cell]] = [[] for _ in chosen]
-        try:
+        with closing(_open_book(self.file)) as book:
             blank, last_filled = 0, self.header_row
-            begins = self.span.first or self.header_row + 1
-            first = [] if self.span.first is self.span.last is None else self._first_row(book)
+            begins = named or self.header_row + 1
+            first = [] if named is last is None else self._first_row(book)
             for number, row in enumerate(_rows(book, self.sheet, self.name, begins), begins):
-                if self.span.last is not None and number > self.span.last:
+                if last is not None and number > last:
                     if not is_note([*map(_text, row)], first):
                         raise InputError(BELOW, file=self.name, row=number)
                     continue
@@ -168,18 +164,16 @@ class SheetTable(FileTable):
                     cells.extend([None] * blank)
                     cells.append(cell)
                 blank, last_filled = 0, number
-            if self.span.last is not None and last_filled < self.span.last:
-                raise InputError(LAST_IS_BLANK, file=self.name, row=self.span.last)
-        finally:
-            book.close()
+            if last is not None and last_filled < last:
+                raise InputError(LAST_IS_BLANK, file=self.name, row=last)
         columns = [*map(_column, columns_read)]
         for start in range(0, len(columns[0]) if columns else 0, BATCH):
             yield [column.slice(start, BATCH) for column in columns]
 
     def _first_row(self, book: Book) -> list[str]:
         """Return the first row of data; InputError if a similar row lies above it."""
-        below = self.header_row + 1
-        count = None if self.span.first is None else self.span.first - self.header_row
+        below, named = self.header_row + 1, self.opening.first_row
+        count = None if named is None else named - self.header_row
         rows = [
             [*map(_text, row)]
             for row in islice(_rows(book, self.sheet, self.name, below), count or HEAD_ROWS)
@@ -188,7 +182,7 @@ class SheetTable(FileTable):
             return next(filter(trim, rows), [])
         first = rows[-1] if len(rows) == count else []
         if not trim(first):
-            raise InputError(NO_FIRST, file=self.name, row=self.span.first)
+            raise InputError(NO_FIRST, file=self.name, row=named)
         if (wrong := find_row(rows[:-1], first, self.header_row)) is not None:
             raise InputError(BETWEEN, file=self.name, row=wrong)
         return first
@@ -212,12 +206,9 @@ class SheetTable(FileTable):
 
     def _head_rows(self) -> list[list[str]]:
         """Return the cells of the first rows as texts."""
-        book = _open_book(self.file)
-        try:
+        with closing(_open_book(self.file)) as book:
             rows = islice(_rows(book, self.sheet, self.name), HEAD_ROWS)
             return [[*map(_text, row)] for row in rows]
-        finally:
-            book.close()
 
     def _explain_wide(self) -> str:
         """Return the rule for a row that is wider than the header."""
@@ -236,7 +227,7 @@ class SheetTable(FileTable):
     def facts(self) -> tuple[Fact, ...]:
         """Facts from the workbook and the options."""
         facts = (Fact("format", self.file.kind, "file"), Fact("layer", self.sheet, "file"))
-        return (*facts, *self.span.facts)
+        return (*facts, *self.opening.facts)
 
     def line(self, record: int) -> int:
         """Return the row of the sheet."""

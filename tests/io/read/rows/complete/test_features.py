@@ -17,12 +17,15 @@ from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.complete.error import incomplete
-from geodp.io.read.rows.complete.features import DeclaredFeatures, check_features
-from geodp.io.read.rows.complete.flatgeobuf import check_flatgeobuf
-from geodp.io.read.rows.complete.geopackage import check_geopackage, count_features
-from geodp.io.read.rows.complete.pages import check_pages
-from geodp.io.read.rows.complete.shapefile import parts_of_files
+from geodp.io.read.rows.complete.features import (
+    DeclaredFeatures,
+    check_features,
+    check_flatgeobuf,
+    check_geopackage,
+    count_features,
+    parts_of_files,
+)
+from geodp.io.read.rows.complete.files import check_pages, incomplete
 from geodp.io.read.table import read_table
 from tests.command import geodp
 from tests.io.read.damage import zipped_shapefile
