@@ -14,7 +14,8 @@ from geodp.io.folder.staged_release import list_cells, try_formats, try_longest_
 from geodp.io.folder.staged_tables import LONGEST_TIME, StagedIndex, write_tables
 from geodp.io.write.view import View
 from geodp.release.periods import Periods
-from geodp.table.card import File, LeftOut
+from geodp.table.card import LeftOut
+from geodp.table.index import Joint
 
 
 class StagedSeries(StagedIndex):
@@ -43,26 +44,20 @@ class StagedSeries(StagedIndex):
         written = write_tables(dict(zip(periods.names, shown, strict=True)), public)
         snapshots = [SnapshotInfo(one.name, one.release_id, one.card_sha256) for one in written]
         card = replace(card, snapshots=tuple(snapshots))
-        files, left_out = _write_shared(public, periods, shown, card)
+        files, left_out = write_shared(public, periods, shown, card)
         return self.complete(replace(card, files=files, left_out=left_out), restricted)
 
 
-def list_shared(shown: Sequence[View], name: str) -> list[tuple[Any, str, str | None]]:
-    """List the formats that show all snapshots together, their files, and why one is left out."""
+def write_shared(folder: Path, periods: Periods, shown: Sequence[View], card: SeriesCard) -> Joint:
+    """Write the files that show all snapshots together; return the index's entries of them."""
+    files, left_out = [], []
     # Both are views of the snapshots: a series without them, such as one of pairs, is complete.
     forms: tuple[Any, ...] = (netcdf, sheet)
-    return [(form, f"{name}.{form.ENDING}", form.why_not(shown)) for form in forms]
-
-
-def _write_shared(
-    public: Path, periods: Periods, shown: Sequence[View], card: SeriesCard
-) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
-    """Write the files that show all snapshots together, and return their entries in the index."""
-    files, left_out = [], []
-    for form, name, reason in list_shared(shown, card.name):
-        if reason is not None:
-            left_out.append(LeftOut(name, reason))
+    for form in forms:
+        path = folder / f"{card.name}.{form.ENDING}"
+        if (reason := form.why_not(shown)) is not None:
+            left_out.append(LeftOut(path.name, reason))
             continue
-        form.write(public / name, periods, shown, card)
-        files.append(list_file(public / name, form.MEDIA_TYPE, form.WHAT))
+        form.write(path, periods, shown, card)
+        files.append(list_file(path, form.MEDIA_TYPE, form.WHAT))
     return tuple(files), tuple(left_out)

@@ -12,11 +12,11 @@ from geodp.features.series.files import StagedSeries
 from geodp.features.series.smoothing import Smoothing
 from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.event import Measurement
+from geodp.release.card import state_budget
 from geodp.release.opening import WrittenRelease, open_release
 from geodp.release.periods import Periods
 from geodp.release.release import Release
 from geodp.release.sharing import Sharing
-from geodp.table.charged import StatedCharge
 from geodp.table.index import state_event
 
 
@@ -53,20 +53,13 @@ class Series(list[Release]):
 
     def card(self, name: str = "population") -> SeriesCard:
         """Return the index, without snapshots and files."""
-        total, charge, sharing = self.total, self[0].charge, self.sharing
+        charge, sharing = self[0].charge, self.sharing
         info = SharingInfo(
             *(sharing.person, sharing.changed, sharing.levels, sharing.gaussian, sharing.rule)
         )
-        promise = state_guarantee(cast(Measurement, self[0].event).own, total, info)
-        stated = SeriesCard.state(
-            total,
-            name=name,
-            step=self.periods.step,
-            guarantee=promise,
-            smoothing=self.smoothing.mode,
-            cycles=self.smoothing.cycles,
-        )
-        return replace(stated, budget=None if charge is None else StatedCharge.of(charge))
+        each = cast(Measurement, self[0].event).own
+        stated = state_index(name, self.periods, each, self.total, info, self.smoothing)
+        return replace(stated, budget=state_budget(charge))
 
     def write(
         self,
@@ -106,10 +99,35 @@ class Series(list[Release]):
         return place.write(self.periods, views, self.card(name), restricted)
 
 
-def state_guarantee(each: Measurement, total: Measurement, info: SharingInfo) -> SeriesGuarantee:
-    """State the guarantee of all snapshots together; ``each``: the event of one's own noise."""
+def state_index(
+    name: str,
+    periods: Periods,
+    each: Measurement,
+    total: Measurement,
+    info: SharingInfo,
+    smoothing: Smoothing,
+) -> SeriesCard:
+    """State what all snapshots share, without the charge, the snapshots and the files.
+
+    Parameters
+    ----------
+    name : str
+        Name of the count.
+    periods : Periods
+    each, total : Measurement
+        Event of the noise of a snapshot, and of all snapshots together.
+    info : SharingInfo
+    smoothing : Smoothing
+    """
     stated = state_event(total, "any result of these releases together")
-    return SeriesGuarantee(**stated, each_spends=each.spends, sharing=info)
+    return SeriesCard.state(
+        total,
+        name=name,
+        step=periods.step,
+        guarantee=SeriesGuarantee(**stated, each_spends=each.spends, sharing=info),
+        smoothing=smoothing.mode,
+        cycles=smoothing.cycles,
+    )
 
 
 def open_series(folder: Path, card: SeriesCard) -> dict[str, WrittenRelease]:

@@ -6,7 +6,6 @@ removed before the next. Most files have the same bytes then, and need not be re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -24,7 +23,7 @@ from geodp.io.verify.chunks import parquet_files
 from geodp.io.verify.raster import is_map
 from geodp.io.verify.readback import raster_file
 from geodp.io.verify.remade import Remaking
-from geodp.io.verify.rewritten import is_rewritten
+from geodp.io.verify.rewritten import has_bundled_letters, is_rewritten
 from geodp.io.verify.statements import has_words_of
 from geodp.io.verify.written import WrittenErrors, write_errors
 from geodp.io.write.format import Format
@@ -34,7 +33,6 @@ from geodp.io.write.picture import Picture
 from geodp.io.write.tiles import view_tiles
 from geodp.io.write.view import View, keep_rows
 from geodp.table.card import File, LeftOut
-from geodp.table.plain import write_plain
 
 WITH_ROWS = (".csv", ".parquet", ".gpkg", ".tif")
 """Files whose rows or pixels are compared where this version does not make the release again."""
@@ -160,8 +158,7 @@ def _compare(
         if 3 * prod(grid.shape) > SMALL_RASTER:
             yield describe_entry(describe_map(view), folder), is_map(view, folder, worded=worded)
             return
-    if isinstance(one, Picture) and not (worded and _has_bundled_letters(view)):
-        # Which other fonts there are differs between machines, and so do pictures.
+    if isinstance(one, Picture) and not (worded and has_bundled_letters(view)):
         yield from ((file, True) for file in card.files if file.name == f"{card.name}.png")
         return
     with TemporaryDirectory(dir=place) as made:
@@ -175,15 +172,3 @@ def _compare(
                     file.sha256 == listed
                     or is_rewritten(folder / file.name, own, grid, worded=worded),
                 )
-
-
-def _has_bundled_letters(view: View) -> bool:
-    """Test whether the bundled font has all letters of a picture."""
-    card, grid = view.card, view.table.grid
-    said = [
-        view.texts,
-        card.name,
-        view.counted,
-        json.dumps(write_plain(card.metadata), ensure_ascii=False),
-    ]
-    return "".join([*said, *grid.axis_names]).isascii()

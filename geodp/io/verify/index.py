@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from geodp.errors import Rule
+from geodp.errors import Rule, VerificationError
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
@@ -41,6 +41,8 @@ class ListedTable(Protocol):
         """SHA-256 of its card."""
 
 
+NOT_MEASURED = Rule("index-table-not-measured", "A table of the release was not measured.")
+
 Questions = Sequence[tuple[str, Callable[[Path, Any], str]]]
 """Questions of a verification by name, see :func:`geodp.io.verify.verify.run_checks`."""
 
@@ -49,7 +51,7 @@ def verify_index(
     folder: Path,
     kind: type[IndexCard],
     questions: Questions,
-    list_tables: Callable[[Any], Iterable[str]],
+    list_tables: Callable[[Any], Sequence[str]],
     errors: Remake | None,
 ) -> list[Check]:
     """Verify an index by its questions, and then each of the tables that it lists.
@@ -78,6 +80,10 @@ def verify_index(
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
         card = read_index(folder, kind.file, kind.from_json)
+        require(
+            bool(list_tables(card)),
+            Rule("index-lists-nothing", "The index lists no tables and no periods."),
+        )
     except BROKEN as error:
         return [Check("index", False, describe_error(error, folder))]
     checks = [Check("index", True, f"schema {kind.identifier}, {card.about}")]
@@ -114,8 +120,7 @@ def verify_tables(
 def _rebuild(release: Any) -> Any:
     """Return what follows from the tables of a release, all of which were measured."""
     require(
-        all(isinstance(one.event, Measurement) for one in release.tables.values()),
-        Rule("index-table-not-measured", "A table of the release was not measured."),
+        all(isinstance(one.event, Measurement) for one in release.tables.values()), NOT_MEASURED
     )
     return release.rebuild()
 
@@ -331,6 +336,14 @@ def require_losses(
         "; cards of tables were written before they stated the loss of all that the tables depend "
         f"on: where one is used alone, count {', '.join(understated)}"
     )
+
+
+def measurement_of(card: Card) -> Measurement:
+    """Make the privacy event of the card of a table; VerificationError if it was not measured."""
+    event = event_of(card)
+    if not isinstance(event, Measurement):
+        raise VerificationError(NOT_MEASURED)
+    return event
 
 
 def require_one_correction(cards: Iterable[Card]) -> None:

@@ -357,7 +357,8 @@ def _layout_shapes(wkb: Any, box: list[NDArray[np.float64]], srs: int) -> list[b
         return [bytearray(head.tobytes() + outline) for head, outline in pairs]
     records["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, int(ends[0]))
     # Of binary values, Python binds only these without looking for an adapter of each.
-    shapes: list[bytearray | None] = [*map(bytearray, records.view(f"V{records.itemsize}").tolist())]
+    values = records.view(f"V{records.itemsize}").tolist()
+    shapes: list[bytearray | None] = [*map(bytearray, values)]
     for row in np.flatnonzero(wkb.is_null()).tolist() if wkb.null_count else ():
         shapes[row] = None
     return shapes
