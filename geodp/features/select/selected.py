@@ -90,14 +90,18 @@ class Selected:
 
     def card(self) -> SelectionCard:
         """Build the public card: the content of ``release.json``."""
+        return self.state(StatedDomain.of(self.grid), self.question.candidates(self.grid))
+
+    def state(self, domain: StatedDomain, candidates: int) -> SelectionCard:
+        """State the selection on a domain with so many candidates."""
         return SelectionCard(
             schema=SELECTION_SCHEMA,
             software=Software("geodp", __version__),
             private=self.event.is_private,
             guarantee=self._promise(),
             budget=None if self.charge is None else StatedCharge.of(self.charge),
-            domain=StatedDomain.of(self.grid),
-            question=self._question(),
+            domain=domain,
+            question=self._question(candidates),
             mechanism=SelectorInfo(
                 self.selector.name,
                 self.selector.version,
@@ -105,7 +109,7 @@ class Selected:
                 self.selector.citation,
                 NOISE_FORMAT,
             ),
-            false_hot_spots=self._false(),
+            false_hot_spots=self._false(candidates),
             chosen=self.chosen,
         ).with_id()
 
@@ -131,7 +135,7 @@ class Selected:
         }
         return read_plain(SelectionGuarantee, {**fields, **event.describe()}, "guarantee")
 
-    def _question(self) -> QuestionInfo:
+    def _question(self, candidates: int) -> QuestionInfo:
         sentence, utility = self.question.description
         field_names = QuestionInfo.__dataclass_fields__
         settings = {
@@ -144,13 +148,13 @@ class Selected:
             "name": self.question.name,
             "in_words": sentence,
             "utility": utility,
-            "candidates": self.question.candidates(self.grid),
+            "candidates": candidates,
             "chosen": len(self.chosen),
         }
         return read_plain(QuestionInfo, fields | settings, "question")
 
-    def _false(self) -> FalseHotSpots | None:
-        count = self.question.false_below(self.grid, self.event.rate)
+    def _false(self, candidates: int) -> FalseHotSpots | None:
+        count = self.question.false_below(candidates, self.event.rate)
         if count is None:
             return None
         return FalseHotSpots(
