@@ -90,7 +90,6 @@ INTERNAL = {
     ),
     "what a folder is written and read by: save, open and the command line use it": (
         "geodp.features.series.files.StagedSeries",
-        "geodp.io.folder.staged_release.StagedRelease",
         "geodp.io.folder.staged_tables.StagedPeriods",
         "geodp.features.select.files.StagedSelection",
         "geodp.io.folder.staged_tables.StagedTables",

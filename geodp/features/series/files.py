@@ -10,15 +10,16 @@ from typing import Any
 from geodp.features.series.card import SeriesCard, SnapshotInfo
 from geodp.features.series.formats import netcdf, sheet
 from geodp.io.folder.joint import list_file
-from geodp.io.folder.staged_release import list_cells, try_formats, try_longest_name
-from geodp.io.folder.staged_tables import LONGEST_TIME, StagedIndex, write_tables
+from geodp.io.folder.publication import write_index
+from geodp.io.folder.staged_release import Staged, list_cells, try_formats, try_longest_name
+from geodp.io.folder.staged_tables import LONGEST_TIME, write_tables
 from geodp.io.write.view import View
 from geodp.release.periods import Periods
 from geodp.table.card import LeftOut
 from geodp.table.index import Joint
 
 
-class StagedSeries(StagedIndex):
+class StagedSeries(Staged):
     """A folder for a series, created and tested before anything is charged."""
 
     def try_out(self, empty: View, cells: Sequence[int]) -> None:
@@ -29,7 +30,7 @@ class StagedSeries(StagedIndex):
         # All snapshots have the same formats, so that one of them is tried.
         try_formats(empty)
         try_longest_name(self.folder, empty.card.name, LONGEST_TIME)
-        self.reserve(sum(list_cells(empty.table.grid, empty.card, one) for one in cells))
+        self.reserve(sum(list_cells(empty, one) for one in cells))
 
     def write(
         self,
@@ -45,7 +46,8 @@ class StagedSeries(StagedIndex):
         snapshots = [SnapshotInfo(one.name, one.release_id, one.card_sha256) for one in written]
         card = replace(card, snapshots=tuple(snapshots))
         files, left_out = write_shared(public, periods, shown, card)
-        return self.complete(replace(card, files=files, left_out=left_out), restricted)
+        write_index(public, replace(card, files=files, left_out=left_out))
+        return self.finish(restricted)
 
 
 def write_shared(folder: Path, periods: Periods, shown: Sequence[View], card: SeriesCard) -> Joint:

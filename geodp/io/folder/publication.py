@@ -20,7 +20,8 @@ from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.view import View, keep_rows
 from geodp.privacy.access import warn_access_unchecked
-from geodp.table.card import Card, File, LeftOut
+from geodp.table.card import File, LeftOut
+from geodp.table.index import IndexCard
 from geodp.table.plain import read_plain
 
 RUN = "run.json"
@@ -97,8 +98,8 @@ def describe_entry(entry: Entry, folder: Path) -> File:
     return replace(read, sha256="")
 
 
-def write_card(card: Card, folder: Path) -> None:
-    """Write a card, and the checksums of all files that it lists, into their folder."""
+def write_card(card: Any, folder: Path) -> None:
+    """Write a card of any kind, and the checksums of all files that it lists, into their folder."""
     (folder / CARD).write_bytes(card_bytes(card.to_json()))
     sums = {**card.listed, CARD: sha256(folder / CARD)}
     (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
@@ -118,9 +119,9 @@ def write_member(view: View, folder: Path) -> tuple[str, str]:
     return read_json(folder / CARD)["release_id"], sha256(folder / CARD)
 
 
-def write_index(folder: Path, name: str, values: dict[str, Any]) -> None:
+def write_index(folder: Path, index: IndexCard) -> None:
     """Write the index of several releases, and the checksums of all files in their folder."""
-    (folder / name).write_bytes(card_bytes(values))
+    (folder / index.file).write_bytes(card_bytes(index.to_json()))
     every = (path for path in folder.rglob("*") if path.is_file())
     sums = {path.relative_to(folder).as_posix(): sha256(path) for path in every}
     # Written last, as it covers the index.

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 from geodp import progress
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.pending import discard_draft, reserve
-from geodp.io.folder.publication import (
-    RUN,
-    list_written,
-    make_restricted,
-    write_index,
-    write_member,
-    write_restricted,
-)
-from geodp.io.folder.staged_release import (
-    list_cells,
-    require_space,
-    try_formats,
-    try_longest_name,
-)
-from geodp.io.folder.staging import stage
+from geodp.io.folder.publication import write_index, write_member
+from geodp.io.folder.staged_release import Staged, list_cells, try_formats, try_longest_name
 from geodp.io.write.view import View
 from geodp.table.index import IndexCard, Joint, PeriodInfo
 from geodp.table.stated.release import TableInfo
@@ -61,63 +46,7 @@ class Tables(Protocol):
         """Write the files of all tables together; return the index's entries of them."""
 
 
-@dataclass(frozen=True)
-class StagedIndex:
-    """A folder for an index of several releases, created before anything is charged.
-
-    Attributes
-    ----------
-    folder : Path
-        The staged folder.
-    target : Path
-        The folder that it replaces.
-    """
-
-    folder: Path
-    target: Path
-
-    @classmethod
-    @contextmanager
-    def stage(cls, path: str | Path, *, overwrite: bool, resume: bool = False) -> Iterator[Self]:
-        """Yield a folder that replaces ``path`` if the block ends without an error.
-
-        Parameters and errors are those of :func:`geodp.io.folder.staged_release.stage_release`.
-        """
-        with stage(path, overwrite=overwrite, resume=resume) as folder:
-            make_restricted(folder, path, again=resume)
-            yield cls(folder, Path(path))
-
-    def try_joint(self, *examples: Tables) -> None:
-        """Write the joint files of releases, and remove them."""
-        for one in examples:
-            with TemporaryDirectory(dir=self.folder) as place:
-                one.write_joint(Path(place))
-
-    def reserve(self, listed: int) -> None:
-        """Require space for so many listed cells, and reserve it."""
-        require_space(self.folder, listed)
-        reserve(self.folder, listed)
-
-    def make_public(self) -> Path:
-        """Make the public folder, in the space that was reserved; return it."""
-        public = self.folder / "public"
-        # The draft has reserved the space that the files take now.
-        discard_draft(self.folder)
-        public.mkdir()
-        return public
-
-    def complete(self, index: IndexCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write the index and the operator's record; return the paths of all that was written."""
-        write_index(self.folder / "public", index.file, index.to_json())
-        return self.finish(restricted)
-
-    def finish(self, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write the operator's record beside a complete public folder; return all paths."""
-        write_restricted(self.folder / "restricted", RUN, restricted)
-        return list_written(self.folder, self.target)
-
-
-class StagedTables(StagedIndex):
+class StagedTables(Staged):
     """A folder for a release of several tables.
 
     Attributes
@@ -147,8 +76,10 @@ class StagedTables(StagedIndex):
             try_formats(view)
             try_longest_name(self.folder, name, f"{self.inside}{name}")
             often = 1 + empty.joint_rows.get(name, 0)
-            listed += often * sum(list_cells(view.table.grid, view.card, one) for one in cells)
-        self.try_joint(empty, *examples)
+            listed += often * sum(list_cells(view, one) for one in cells)
+        for release in (empty, *examples):
+            with TemporaryDirectory(dir=self.folder) as place:
+                release.write_joint(Path(place))
         self.reserve(listed)
 
     def write(self, release: Tables, restricted: dict[str, Any]) -> dict[str, list[str]]:
@@ -173,7 +104,8 @@ class StagedPeriods(StagedTables):
             write_release(release, public / time)
             written.append(PeriodInfo(time, sha256(public / time / release.index.file)))
         made: Any = index
-        return self.complete(replace(made, periods=tuple(written)), restricted)
+        write_index(public, replace(made, periods=tuple(written)))
+        return self.finish(restricted)
 
 
 def write_release(release: Tables, folder: Path) -> None:
@@ -181,8 +113,7 @@ def write_release(release: Tables, folder: Path) -> None:
     views = {name: one.view(name) for name, one in release.tables.items()}
     tables = write_tables(views, folder)
     files, left_out = release.write_joint(folder)
-    index = replace(release.index, tables=tables, files=files, left_out=left_out)
-    write_index(folder, index.file, index.to_json())
+    write_index(folder, replace(release.index, tables=tables, files=files, left_out=left_out))
 
 
 def write_tables(views: Mapping[str, View], folder: Path) -> tuple[TableInfo, ...]:

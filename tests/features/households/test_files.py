@@ -105,8 +105,9 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
         raise OutputError("full", code="disk-full")
 
     write_joint = "geodp.features.households.households.write_joint"
-    tried = "geodp.io.folder.staged_tables"
-    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_joint):
+    tried = "geodp.io.folder.staged_tables.try_formats"
+    space = "geodp.io.folder.staged_release.require_space"
+    for name in (tried, space, write_joint):
         with monkeypatch.context() as patched:
             patched.setattr(name, full)
             with (

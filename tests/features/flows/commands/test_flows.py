@@ -10,7 +10,7 @@ import shapely
 
 import geodp as package
 from geodp.features.flows.running import estimate as asking
-from geodp.io.folder import staged_tables
+from geodp.io.folder import staged_release, staged_tables
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 from tests.features.flows.test_publish import MESH, publish, trips_on
@@ -69,7 +69,7 @@ def test_nothing_that_depends_on_the_data_is_said(call, trips):
 
 def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, monkeypatch):
     required = []
-    monkeypatch.setattr(staged_tables, "require_space", lambda _, listed: required.append(listed))
+    monkeypatch.setattr(staged_release, "require_space", lambda _, listed: required.append(listed))
     words = [
         "flows",
         "publish",
