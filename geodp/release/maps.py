@@ -23,7 +23,7 @@ from geodp.accuracy.bounds import Bounds, divide
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
-from geodp.io.folder.joint import write_rows
+from geodp.io.folder.publication import write_rows
 from geodp.io.read.public.land import state_land
 from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View

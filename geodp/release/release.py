@@ -463,4 +463,3 @@ class Release(InMemory):
         return write_publication(
             self.view(), path, name=name, overwrite=overwrite, restricted=restricted or {}
         )
-

@@ -22,8 +22,8 @@ from geodp.io.verify.index import (
     require_one_correction,
     verify_index,
 )
-from geodp.io.verify.remade import Remake
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
+from geodp.io.verify.written import Remake
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import epsilon_for
 from geodp.release.periods import Periods

@@ -9,8 +9,7 @@ from typing import Any
 
 from geodp.features.series.card import SeriesCard, SnapshotInfo
 from geodp.features.series.formats import netcdf, sheet
-from geodp.io.folder.joint import list_file
-from geodp.io.folder.publication import write_index
+from geodp.io.folder.publication import list_file, write_index
 from geodp.io.folder.staged_release import Staged, list_cells, try_formats, try_longest_name
 from geodp.io.folder.staged_tables import LONGEST_TIME, write_tables
 from geodp.io.write.view import View

@@ -17,9 +17,9 @@ from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import require
 from geodp.io.verify.index import measurement_of, read_listed_card, require_losses
 from geodp.io.verify.readback import read_masked_grid, read_release_table
-from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import check_rewritten, has_bundled_letters
 from geodp.io.verify.statements import has_words_of
+from geodp.io.verify.written import Remake
 from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.privacy.terms import Terms

@@ -17,10 +17,10 @@ from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import describe_error, not_json, read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.readback import BROKEN, event_of
-from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import check_rewritten
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks, verify
+from geodp.io.verify.written import Remake
 from geodp.privacy.event import Measurement
 from geodp.table.card import Card, File
 from geodp.table.index import OF_PERIOD, IndexCard, TablesCard

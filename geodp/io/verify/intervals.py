@@ -6,10 +6,9 @@ from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import Rule
 from geodp.io.verify.card import require
-from geodp.io.verify.remade import Remaking
 from geodp.io.verify.rewritten import are_near
 from geodp.io.verify.statements import has_words_of, require_same
-from geodp.io.verify.written import WrittenErrors
+from geodp.io.verify.written import Remaking, WrittenErrors
 from geodp.io.write.tables import slices
 from geodp.io.write.view import View
 from geodp.table.card import Card

@@ -76,7 +76,10 @@ def errors_again():
         (lambda said: said["settlements"].update(meaning="None"), "settlements.meaning"),
         (lambda said: said["settlements"]["settlements"].pop(), "settlements.settlements"),
         (lambda said: said["settlements"]["settlements"][3].update(own=0.0), "settlements[3].own"),
-        (lambda said: said["settlements"]["settlements"][3].update(below=7), "settlements[3].below"),
+        (
+            lambda said: said["settlements"]["settlements"][3].update(below=7),
+            "settlements[3].below",
+        ),
         (lambda said: said["cells"]["tree"]["above"][1].insert(0, 2.5), "cells.tree"),
         (lambda said: said["cells"]["tree"]["below"][1].__setitem__(2, None), "cells.tree"),
         (lambda said: said["cells"]["tree"].update(alone=[1.0]), "cells.tree"),
