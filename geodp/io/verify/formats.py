@@ -18,12 +18,13 @@ from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
-from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256
+from geodp.io.folder.manifest import FORMATS, SUMS, read_sums
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.read.rows.columns import InputTable, file_columns, open_tables
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.read.rows.forms.vector import find_extent
 from geodp.io.verify.card import require
+from geodp.io.verify.files import require_unchanged
 from geodp.io.verify.rewritten import is_rewritten
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import geometry_crs
@@ -59,13 +60,9 @@ def check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
         there == {SUMS, *sums},
         Rule("formats-files-unlisted", f"{FORMATS}/{SUMS} lists other files than there are."),
     )
-    for name, digest in sums.items():
-        require(
-            sha256(formats / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
+    said = require_unchanged(formats, sums)
     if open_view is None:
-        return f"all {len(sums)} files have the listed SHA-256; what they hold is not checked"
+        return f"{said}; what they hold is not checked"
     views = open_view(folder).with_levels()
     # What is left at the end is of no format, and was put there by somebody else.
     left, same, unchecked = {*sums}, [], []

@@ -15,7 +15,7 @@ from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import describe_error, not_json, read_table_card, require
-from geodp.io.verify.files import check_restricted
+from geodp.io.verify.files import check_restricted, require_unchanged
 from geodp.io.verify.readback import BROKEN, event_of
 from geodp.io.verify.rewritten import check_rewritten
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
@@ -234,7 +234,7 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
     tables : iterable of str
         Names of the tables' folders.
     """
-    folder, listed = path.parent, {path.name, SUMS, *tables}
+    folder, stated = path.parent, {file.name: file.sha256 for file in files}
     sums = read_sums(folder)
     there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
     other = sorted((there - {SUMS}) ^ {*sums})
@@ -245,22 +245,12 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
             f"{SUMS} does not list exactly the existing files: {', '.join(other)}.",
         ),
     )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule("index-file-differs", f"The checksum of {file.name} differs from the index."),
-        )
-        listed.add(file.name)
+    said = require_unchanged(folder, sums, stated)
     require(
-        {one.name for one in folder.iterdir()} == listed,
+        {one.name for one in folder.iterdir()} == {path.name, SUMS, *tables, *stated},
         Rule("index-folder-unlisted", "The index does not list exactly what the folder contains."),
     )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return said
 
 
 def read_listed_card(folder: Path, listed: ListedTable, name: str, index: IndexCard) -> Card:
