@@ -8,8 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from geodp.io.folder.staged_release import check_publication
-from geodp.io.folder.staged_tables import StagedTables
+from geodp.io.folder.staged_release import StagedTables, check_publication
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
 from geodp.release.opening import require_unwritten

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from geodp import __version__
 from geodp.errors import UsageError
@@ -17,10 +19,12 @@ from geodp.features.select.card import (
     SelectionGuarantee,
     SelectorInfo,
 )
-from geodp.features.select.files import StagedSelection
 from geodp.features.select.mechanisms import Selector, find_selector
 from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
+from geodp.io.folder.publication import write_card
+from geodp.io.folder.staged_release import Staged
+from geodp.io.folder.staging import require_free, require_only_release_files
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge
@@ -50,6 +54,29 @@ _KEY_NOTE = (
     "whether two selections with the same kept key and parameters come from exactly the same "
     "input: they are then identical, so use a new key for every new state of the data"
 )
+
+
+class StagedSelection(Staged):
+    """A folder for a selection, which holds a preview that depends on no data."""
+
+    @classmethod
+    @contextmanager
+    def stage(cls, path: str | Path, *, overwrite: bool, resume: bool = False) -> Iterator[Self]:
+        """Yield a folder as :meth:`Staged.stage` does, for a card."""
+        require_free(path, overwrite=overwrite)
+        require_only_release_files(path)
+        with super().stage(path, overwrite=overwrite, resume=resume) as place:
+            place.make_public()
+            yield place
+
+    def try_out(self, preview: SelectionCard) -> None:
+        """Write a card as long as the one to come, so that a full disk shows before the charge."""
+        write_card(preview, self.folder / "public")
+
+    def write(self, card: SelectionCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""
+        write_card(card, self.folder / "public")
+        return self.finish(restricted)
 
 
 @dataclass(frozen=True, eq=False)

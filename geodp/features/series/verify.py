@@ -10,8 +10,7 @@ from typing import cast
 
 from geodp.errors import Rule
 from geodp.features.series.card import SeriesCard, SharingInfo
-from geodp.features.series.files import write_shared
-from geodp.features.series.series import state_index
+from geodp.features.series.series import state_index, write_shared
 from geodp.features.series.smoothing import Smoothing
 from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import require

@@ -14,11 +14,10 @@ from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
 from geodp.features.audit.charge import charge_threshold
 from geodp.features.audit.threshold import sampled_threshold
 from geodp.features.select.card import SelectionCard
-from geodp.features.select.files import StagedSelection
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms.permute_and_flip import PermuteAndFlip
 from geodp.features.select.quantiles import Quantile, count_along
-from geodp.features.select.selected import prepare, selection_digest
+from geodp.features.select.selected import StagedSelection, prepare, selection_digest
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder import staged_release
 from geodp.io.folder.stopping import begin, hold_stops, request_stop
