@@ -52,11 +52,11 @@ def check_intervals(remaking: Remaking) -> str:
             all(map(are_near, (one[part] for one in view.errors.written), expected)),
             Rule("intervals-differ", "Errors or intervals are not the release's."),
         )
-    stated, expected = (
+    stated, derived = (
         {"cells": one.cells, "settlements": one.settlements} for one in (card.expected_error, own)
     )
     worded = has_words_of(card.software, card.mechanism.noise_format)
-    require_same(write_plain(stated), write_plain(expected), "expected_error", worded=worded)
+    require_same(write_plain(stated), write_plain(derived), "expected_error", worded=worded)
     return "those of the released counts, computed again"
 
 
