@@ -121,11 +121,11 @@ def _require_as_listed(hidden: Path) -> None:
     # Files are taken from the folder and not from the list, so that added ones are seen. The table
     # of an interrupted run is published by the next one, and not listed yet.
     there = {path.name for path in hidden.iterdir()} - {SUMS, PENDING.name}
-    for name in sorted(there):
-        is_plain = (hidden / name).is_file() and not (hidden / name).is_symlink()
+    for path in map(hidden.joinpath, sorted(there)):
+        is_plain, name = path.is_file() and not path.is_symlink(), f"{where}/{path.name}"
         require(
-            is_plain and name in listed,
-            Rule("file-unlisted-in-sums", f"{where}/{name} is not listed in {SUMS}."),
+            is_plain and path.name in listed,
+            Rule("file-unlisted-in-sums", f"{name} is not listed in {SUMS}."),
         )
     missing = sorted({*listed} - there)
     require(not missing, Rule("listed-file-missing", f"{where}/{', '.join(missing)} is missing."))
