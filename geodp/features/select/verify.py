@@ -35,6 +35,7 @@ from geodp.privacy.loss import PureDP
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.table.plain import write_plain
+from geodp.table.stated.domain import StatedDomain
 
 STATED_ALONE = ("software", "budget", "release_id")
 """Fields that do not follow from others, or that other questions compare."""
@@ -58,17 +59,20 @@ def _check_guarantee(folder: Path, card: SelectionCard) -> str:
     )
     own = _rebuild(card)
     require_charge(card.budget, own.event.unit, own.event.neighbours, own.event.loss)
-    made = own.state(card.domain, card.question.candidates)
+    # Files of a mask and of regions are not here.
+    is_whole = not (card.domain.mask or card.domain.regions)
+    domain = StatedDomain.of(own.grid) if is_whole else card.domain
+    made = own.state(domain, card.question.candidates)
     # The last sentences tell how the table was read, which is in no file.
     facts = guarantee.not_protected[len(made.guarantee.not_protected) :]
-    made = replace(own, public_facts=facts).state(card.domain, card.question.candidates)
+    made = replace(own, public_facts=facts).state(domain, card.question.candidates)
     stated, expected = (
         {name: one for name, one in write_plain(each).items() if name not in STATED_ALONE}
         for each in (card, made)
     )
     for plain in (stated, expected):
-        # Files of a mask and of regions are not here. Earlier versions listed no assumptions.
-        if card.domain.mask or card.domain.regions or guarantee.assumptions is None:
+        # Earlier versions listed no assumptions, of which one is on the mask or the regions.
+        if not is_whole or guarantee.assumptions is None:
             plain["guarantee"].pop("assumptions", None)
         if not worded:
             plain.pop("mechanism")
