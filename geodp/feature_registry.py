@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 FEATURES = "geodp.features"
 """Package of the features; each is a package in it."""
@@ -54,6 +55,16 @@ def list_files(folder: str) -> dict[str, str]:
         for feature in list_features()
         for name in _list_files(feature, folder)
     }
+
+
+def list_offered(package: str, name: str) -> list[Any]:
+    """Import the modules of a package, and return what they list under a name, such as FORMATS.
+
+    The folder itself is the registry, so that what is new needs no second place to be listed.
+    """
+    files = pkgutil.iter_modules(import_module(package).__path__)
+    modules = [import_module(f"{package}.{info.name}") for info in files]
+    return [one for module in modules for one in getattr(module, name, ())]
 
 
 def _list_files(*parts: str) -> list[str]:

@@ -23,7 +23,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.io.folder.staged_tables import StagedTables
+    from geodp.io.folder.staged_release import StagedTables
     from geodp.release.maps import Maps, MapsDesign, MapsKind
     from geodp.release.transaction import Inputs, Prepared
 
@@ -127,7 +127,7 @@ class MapsPublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[StagedTables]:
         """Yield the folder of the release."""
-        from geodp.io.folder.staged_tables import StagedTables
+        from geodp.io.folder.staged_release import StagedTables
 
         return StagedTables.stage(**self.place)
 

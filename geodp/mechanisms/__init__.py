@@ -11,16 +11,14 @@ Start with :mod:`geodp.mechanisms.base` for the interface of a method.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
 from geodp.errors import NAMES, Rule, UsageError, add_plugins, is_name
-from geodp.feature_registry import find_modules
+from geodp.feature_registry import find_modules, list_offered
 from geodp.grid.grid import Grid
 from geodp.mechanisms import baselines, central
 from geodp.mechanisms.base import Mechanism, Method
@@ -39,12 +37,6 @@ __all__ = [
 
 PACKAGES = (central, baselines)
 """Packages of the built-in methods."""
-
-
-def _find(package: ModuleType) -> list[Any]:
-    names = [info.name for info in pkgutil.iter_modules(package.__path__)]
-    modules = [import_module(f"{package.__name__}.{name}") for name in names]
-    return [method for module in modules for method in getattr(module, "METHODS", ())]
 
 
 def _fits(one: object) -> bool:
@@ -86,7 +78,8 @@ def _find_builtin(name: str) -> Mechanism | None:
 
 @cache
 def _find_methods() -> dict[str, Mechanism]:
-    builtin = {method.name: method for package in PACKAGES for method in _find(package)}
+    listed = [one for package in PACKAGES for one in list_offered(package.__name__, "METHODS")]
+    builtin = {method.name: method for method in listed}
     return add_plugins(builtin, "geodp.methods", "METHODS", _fits)
 
 

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.io.folder.staged_release import check_publication
-from geodp.io.folder.staged_tables import StagedTables
+from geodp.io.folder.staged_release import StagedTables, check_publication
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
 from geodp.release.opening import require_unwritten

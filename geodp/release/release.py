@@ -23,7 +23,7 @@ from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
-from geodp.io.folder.staged_release import StagedRelease, write_publication
+from geodp.io.folder.staged_release import write_publication
 from geodp.io.write import frame
 from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.io.write.view import View
@@ -463,7 +463,3 @@ class Release(InMemory):
         return write_publication(
             self.view(), path, name=name, overwrite=overwrite, restricted=restricted or {}
         )
-
-    def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write the release into a folder that was staged before the charge."""
-        return place.write(self.view(), restricted)

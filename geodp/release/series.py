@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.io.folder.kinds import kind_of
-from geodp.io.folder.staged_tables import StagedPeriods
+from geodp.io.folder.staged_release import StagedPeriods
 from geodp.io.read.public.land import state_land
 from geodp.io.verify.index import read_index
 from geodp.io.verify.readback import explain_errors

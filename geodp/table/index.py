@@ -186,6 +186,18 @@ class PeriodsCard(IndexCard):
 
     step: Literal["year", "month", "day", "hour"]
     periods: tuple[PeriodInfo, ...]
+    files: ClassVar[tuple[File, ...]] = ()
+
+    @property
+    def times(self) -> list[str]:
+        """Times of the periods, which are also the names of their folders."""
+        return [one.time for one in self.periods]
+
+    @property
+    def person(self) -> Literal["all", "one"]:
+        """Whether a person may be in all periods or in one."""
+        person: Literal["all", "one"] = self.guarantee.person
+        return person
 
     @classmethod
     def take(cls, period: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from geodp.cli import geodp as command_line
 from geodp.cli.running import describe_call
 from geodp.errors import UsageError
-from geodp.io.folder import staged_release, staged_tables
+from geodp.io.folder import staged_release
 from geodp.io.folder.pending import read_pending_draw
 from geodp.privacy.ledger import Ledger
 from geodp.release.transaction import Prepared
@@ -159,7 +159,7 @@ SERIES = {
 def test_an_interrupted_series_is_completed_by_its_own_call_alone(office, tmp_path, monkeypatch):
     months = [f"{month}={tmp_path / month}.csv" for month in ("2024-01", "2024-02")]
     call = [*office, "--person-in", "all"]
-    interrupt(monkeypatch, staged_tables, "write_member", "publish-series", *months, *call)
+    interrupt(monkeypatch, staged_release, "write_member", "publish-series", *months, *call)
     for name, more in SERIES.items():
         given = [months[0], f"2024-02={tmp_path / '2024-03.csv'}"] if name == "inputs" else months
         asked = [*call, *(more if name != "inputs" else ()), "--resume"]
@@ -220,7 +220,7 @@ def test_a_resumed_run_writes_what_it_would_have_written(office, tmp_path, monke
     call = [command, *given, *office, *more, "--key-file", "key", "--dataset", "other"]
     place, written = staged_release, "write_public"
     if command == "publish-series":
-        place, written = staged_tables, "write_member"
+        place, written = staged_release, "write_member"
     interrupt(monkeypatch, place, written, *call)
     done = geodp(*override(*call, "--resume"))
     assert done.returncode == 0, done.stderr

@@ -156,7 +156,7 @@ OUTSIDE = {
     "scipy": (
         "",
         "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "
-        "io/write/export io/verify/formats",
+        "io/write/export io/verify/rewritten",
     ),
     "PIL": ("", "io/write/drawing"),
     "matplotlib": ("", "accuracy/style features release/frames"),

@@ -169,14 +169,14 @@ class TablePublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[StagedRelease]:
         """Yield the folder of the release."""
-        from geodp.io.folder.staged_release import stage_release
+        from geodp.io.folder.staged_release import StagedRelease
 
-        return stage_release(self.grid, name=self.options["name"], **self.place)
+        return StagedRelease.stage(**self.place)
 
     def try_out(self, place: StagedRelease, prepared: Prepared[TableDesign, Release]) -> None:
         """Write an empty release in all formats."""
         design = prepared.design
-        view = design.preview.view()
+        view = design.preview.view().named(self.options["name"])
         if self.formats:
             place.try_exports(view, prepared.cells, self.formats)
         place.try_out(view, prepared.cells, design.nodes)
@@ -188,7 +188,8 @@ class TablePublishing(Publishing):
         run = {**run, "released_people": release.table.total, "seconds": dict(self.seconds)}
         # The only phase whose memory grows with the output formats, so the limit applies to it.
         with work_within(self.options["memory"]):
-            return release.write_into(place, run) | write_formats(place, self.formats)
+            written = place.write(release.view().named(self.options["name"]), run)
+            return written | write_formats(place, self.formats)
 
     def fields(self, release: Release) -> dict[str, Any]:
         """Return the warnings about a release."""

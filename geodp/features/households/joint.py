@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.features.households.estimates import HouseholdErrors
-from geodp.io.folder.joint import write_rows
+from geodp.io.folder.publication import write_rows
 from geodp.io.write.uncertainty import RowErrors, six_digits, widen
 from geodp.io.write.view import View
 from geodp.release.release import Release

@@ -186,10 +186,6 @@ class SelectionCard:
         """Copy the card with its id."""
         return replace(self, release_id=self.digest)
 
-    def with_budget(self, budget: StatedCharge) -> Self:
-        """Copy the card with its charge."""
-        return replace(self, budget=budget).with_id()
-
     def to_json(self) -> dict[str, Any]:
         """Return the card as plain values."""
         plain: dict[str, Any] = write_plain(self)

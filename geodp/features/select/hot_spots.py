@@ -99,9 +99,9 @@ class Top(Question):
         # Large numbers have long codes, so the card that is tried is not shorter than the real one.
         return places.describe(places.size - 1 - np.arange(self.k, dtype=np.int64))
 
-    def false_below(self, grid: Grid, rate: Fraction) -> float | None:
+    def false_below(self, candidates: int, rate: Fraction) -> float | None:
         """Compute ``ln(N) / rate``, at which one candidate weighs as much as N empty ones."""
-        return math.log(find_places(grid, self.level).size) / float(rate)
+        return math.log(candidates) / float(rate)
 
 
 @takes(request_selection)

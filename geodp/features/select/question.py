@@ -95,7 +95,7 @@ class Question(ABC):
     def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
         """Return a longest possible answer that depends on no data, to size a card with."""
 
-    def false_below(self, grid: Grid, rate: Fraction) -> float | None:
+    def false_below(self, candidates: int, rate: Fraction) -> float | None:
         """Compute the count below which empty candidates are expected among the chosen."""
         return None
 

@@ -10,9 +10,8 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.features.select.files import StagedSelection
     from geodp.features.select.question import Question
-    from geodp.features.select.selected import Selected, SelectionDesign
+    from geodp.features.select.selected import Selected, SelectionDesign, StagedSelection
     from geodp.release.transaction import Inputs, Prepared
 
 FIELDS = (
@@ -63,7 +62,7 @@ class SelectionPublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[StagedSelection]:
         """Yield the folder of the selection."""
-        from geodp.features.select.files import StagedSelection
+        from geodp.features.select.selected import StagedSelection
 
         return StagedSelection.stage(**self.place)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from geodp import __version__
 from geodp.errors import UsageError
@@ -18,10 +20,12 @@ from geodp.features.select.card import (
     SelectionGuarantee,
     SelectorInfo,
 )
-from geodp.features.select.files import StagedSelection
 from geodp.features.select.mechanisms import Selector, find_selector
 from geodp.features.select.question import Answer, Question
 from geodp.grid.grid import Grid
+from geodp.io.folder.publication import write_card
+from geodp.io.folder.staged_release import Staged
+from geodp.io.folder.staging import require_free, require_only_release_files
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge
@@ -50,6 +54,29 @@ _KEY_NOTE = (
     "whether two selections with the same kept key and parameters come from exactly the same "
     "input: they are then identical, so use a new key for every new state of the data"
 )
+
+
+class StagedSelection(Staged):
+    """A folder for a selection, which holds a preview that depends on no data."""
+
+    @classmethod
+    @contextmanager
+    def stage(cls, path: str | Path, *, overwrite: bool, resume: bool = False) -> Iterator[Self]:
+        """Yield a folder as :meth:`Staged.stage` does, for a card."""
+        require_free(path, overwrite=overwrite)
+        require_only_release_files(path)
+        with super().stage(path, overwrite=overwrite, resume=resume) as place:
+            place.make_public()
+            yield place
+
+    def try_out(self, preview: SelectionCard) -> None:
+        """Write a card as long as the one to come, so that a full disk shows before the charge."""
+        write_card(preview, self.folder / "public")
+
+    def write(self, card: SelectionCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""
+        write_card(card, self.folder / "public")
+        return self.finish(restricted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +117,18 @@ class Selected:
 
     def card(self) -> SelectionCard:
         """Build the public card: the content of ``release.json``."""
+        return self.state(StatedDomain.of(self.grid), self.question.candidates(self.grid))
+
+    def state(self, domain: StatedDomain, candidates: int) -> SelectionCard:
+        """State the selection on a domain with so many candidates."""
         return SelectionCard(
             schema=SELECTION_SCHEMA,
             software=Software("geodp", __version__),
             private=self.event.is_private,
             guarantee=self._promise(),
             budget=None if self.charge is None else StatedCharge.of(self.charge),
-            domain=StatedDomain.of(self.grid),
-            question=self._question(),
+            domain=domain,
+            question=self._question(candidates),
             mechanism=SelectorInfo(
                 self.selector.name,
                 self.selector.version,
@@ -105,7 +136,7 @@ class Selected:
                 self.selector.citation,
                 NOISE_FORMAT,
             ),
-            false_hot_spots=self._false(),
+            false_hot_spots=self._false(candidates),
             chosen=self.chosen,
         ).with_id()
 
@@ -131,7 +162,7 @@ class Selected:
         }
         return read_plain(SelectionGuarantee, {**fields, **event.describe()}, "guarantee")
 
-    def _question(self) -> QuestionInfo:
+    def _question(self, candidates: int) -> QuestionInfo:
         sentence, utility = self.question.description
         field_names = QuestionInfo.__dataclass_fields__
         settings = {
@@ -144,13 +175,13 @@ class Selected:
             "name": self.question.name,
             "in_words": sentence,
             "utility": utility,
-            "candidates": self.question.candidates(self.grid),
+            "candidates": candidates,
             "chosen": len(self.chosen),
         }
         return read_plain(QuestionInfo, fields | settings, "question")
 
-    def _false(self) -> FalseHotSpots | None:
-        count = self.question.false_below(self.grid, self.event.rate)
+    def _false(self, candidates: int) -> FalseHotSpots | None:
+        count = self.question.false_below(candidates, self.event.rate)
         if count is None:
             return None
         return FalseHotSpots(

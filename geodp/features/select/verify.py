@@ -1,17 +1,21 @@
-"""Verify that a written selection is consistent, from public data only."""
+"""Verify that a written selection is consistent, from public data only.
+
+A card follows from its budget, its question and its domain: it is made again and compared, field by
+field. Whether the answers are candidates is looked up in the domain.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from geodp.errors import Rule, VerificationError
-from geodp.features.select.card import Code, QuestionInfo, SelectionCard
+from geodp.features.select.card import QuestionInfo, SelectionCard
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms import SELECTORS
 from geodp.features.select.quantiles import Quantile
@@ -20,16 +24,21 @@ from geodp.features.select.selected import Selected
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
-from geodp.grid.lattice import Lattice, parse_codes
+from geodp.grid.lattice import parse_codes
 from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_card, require
 from geodp.io.verify.files import check_checksums, check_files, check_restricted
 from geodp.io.verify.readback import grid_of
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
-from geodp.privacy.selected import Selection, rate_of
+from geodp.privacy.loss import PureDP
+from geodp.privacy.selected import Selection
+from geodp.privacy.terms import Terms
 from geodp.table.plain import write_plain
+from geodp.table.stated.domain import StatedDomain
+
+STATED_ALONE = ("software", "budget", "release_id")
+"""Fields that do not follow from others, or that other questions compare."""
 
 
 def _check_identity(folder: Path, card: SelectionCard) -> str:
@@ -41,131 +50,71 @@ def _check_identity(folder: Path, card: SelectionCard) -> str:
 
 
 def _check_guarantee(folder: Path, card: SelectionCard) -> str:
-    """Check that the parameters follow from each other, and that the text agrees with them."""
-    guarantee = card.guarantee
-    epsilon, sensitivity = Fraction(guarantee.epsilon), Fraction(guarantee.sensitivity)
-    require(
-        epsilon > 0 and sensitivity > 0,
-        Rule("selection-budget-not-positive", "A budget and a sensitivity must be above 0."),
-    )
-    require(
-        math.isclose(float(epsilon), guarantee.epsilon_decimal),
-        Rule("selection-epsilon-differs", "epsilon is another number."),
-    )
-    consistent = guarantee.neighbours == ADD_REMOVE or not guarantee.monotone
-    require(
-        consistent,
-        Rule("selection-monotone", "Where one person replaces another no utility is monotone."),
-    )
-    _require_change(card)
-    rate = rate_of(epsilon / guarantee.rounds, sensitivity, guarantee.monotone)
-    require(
-        rate == Fraction(guarantee.rate),
-        Rule("selection-rate-differs", "The rate is not that of budget, rounds and sensitivity."),
-    )
+    """Check that all figures and sentences follow from budget, question and domain."""
+    guarantee, worded = card.guarantee, has_words_of(card.software, card.mechanism.noise_format)
     # The flag must agree with the sentences, which is what most readers see.
-    private = card.private is ("NOT PRIVATE" not in guarantee.in_words + guarantee.noise_key)
     require(
-        private, Rule("selection-contradicts-itself", "The card contradicts itself on privacy.")
+        card.private is ("NOT PRIVATE" not in guarantee.in_words + guarantee.noise_key),
+        Rule("selection-contradicts-itself", "The card contradicts itself on privacy."),
     )
-    if card.false_hot_spots is not None:
-        count = math.log(card.question.candidates) / float(rate)
-        is_close = math.isclose(count, card.false_hot_spots.count)
-        require(
-            is_close, Rule("selection-hot-spots-differ", "The count of false hot spots is another.")
-        )
-    _require_statements(card)
+    own = _rebuild(card)
+    require_charge(card.budget, own.event.unit, own.event.neighbours, own.event.loss)
+    # Files of a mask and of regions are not here.
+    is_whole = not (card.domain.mask or card.domain.regions)
+    domain = StatedDomain.of(own.grid) if is_whole else card.domain
+    made = own.state(domain, card.question.candidates)
+    # The last sentences tell how the table was read, which is in no file.
+    facts = guarantee.not_protected[len(made.guarantee.not_protected) :]
+    made = replace(own, public_facts=facts).state(domain, card.question.candidates)
+    stated, expected = (
+        {name: one for name, one in write_plain(each).items() if name not in STATED_ALONE}
+        for each in (card, made)
+    )
+    for plain in (stated, expected):
+        # Earlier versions listed no assumptions, of which one is on the mask or the regions.
+        if not is_whole or guarantee.assumptions is None:
+            plain["guarantee"].pop("assumptions", None)
+        if not worded:
+            plain.pop("mechanism")
+    require_same(stated, expected, "card", worded=worded)
     return guarantee.in_words
 
 
-def _require_statements(card: SelectionCard) -> None:
-    """Require the charge and all sentences to follow from guarantee, question and domain."""
-    guarantee, mechanism = card.guarantee, card.mechanism
-    event = _rebuild_event(card)
-    require_charge(card.budget, event.unit, event.neighbours, event.loss)
+def _rebuild(card: SelectionCard) -> Selected:
+    """Return the selection of a card, on the grid without its mask and regions."""
+    guarantee, name = card.guarantee, card.mechanism.name
     require(
-        card.software.name == "geodp" and mechanism.name in SELECTORS,
+        card.software.name == "geodp" and name in SELECTORS,
         Rule("selection-mechanism-unknown", "geodp has no such mechanism of selections."),
     )
-    # Another version has other words; the numbers are compared above.
-    if _has_regions(card) or not has_words_of(card.software, mechanism.noise_format):
-        return
-    question, selector = _rebuild_question(card.question), SELECTORS[mechanism.name]
-    own = Selected(grid_of(card.domain), question, selector, event, card.chosen)
-    # The last sentences tell how the table was read, which is in no file.
-    facts = guarantee.not_protected[len(own.card().guarantee.not_protected) :]
-    stated, expected = (write_plain(one) for one in (card, replace(own, public_facts=facts).card()))
-    # The answers and their number are compared with the domain, and so is the count of hot spots.
-    left_out = {"release_id", "budget", "chosen"}
-    for plain in (stated, expected):
-        plain["question"] = plain["question"] | {"chosen": 0, "candidates": 0}
-        plain["false_hot_spots"] = plain["false_hot_spots"] and plain["false_hot_spots"]["meaning"]
-        # The files of a mask and of regions are not here.
-        if card.domain.mask is not None or card.domain.regions is not None:
-            left_out.add("domain")
-            plain["guarantee"] = plain["guarantee"] | {"assumptions": None}
-    stated, expected = (
-        {name: one for name, one in plain.items() if name not in left_out}
-        for plain in (stated, expected)
-    )
-    require_same(stated, expected, "card")
-
-
-def _rebuild_event(card: SelectionCard) -> Selection:
-    """Return the event of a card."""
-    guarantee = card.guarantee
-    return Selection(
-        f"select-{card.question.name}:{card.mechanism.name}",
-        Fraction(guarantee.epsilon),
+    terms = Terms(
+        PureDP(Fraction(guarantee.epsilon)),
         guarantee.neighbours,
         guarantee.contribution,
         guarantee.enforced,
         guarantee.unit,
-        guarantee.key_origin,
-        Fraction(guarantee.sensitivity),
-        guarantee.monotone,
-        guarantee.rounds,
-        guarantee.layout,
+        layout=guarantee.layout,
     )
-
-
-def _require_change(card: SelectionCard) -> None:
-    """Require rounds and sensitivity to be those of the question, by which the rate is reckoned."""
-    guarantee, question = card.guarantee, _rebuild_question(card.question)
-    moves, change = guarantee.neighbours == REPLACE, question.change
-    require(
-        guarantee.rounds == question.rounds,
-        Rule("selection-rounds-differ", "The question takes more or fewer rounds."),
-    )
-    require(
-        Fraction(guarantee.sensitivity)
-        == guarantee.contribution * (change.moved if moves else change.added),
-        Rule(
-            "selection-sensitivity-differs",
-            "The sensitivity is not that of the question, the contribution and the neighbours.",
-        ),
-    )
-    require(
-        guarantee.monotone is (change.monotone and not moves),
-        Rule("selection-monotone-differs", "The utilities of this question change otherwise."),
-    )
+    question = _rebuild_question(card.question)
+    asked = f"select-{question.name}:{name}", terms, question.change, question.rounds
+    event = Selection.of(*asked, guarantee.key_origin)
+    return Selected(grid_of(card.domain), question, SELECTORS[name], event, card.chosen)
 
 
 def _rebuild_question(stated: QuestionInfo) -> Question:
     """Return the question of a card."""
-    axis = str(stated.axis)
     if stated.name == "top":
         return Top(stated.chosen, stated.level)
     require(
         stated.q is not None,
         Rule("selection-setting-missing", "The card leaves out a setting of the question."),
     )
-    return Quantile(Fraction(str(stated.q)), axis)
+    return Quantile(Fraction(str(stated.q)), str(stated.axis))
 
 
 def _check_answers(folder: Path, card: SelectionCard) -> str:
     """Check that answers are as many as requested, distinct, and candidates of the domain."""
-    question, chosen = card.question, card.chosen
+    question, chosen, domain = card.question, card.chosen, card.domain
     require(
         len(chosen) == question.chosen <= question.candidates,
         Rule("selection-answers-differ", "There are more or fewer answers."),
@@ -174,20 +123,15 @@ def _check_answers(folder: Path, card: SelectionCard) -> str:
     distinct = {tuple(sorted(answer.items())) for answer in chosen}
     require(len(distinct) == len(chosen), Rule("selection-answer-twice", "An answer is repeated."))
     summary = f"{len(chosen)} of {question.candidates:,} candidates, each once"
-    if question.name == "top" and _has_regions(card):
+    by_region = question.level not in (None, CELL) or domain.has_units
+    if question.name == "top" and domain.regions is not None and by_region:
         return f"{summary}; the regions are not here to look them up"
-    candidates, sentence = ANSWER_CHECKS[question.name](grid_of(card.domain), card)
+    candidates, sentence = ANSWER_CHECKS[question.name](grid_of(domain), card)
     require(
         candidates in (None, question.candidates),
         Rule("selection-candidates-differ", "There are more or fewer candidates."),
     )
     return f"{summary}; {sentence}"
-
-
-def _has_regions(card: SelectionCard) -> bool:
-    """Return whether the answers are regions or units of a table, which is not in the folder."""
-    by_region = card.domain.regions is not None
-    return by_region and (card.question.level not in (None, CELL) or card.domain.has_units)
 
 
 def _check_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
@@ -197,8 +141,17 @@ def _check_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
         grid = Coarsening.of(grid, str(card.question.level)).grid
         # The mask is not in the folder, so the number of its coarser cells is unknown.
         candidates = None if card.domain.mask else grid.size
-    for column, place in _columns(grid):
-        _require_codes(grid.places[place], [answer.get(column) for answer in card.chosen])
+    for place, column in zip(grid.places, grid.maps.codes, strict=True):
+        codes: list[Any] = [answer.get(column) for answer in card.chosen]
+        require(
+            all(isinstance(code, str) for code in codes),
+            Rule("selection-answer-without-code", "An answer has no code."),
+        )
+        at, size = parse_codes(place, codes), [[place.rows], [place.cols]]
+        require(
+            bool(((np.asarray(at) >= 0) & (at < np.array(size))).all()),
+            Rule("selection-code-outside", "A code lies outside the extent."),
+        )
     for attribute in grid.attributes:
         is_label = all(answer.get(attribute.name) in attribute.labels for answer in card.chosen)
         require(is_label, Rule("selection-label-unknown", "A label is not one of its attribute."))
@@ -208,20 +161,15 @@ def _check_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
 def _check_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
     """Check that the answer is a position, with its label; return the number of positions."""
     (answer,) = card.chosen
-    return _require_position(grid, card, answer), "a position of the axis"
-
-
-def _require_position(grid: Grid, card: SelectionCard, answer: Mapping[str, Code]) -> int:
-    """Require that an answer is a position, with its label; return the number of positions."""
     axis, index = card.question.axis, answer.get("index")
     require(
         axis in grid.axis_names and answer.get("axis") == axis,
         Rule("selection-axis-differs", "The axis is another."),
     )
-    number = grid.axis_names.index(str(axis))
-    is_position = isinstance(index, int) and 0 <= index < grid.shape[number]
+    size = grid.shape[grid.axis_names.index(str(axis))]
     require(
-        is_position, Rule("selection-position-outside", "The position lies outside of the axis.")
+        isinstance(index, int) and 0 <= index < size,
+        Rule("selection-position-outside", "The position lies outside of the axis."),
     )
     for attribute in grid.attributes:
         label = attribute.labels[int(str(index))] if attribute.name == axis else None
@@ -229,29 +177,13 @@ def _require_position(grid: Grid, card: SelectionCard, answer: Mapping[str, Code
             label in (None, answer.get("label")),
             Rule("selection-label-of-other-position", "The label is that of another position."),
         )
-    return grid.shape[number]
+    return size, "a position of the axis"
 
 
 ANSWER_CHECKS: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]] = {
     "top": _check_top,
     "quantile": _check_quantile,
 }
-
-
-def _columns(grid: Grid) -> list[tuple[str, int]]:
-    return [(column, number) for number, column in enumerate(grid.maps.codes)]
-
-
-def _require_codes(place: Lattice, codes: list[Code | None]) -> None:
-    """Parse the rows and columns of codes, and require that they lie in a map."""
-    require(
-        all(isinstance(code, str) for code in codes),
-        Rule("selection-answer-without-code", "An answer has no code."),
-    )
-    row, col = np.asarray(parse_codes(place, [str(code) for code in codes]))
-    inside = (row >= 0) & (col >= 0) & (row < place.rows) & (col < place.cols)
-    require(bool(np.all(inside)), Rule("selection-code-outside", "A code lies outside the extent."))
-
 
 CHECKS: list[tuple[str, Callable[[Path, SelectionCard], str]]] = [
     ("checksums", check_checksums),

@@ -121,6 +121,16 @@ class SeriesCard(IndexCard, kind="series"):
     left_out: tuple[LeftOut, ...] = ()
 
     @property
+    def times(self) -> list[str]:
+        """Times of the snapshots, which are also the names of their folders."""
+        return [one.time for one in self.snapshots]
+
+    @property
+    def person(self) -> Literal["all", "one"]:
+        """Whether a person may be in all snapshots or in one."""
+        return self.guarantee.sharing.person
+
+    @property
     def about(self) -> str:
         """What is in the release, in few words."""
         return f"{self.name}, {len(self.snapshots)} {self.step}s"

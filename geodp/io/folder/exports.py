@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from geodp.errors import UsageError
+from geodp.feature_registry import list_offered
 from geodp.io.folder.staging import stage
-from geodp.io.write import export
 from geodp.io.write.areas import file_names
 from geodp.io.write.format import Export
 from geodp.io.write.view import View, keep_rows
@@ -20,10 +18,7 @@ from geodp.io.write.view import View, keep_rows
 @cache
 def find_exports() -> Mapping[str, Export]:
     """Return all exports by their names."""
-    # The folder itself is the registry, so that a new export needs no second place to be listed.
-    names = [info.name for info in pkgutil.iter_modules(export.__path__)]
-    modules = [import_module(f"{export.__name__}.{name}") for name in names]
-    exports = [one for module in modules for one in getattr(module, "EXPORTS", ())]
+    exports: list[Export] = list_offered("geodp.io.write.export", "EXPORTS")
     return {one.name: one for one in sorted(exports, key=lambda one: one.name)}
 
 

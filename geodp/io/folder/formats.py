@@ -6,22 +6,14 @@ loaded when a release is first written, before anything is charged.
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from geodp.errors import NAMES, UsageError, is_name, printable
-from geodp.io import write
+from geodp.feature_registry import list_offered
 from geodp.io.write.format import Format
 
 GROUP = "geodp.formats"
-
-
-def _list_builtin() -> list[Format]:
-    names = [info.name for info in pkgutil.iter_modules(write.__path__)]
-    modules = [import_module(f"{write.__name__}.{name}") for name in names]
-    return [one for module in modules for one in getattr(module, "FORMATS", ())]
 
 
 def _load(entry: EntryPoint, builtin: list[Format]) -> Format:
@@ -78,7 +70,7 @@ def find_formats() -> tuple[Format, ...]:
         Another package's format cannot be loaded, is none, has the name or an ending of another,
         or would stand before geodp's own: the release's id is taken from the first file.
     """
-    builtin = _list_builtin()
+    builtin: list[Format] = list_offered("geodp.io.write", "FORMATS")
     formats = [*builtin, *(_load(entry, builtin) for entry in entry_points(group=GROUP))]
     for texts in ([one.name for one in formats], [e for one in formats for e in one.endings]):
         twice = sorted({text for text in texts if texts.count(text) > 1})

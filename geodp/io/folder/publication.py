@@ -16,11 +16,13 @@ from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
 from geodp.io.folder.pending import PENDING
 from geodp.io.opening import read_json
+from geodp.io.write import csv, geopackage, parquet
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.view import View, keep_rows
 from geodp.privacy.access import warn_access_unchecked
-from geodp.table.card import Card, File, LeftOut
+from geodp.table.card import File, LeftOut
+from geodp.table.index import IndexCard, Joint
 from geodp.table.plain import read_plain
 
 RUN = "run.json"
@@ -97,8 +99,8 @@ def describe_entry(entry: Entry, folder: Path) -> File:
     return replace(read, sha256="")
 
 
-def write_card(card: Card, folder: Path) -> None:
-    """Write a card, and the checksums of all files that it lists, into their folder."""
+def write_card(card: Any, folder: Path) -> None:
+    """Write a card of any kind, and the checksums of all files that it lists, into their folder."""
     (folder / CARD).write_bytes(card_bytes(card.to_json()))
     sums = {**card.listed, CARD: sha256(folder / CARD)}
     (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
@@ -118,9 +120,9 @@ def write_member(view: View, folder: Path) -> tuple[str, str]:
     return read_json(folder / CARD)["release_id"], sha256(folder / CARD)
 
 
-def write_index(folder: Path, name: str, values: dict[str, Any]) -> None:
+def write_index(folder: Path, index: IndexCard) -> None:
     """Write the index of several releases, and the checksums of all files in their folder."""
-    (folder / name).write_bytes(card_bytes(values))
+    (folder / index.file).write_bytes(card_bytes(index.to_json()))
     every = (path for path in folder.rglob("*") if path.is_file())
     sums = {path.relative_to(folder).as_posix(): sha256(path) for path in every}
     # Written last, as it covers the index.
@@ -189,3 +191,49 @@ def write_private(path: Path, text: str) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.write(text)
+
+
+FORMATS = {
+    "csv": (csv.MEDIA_TYPE, csv.write_csv),
+    "parquet": (parquet.MEDIA_TYPE, parquet.write_parquet),
+    "gpkg": (geopackage.MEDIA_TYPE, geopackage.write_geopackage),
+}
+"""Media types and writers of tables by the endings of files."""
+
+
+def list_file(path: Path, media_type: str, what: str, **extras: Any) -> File:
+    """Return the entry of a written file; ``extras``: further facts about it."""
+    return File(
+        name=path.name, media_type=media_type, what=what, extras=extras, sha256=sha256(path)
+    )
+
+
+def write_rows(view: View, name: str, folder: Path, what: str, **extras: Any) -> Joint:
+    """Write a table in every format that its grid can have; return the entries of the files.
+
+    Parameters
+    ----------
+    view : View
+    name : str
+        Of the files, without their endings.
+    folder : Path
+    what : str
+        Description of the rows.
+    **extras
+        Facts about each file, besides its columns.
+    """
+    why, files = geopackage.why_no_geopackage(view.table.grid), list[File]()
+    for ending, (media_type, write) in FORMATS.items():
+        if ending == "gpkg" and why is not None:
+            continue
+        path, columns, more = folder / f"{name}.{ending}", view.columns, ""
+        write(view, path)
+        if ending == "csv" and csv.is_marked(path):
+            more = "; begins with the byte order mark of UTF-8"
+        if ending != "csv" and view.located:
+            more, columns = "; with the outlines of the cells", (*columns, "geometry")
+        files.append(list_file(path, media_type, what + more, columns=columns, **extras))
+        if ending == "csv":
+            types = csv.types_entry(name)
+            files.append(list_file(folder / types.name, types.media_type, types.what))
+    return tuple(files), () if why is None else (LeftOut(f"{name}.gpkg", why),)

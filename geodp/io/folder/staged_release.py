@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Protocol, Self
 
+from geodp import progress
 from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.disk import OPENS_FOLDERS
@@ -22,6 +24,8 @@ from geodp.io.folder.publication import (
     card_bytes,
     list_written,
     make_restricted,
+    write_index,
+    write_member,
     write_public,
     write_restricted,
 )
@@ -29,7 +33,8 @@ from geodp.io.folder.staging import require_free, require_only_release_files, st
 from geodp.io.opening import is_device_name
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
-from geodp.table.card import Card
+from geodp.table.index import IndexCard, Joint, PeriodInfo
+from geodp.table.stated.release import TableInfo
 
 TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
 """Tables of a GeoPackage that are not its layers; QGIS makes the last where a style is saved."""
@@ -54,8 +59,8 @@ SOME_CELLS = 1 << 12
 
 
 @dataclass(frozen=True)
-class StagedRelease:
-    """A folder for a release, created and tested before anything is charged.
+class Staged:
+    """A folder for a release of any kind, created before anything is charged.
 
     Attributes
     ----------
@@ -63,15 +68,50 @@ class StagedRelease:
         The staged folder.
     target : Path
         The folder that it replaces.
-    grid : Grid
-    name : str
-        Name of the count.
     """
 
     folder: Path
     target: Path
-    grid: Grid
-    name: str
+
+    @classmethod
+    @contextmanager
+    def stage(cls, path: str | Path, *, overwrite: bool, resume: bool = False) -> Iterator[Self]:
+        """Yield a folder that takes the place of ``path`` when the block ends well.
+
+        Parameters and errors are those of :func:`geodp.io.folder.staging.stage`. The caller has
+        called `check_publication`.
+        """
+        with stage(path, overwrite=overwrite, resume=resume) as folder:
+            make_restricted(folder, path, again=resume)
+            yield cls(folder, Path(path))
+
+    def reserve(self, listed: int) -> None:
+        """Require space for so many listed cells, and reserve it."""
+        require_space(self.folder, listed)
+        reserve(self.folder, listed)
+
+    def make_public(self) -> Path:
+        """Make the public folder, in the space that was reserved; return it."""
+        public = self.folder / "public"
+        # The draft has reserved the space that the files take now.
+        discard_draft(self.folder)
+        public.mkdir()
+        return public
+
+    def finish(self, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the operator's record beside a complete public folder.
+
+        Returns
+        -------
+        dict
+            ``{"public": [...], "restricted": [...]}``: the paths of all that was written.
+        """
+        write_restricted(self.folder / "restricted", RUN, restricted)
+        return list_written(self.folder, self.target)
+
+
+class StagedRelease(Staged):
+    """A folder for the release of a table."""
 
     def try_out(self, empty: View, cells: int, nodes: int | None = None) -> None:
         """Do everything that may fail and needs no table, and reserve the space for the table.
@@ -79,18 +119,17 @@ class StagedRelease:
         Parameters
         ----------
         empty : View
-            View of the release without a cell, and without its charge.
+            View of the release without a cell and without its charge, with the name of the count.
         cells : int
             Occupied cells; no message reveals their number.
         nodes : int, optional
             Nodes of complete levels, where measurements are published.
         """
-        try_formats(empty.named(self.name))
-        try_longest_name(self.folder, self.name)
-        listed = list_cells(self.grid, empty.card, cells)
+        try_formats(empty)
+        try_longest_name(self.folder, empty.name)
+        listed = list_cells(empty, cells)
         measured = 0 if nodes is None else nodes + VISITED * listed
-        require_space(self.folder, listed + measured)
-        reserve(self.folder, listed + measured)
+        self.reserve(listed + measured)
 
     def try_exports(self, empty: View, cells: int, chosen: Sequence[Export]) -> None:
         """Write a release without a cell in other formats and remove it again, before the charge.
@@ -98,15 +137,13 @@ class StagedRelease:
         Raises UsageError if a format cannot hold it or a library is missing, OutputError if space
         is short.
         """
-        view = empty.named(self.name)
-        require_writable(view, chosen)
-        listed = list_cells(self.grid, view.card, cells)
-        require_space(self.folder, listed * (1 + len(chosen)))
+        require_writable(empty, chosen)
+        require_space(self.folder, list_cells(empty, cells) * (1 + len(chosen)))
         # The trial goes where the files will be, as the limits of a file system may differ by
         # folder.
         tried = self.folder / FORMATS
         tried.mkdir()
-        fill(tried, [view], chosen)
+        fill(tried, [empty], chosen)
         shutil.rmtree(tried)
 
     def write_exports(self, view: View, chosen: Sequence[Export]) -> list[str]:
@@ -123,27 +160,9 @@ class StagedRelease:
         return [str(Path(self.target, FORMATS, name)) for name in [SUMS, *names]]
 
     def write(self, view: View, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write all files; parameters and result are those of :func:`write_publication`."""
-        public = self.folder / "public"
-        discard_draft(self.folder)
-        public.mkdir()
-        write_public(view.named(self.name), public)
-        write_restricted(self.folder / "restricted", RUN, restricted)
-        return list_written(self.folder, self.target)
-
-
-@contextmanager
-def stage_release(
-    grid: Grid, path: str | Path, *, name: str, overwrite: bool, resume: bool = False
-) -> Iterator[StagedRelease]:
-    """Yield a :class:`StagedRelease` that takes the place of ``path`` when the block ends well.
-
-    Parameters are those of :func:`write_publication`; ``resume``: go on in the folder of an
-    interrupted run. The caller has called `check_publication`. Raises as `stage` does.
-    """
-    with stage(path, overwrite=overwrite, resume=resume) as folder:
-        make_restricted(folder, path, again=resume)
-        yield StagedRelease(folder, Path(path), grid, name)
+        """Write all files of a view with the name of the count; return their paths."""
+        write_public(view, self.make_public())
+        return self.finish(restricted)
 
 
 def write_publication(
@@ -184,10 +203,9 @@ def write_publication(
     OutputError
         The file system refused; nothing is published.
     """
-    grid = view.table.grid
-    check_publication(grid, path, name=name, overwrite=overwrite)
-    with stage_release(grid, path, name=name, overwrite=overwrite) as place:
-        return place.write(view, restricted)
+    check_publication(view.table.grid, path, name=name, overwrite=overwrite)
+    with StagedRelease.stage(path, overwrite=overwrite) as place:
+        return place.write(view.named(name), restricted)
 
 
 def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
@@ -252,11 +270,12 @@ def try_longest_name(staged: Path, name: str, inner: str = "") -> None:
         shutil.rmtree(staged / "public", ignore_errors=True)
 
 
-def list_cells(grid: Grid, card: Card, cells: int) -> int:
+def list_cells(empty: View, cells: int) -> int:
     """Estimate how many cells a release lists at most, from the number of occupied ones."""
+    grid, mechanism = empty.table.grid, empty.card.mechanism
     # Only clamped integer counts leave most empty cells at 0; any other method lists the whole
     # domain.
-    sparse = card.mechanism.nonnegative and card.mechanism.whole
+    sparse = mechanism.nonnegative and mechanism.whole
     return max_listed_cells(grid, cells) if sparse else grid.size
 
 
@@ -276,3 +295,108 @@ def require_space(folder: Path, cells: int) -> None:
             "choose a folder on another disk; nothing was charged.",
             code="disk-too-small",
         )
+
+
+LONGEST_TIME = "2000-01-01T00"
+"""The longest name of the folder of a period, as an example."""
+
+
+class Table(Protocol):
+    """One of the tables of a release."""
+
+    def view(self, name: str | None = None) -> View:
+        """Return its view; ``name``: of the count."""
+
+
+class Tables(Protocol):
+    """A release of several tables, see :class:`geodp.release.composite.Composite`."""
+
+    @property
+    def joint_rows(self) -> Mapping[str, int]:
+        """How often joint files list the cells of a table again, by its name."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """All tables by name."""
+
+    @property
+    def index(self) -> Any:
+        """The index, without tables and files."""
+
+    def write_joint(self, folder: Path) -> Joint:
+        """Write the files of all tables together; return the index's entries of them."""
+
+
+class StagedTables(Staged):
+    """A folder for a release of several tables.
+
+    Attributes
+    ----------
+    inside : str
+        Longest path of the folder of a release inside ``public``.
+    """
+
+    inside: ClassVar[str] = ""
+
+    def try_out(self, empty: Tables, cells: Sequence[int], *examples: Tables) -> None:
+        """Do everything that does not need the tables, and reserve space for them.
+
+        Parameters
+        ----------
+        empty : Tables
+            The release without cells, or a period of a series.
+        cells : sequence of int
+            Occupied cells of each table, at most; of every period of a series. No message reveals
+            their number.
+        *examples : Tables
+            Releases whose joint files are tried, too.
+        """
+        listed = 0
+        for name, table in empty.tables.items():
+            view = table.view(name)
+            try_formats(view)
+            try_longest_name(self.folder, name, f"{self.inside}{name}")
+            often = 1 + empty.joint_rows.get(name, 0)
+            listed += often * sum(list_cells(view, one) for one in cells)
+        for release in (empty, *examples):
+            with TemporaryDirectory(dir=self.folder) as place:
+                release.write_joint(Path(place))
+        self.reserve(listed)
+
+    def write(self, release: Tables, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write tables, joint files, index and the operator's record; return their paths."""
+        write_release(release, self.make_public())
+        return self.finish(restricted)
+
+
+class StagedPeriods(StagedTables):
+    """A folder for a series, which has a release in a folder for every period."""
+
+    inside: ClassVar[str] = f"{LONGEST_TIME}/"
+
+    def write_periods(
+        self, periods: Mapping[str, Tables], index: IndexCard, restricted: dict[str, Any]
+    ) -> dict[str, list[str]]:
+        """Write the periods by their times, and the index; return the paths."""
+        public, written = self.make_public(), []
+        for time, release in periods.items():
+            progress.begin(f"Writing {time}", public=True)
+            (public / time).mkdir()
+            write_release(release, public / time)
+            written.append(PeriodInfo(time, sha256(public / time / release.index.file)))
+        made: Any = index
+        write_index(public, replace(made, periods=tuple(written)))
+        return self.finish(restricted)
+
+
+def write_release(release: Tables, folder: Path) -> None:
+    """Write the tables, the joint files and the index of a release into an empty public folder."""
+    views = {name: one.view(name) for name, one in release.tables.items()}
+    tables = write_tables(views, folder)
+    files, left_out = release.write_joint(folder)
+    write_index(folder, replace(release.index, tables=tables, files=files, left_out=left_out))
+
+
+def write_tables(views: Mapping[str, View], folder: Path) -> tuple[TableInfo, ...]:
+    """Write tables by name into folders of their own; return what an index says of them."""
+    return tuple(TableInfo(name, *write_member(one, folder / name)) for name, one in views.items())

@@ -1,12 +1,13 @@
 """Write the files of a release again, and compare them by their contents.
 
 Each format is written from what the Parquet file holds, the Parquet file itself among them, and
-removed before the next. Most files have the same bytes then, and need not be read.
+removed before the next. Most files have the same bytes then, and need not be read. Writing a large
+raster takes several times as long as reading it, and the tiles of a release in parts have been
+written by several processes: these are compared with the table, a window at a time.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,27 +15,37 @@ from math import prod
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from rasterio.enums import ColorInterp, MaskFlags
 
 from geodp.errors import OutputError, Rule
+from geodp.grid.lattice import Lattice
+from geodp.io.crs import same_crs
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.publication import describe_entry, write_format
 from geodp.io.opening import open_parquet
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import parquet_files
-from geodp.io.verify.raster import is_map
-from geodp.io.verify.readback import raster_file
-from geodp.io.verify.remade import Remaking
-from geodp.io.verify.rewritten import is_rewritten
+from geodp.io.verify.readback import open_map, raster_file
+from geodp.io.verify.rewritten import (
+    describe_raster,
+    has_bands,
+    has_bundled_letters,
+    is_rewritten,
+    same_pixels,
+)
 from geodp.io.verify.statements import has_words_of
-from geodp.io.verify.written import WrittenErrors, write_errors
+from geodp.io.verify.tileset import Tileset
+from geodp.io.verify.written import Remaking, WrittenErrors, write_errors
+from geodp.io.write import geotiff
 from geodp.io.write.format import Format
-from geodp.io.write.geotiff import GeoTiff, describe_map
 from geodp.io.write.parquet import write_parquet
 from geodp.io.write.picture import Picture
+from geodp.io.write.pixels import Pixels
 from geodp.io.write.tiles import view_tiles
 from geodp.io.write.view import View, keep_rows
 from geodp.table.card import File, LeftOut
-from geodp.table.plain import write_plain
 
 WITH_ROWS = (".csv", ".parquet", ".gpkg", ".tif")
 """Files whose rows or pixels are compared where this version does not make the release again."""
@@ -153,15 +164,17 @@ def _compare(
 ) -> Iterator[tuple[File, bool]]:
     """Yield what the card says of each file of a format, and whether that is as it should be."""
     grid, card = view.table.grid, view.card
-    if isinstance(one, GeoTiff):
+    if isinstance(one, geotiff.GeoTiff):
         if not worded:
             # Intervals of cells that are not listed are not known.
             view = view_tiles(view.table, card)
         if 3 * prod(grid.shape) > SMALL_RASTER:
-            yield describe_entry(describe_map(view), folder), is_map(view, folder, worded=worded)
+            yield (
+                describe_entry(geotiff.describe_map(view), folder),
+                is_map(view, folder, worded=worded),
+            )
             return
-    if isinstance(one, Picture) and not (worded and _has_bundled_letters(view)):
-        # Which other fonts there are differs between machines, and so do pictures.
+    if isinstance(one, Picture) and not (worded and has_bundled_letters(view)):
         yield from ((file, True) for file in card.files if file.name == f"{card.name}.png")
         return
     with TemporaryDirectory(dir=place) as made:
@@ -177,13 +190,72 @@ def _compare(
                 )
 
 
-def _has_bundled_letters(view: View) -> bool:
-    """Test whether the bundled font has all letters of a picture."""
-    card, grid = view.card, view.table.grid
-    said = [
-        view.texts,
-        card.name,
-        view.counted,
-        json.dumps(write_plain(card.metadata), ensure_ascii=False),
-    ]
-    return "".join([*said, *grid.axis_names]).isascii()
+def is_map(view: View, folder: Path, *, worded: bool) -> bool:
+    """Test whether the map in a folder is that of a view.
+
+    Parameters
+    ----------
+    view : View
+    folder : Path
+        The public folder.
+    worded : bool
+        Whether all bands and everything that the raster says of them is compared, and not only the
+        place and the pixels of the bands that the view has.
+    """
+    grid, bands = view.table.grid, geotiff.describe_map(view).details["bands"]
+    place = grid.places[0]
+    with open_map(folder, view.card) as raster:
+        if raster.shape != (place.rows, place.cols) or not _lies_at(raster, place):
+            return False
+        tiled = isinstance(raster, Tileset)
+        if not (raster.count == len(bands) if tiled else has_bands(raster, len(bands))):
+            return False
+        if worded and not _says(raster, view, bands):
+            return False
+        errors = geotiff.errors_of_map(view)
+        drawn = geotiff.draw_map(grid, Pixels(view.table), errors, "Checking the raster")
+        return all(
+            same_pixels(raster.read(band, window=window), values, bands[band - 1])
+            for band, window, values in drawn
+        )
+
+
+def _says(raster: Any, view: View, names: list[str]) -> bool:
+    """Test whether a raster says of its pixels what the one of a view does, as far as is known."""
+    entry = geotiff.describe_map(view)
+    rows, cols = raster.shape
+    bands, tile = len(names), geotiff.tile_side(rows, cols)
+    said = describe_raster(raster)
+    expected = {
+        "form": ("GTiff", raster.shape, bands, (entry.details["data_type"],) * bands, []),
+        "numbers": (
+            *(str((float("nan"),) * bands), (1.0,) * bands, (0.0,) * bands),
+            ([MaskFlags.nodata],) * bands,
+        ),
+        "bands": (
+            *(tuple(names), (view.counted,) * bands),
+            (ColorInterp.gray, *[ColorInterp.undefined] * (bands - 1)),
+        ),
+        "storage": ([(tile, tile)] * bands, [geotiff.overview_factors(rows, cols)] * bands),
+        "tags": {**geotiff.tags_of_map(view), "AREA_OR_POINT": "Area"},
+        "spaces": ["IMAGE_STRUCTURE"],
+        "other": [[]] * bands,
+    }
+    notes = [note for band in said["statistics"] for note in band]
+    return all(said[part] == value for part, value in expected.items()) and all(
+        note.startswith("STATISTICS_") for note in notes
+    )
+
+
+def _lies_at(raster: Any, place: Lattice) -> bool:
+    """Test whether a raster has the transform and the CRS of a lattice."""
+    if place.transform is None:
+        return True
+    expected, transform = geotiff.georeference(place), raster.transform
+    # GeoTIFF keeps a corner and a size, from which a transform is not restored to the last bit.
+    near = 0.0 if transform is None else 1e-6 * abs(transform.a)
+    if transform is None or not transform.almost_equals(expected["transform"], near):
+        return False
+    if isinstance(raster, Tileset):
+        return same_crs(raster.srs, place.crs)
+    return bool(raster.crs == expected["crs"])

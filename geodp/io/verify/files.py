@@ -37,11 +37,16 @@ def check_checksums(folder: Path, card: Listing) -> str:
         {*sums} == {*listed, CARD},
         Rule("checksums-list-differs", f"{SUMS} and the card list different files."),
     )
-    for name, digest in sums.items():
+    return require_unchanged(folder, sums, listed)
+
+
+def require_unchanged(folder: Path, sums: Mapping[str, str], *others: Mapping[str, str]) -> str:
+    """Require the files of a list of digests to have these, and those that other lists have."""
+    for name in sums:
         require((folder / name).is_file(), Rule("listed-file-missing", f"{name} is missing."))
         actual = sha256(folder / name)
         require(
-            actual == digest == listed.get(name, digest),
+            all(one.get(name, actual) == actual for one in (sums, *others)),
             Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
         )
     return f"all {len(sums)} files have the listed SHA-256"
@@ -94,7 +99,7 @@ def check_restricted(folder: Path, _: object) -> str:
             )
         if not os.access(hidden, os.R_OK | os.X_OK):
             return "readable by its owner only, who is somebody else: its files are not checked"
-    _require_unchanged(hidden)
+    _require_as_listed(hidden)
     if not has_owners():
         return (
             "as it was written; who may read it is not checked, as this system has no permission "
@@ -103,7 +108,7 @@ def check_restricted(folder: Path, _: object) -> str:
     return "readable by its owner only, and as it was written"
 
 
-def _require_unchanged(hidden: Path) -> None:
+def _require_as_listed(hidden: Path) -> None:
     """Compare every byte of the operator's folder with its checksums."""
     where = hidden.name
     require((hidden / SUMS).is_file(), Rule("sums-missing", f"{where}/{SUMS} is missing."))
@@ -113,25 +118,18 @@ def _require_unchanged(hidden: Path) -> None:
         listed = read_sums(hidden)
     except ValueError:
         listed = {}
-    # Files are taken from the folder and not from the list, so that added ones are seen.
-    digests = {}
-    for path in sorted(hidden.iterdir()):
-        if path.name == SUMS or path.name == PENDING.name:
-            # The table of an interrupted run is published by the next one, and not listed yet.
-            continue
-        is_plain = path.is_file() and not path.is_symlink()
-        name = f"{where}/{path.name}"
+    # Files are taken from the folder and not from the list, so that added ones are seen. The table
+    # of an interrupted run is published by the next one, and not listed yet.
+    there = {path.name for path in hidden.iterdir()} - {SUMS, PENDING.name}
+    for path in map(hidden.joinpath, sorted(there)):
+        is_plain, name = path.is_file() and not path.is_symlink(), f"{where}/{path.name}"
         require(
             is_plain and path.name in listed,
             Rule("file-unlisted-in-sums", f"{name} is not listed in {SUMS}."),
         )
-        digests[path.name] = sha256(path)
-        same = digests[path.name] == listed[path.name]
-        require(
-            same, Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs.")
-        )
-    missing = sorted({*listed} - {*digests})
+    missing = sorted({*listed} - there)
     require(not missing, Rule("listed-file-missing", f"{where}/{', '.join(missing)} is missing."))
+    require_unchanged(hidden.parent, {f"{where}/{name}": one for name, one in listed.items()})
     require(
-        written == sums_text(digests).encode(), Rule("sums-changed", f"{where}/{SUMS} was changed.")
+        written == sums_text(listed).encode(), Rule("sums-changed", f"{where}/{SUMS} was changed.")
     )

@@ -18,13 +18,14 @@ from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
-from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256
-from geodp.io.opening import open_raster, read_json, strange_entry
+from geodp.io.folder.manifest import FORMATS, SUMS, read_sums
+from geodp.io.opening import read_json, strange_entry
 from geodp.io.read.rows.columns import InputTable, file_columns, open_tables
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.read.rows.forms.vector import find_extent
 from geodp.io.verify.card import require
-from geodp.io.verify.rewritten import same_document, same_parquet
+from geodp.io.verify.files import require_unchanged
+from geodp.io.verify.rewritten import is_rewritten
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.view import View
@@ -59,13 +60,9 @@ def check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
         there == {SUMS, *sums},
         Rule("formats-files-unlisted", f"{FORMATS}/{SUMS} lists other files than there are."),
     )
-    for name, digest in sums.items():
-        require(
-            sha256(formats / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
+    said = require_unchanged(formats, sums)
     if open_view is None:
-        return f"all {len(sums)} files have the listed SHA-256; what they hold is not checked"
+        return f"{said}; what they hold is not checked"
     views = open_view(folder).with_levels()
     # What is left at the end is of no format, and was put there by somebody else.
     left, same, unchecked = {*sums}, [], []
@@ -97,15 +94,14 @@ def _compare(formats: Path, one: Export, files: dict[str, View]) -> str:
                 one.write(view, path)
             except UsageError as error:  # the library that writes it is not installed
                 return str(error).rstrip(".")
-            existing = formats / name
-            if sha256(path) == sha256(existing):
+            existing, grid = formats / name, view.table.grid
+            if is_rewritten(existing, path, grid, worded=False):
                 continue
             if one.name in OPAQUE:
                 return f"{existing.name} has other bytes than {OPAQUE[one.name]} here writes"
-            # Formats that are not read back are texts, which no library writes otherwise.
             is_same = _READ_BACK.get(one.ending)
             require(
-                is_same is not None and is_same(existing, path, view.table.grid),
+                is_same is not None and is_same(existing, path, grid),
                 Rule("format-holds-otherwise", f"{name} does not hold what the release does."),
             )
     return ""
@@ -135,54 +131,6 @@ def _sorted(table: InputTable) -> Any:
     rows = pa.concat_tables(pa.table(arrays, names) for arrays in batches)
     keys = [field.name for field in rows.schema if not pa.types.is_binary(field.type)]
     return rows.sort_by([(name, "ascending") for name in keys]).combine_chunks()
-
-
-def _same_pixels(existing: Path, expected: Path, grid: Grid) -> bool:
-    """Return whether NetCDF files have the same numbers, transform and CRS; of pairs, all else."""
-    if len(grid.places) > 1:
-        return _same_variables(existing, expected)
-    with open_raster(existing, "netcdf") as one, open_raster(expected, "netcdf") as other:
-        headers = ((r.shape, r.count, r.dtypes, r.nodata, r.crs) for r in (one, other))
-        return (
-            str(next(headers)) == str(next(headers))
-            and bool(one.transform.almost_equals(other.transform))
-            and np.array_equal(one.read(), other.read(), equal_nan=one.dtypes[0][0] == "f")
-        )
-
-
-def _same_variables(existing: Path, expected: Path) -> bool:
-    """Return whether NetCDF files of pairs have the same variables and attributes."""
-    from scipy.io import netcdf_file
-
-    try:
-        with netcdf_file(existing, mmap=False) as one, netcdf_file(expected, mmap=False) as other:
-            found, wanted = [*map(_describe_variables, (one, other))]
-            return found == wanted and all(
-                np.array_equal(one.variables[name].data, variable.data)
-                for name, variable in other.variables.items()
-            )
-    # What SciPy says of a file that is none.
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
-        return False
-
-
-def _describe_variables(file: Any) -> tuple[Any, ...]:
-    """List dimensions, and types and attributes of variables, of a NetCDF file."""
-    listed = {
-        name: (one.dimensions, one.data.dtype.str, one.data.shape, _find_attributes(one))
-        for name, one in file.variables.items()
-    }
-    return dict(file.dimensions), _find_attributes(file), listed
-
-
-def _find_attributes(item: Any) -> dict[str, str]:
-    """Return the attributes of a NetCDF file or variable, which SciPy sets on its objects."""
-    kinds = bytes, int, float, np.generic, np.ndarray
-    return {
-        name: str(value)
-        for name, value in vars(item).items()
-        if isinstance(value, kinds) and name != "data"
-    }
 
 
 def _same_item(existing: Path, expected: Path, grid: Grid) -> bool:
@@ -241,10 +189,7 @@ PIXELS = 1 << 22
 """Numbers of a matrix that are compared at once."""
 
 _READ_BACK: dict[str, Callable[[Path, Path, Grid], bool]] = {
-    **dict.fromkeys(("gpkg", "fgb"), _same_features),
-    "parquet": same_parquet,
-    "nc": _same_pixels,
-    "geojson": same_document,
+    "fgb": _same_features,
     "stac.json": _same_item,
     "omx": _same_matrices,
     "xlsx": _same_cells,

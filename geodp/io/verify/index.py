@@ -10,17 +10,17 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from geodp.errors import Rule
+from geodp.errors import Rule, VerificationError
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import describe_error, not_json, read_table_card, require
-from geodp.io.verify.files import check_restricted
+from geodp.io.verify.files import check_restricted, require_unchanged
 from geodp.io.verify.readback import BROKEN, event_of
-from geodp.io.verify.remade import Remake
 from geodp.io.verify.rewritten import check_rewritten
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks, verify
+from geodp.io.verify.written import Remake
 from geodp.privacy.event import Measurement
 from geodp.table.card import Card, File
 from geodp.table.index import OF_PERIOD, IndexCard, TablesCard
@@ -41,6 +41,8 @@ class ListedTable(Protocol):
         """SHA-256 of its card."""
 
 
+NOT_MEASURED = Rule("index-table-not-measured", "A table of the release was not measured.")
+
 Questions = Sequence[tuple[str, Callable[[Path, Any], str]]]
 """Questions of a verification by name, see :func:`geodp.io.verify.verify.run_checks`."""
 
@@ -49,7 +51,7 @@ def verify_index(
     folder: Path,
     kind: type[IndexCard],
     questions: Questions,
-    list_tables: Callable[[Any], Iterable[str]],
+    list_tables: Callable[[Any], Sequence[str]],
     errors: Remake | None,
 ) -> list[Check]:
     """Verify an index by its questions, and then each of the tables that it lists.
@@ -78,6 +80,10 @@ def verify_index(
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
         card = read_index(folder, kind.file, kind.from_json)
+        require(
+            bool(list_tables(card)),
+            Rule("index-lists-nothing", "The index lists no tables and no periods."),
+        )
     except BROKEN as error:
         return [Check("index", False, describe_error(error, folder))]
     checks = [Check("index", True, f"schema {kind.identifier}, {card.about}")]
@@ -114,8 +120,7 @@ def verify_tables(
 def _rebuild(release: Any) -> Any:
     """Return what follows from the tables of a release, all of which were measured."""
     require(
-        all(isinstance(one.event, Measurement) for one in release.tables.values()),
-        Rule("index-table-not-measured", "A table of the release was not measured."),
+        all(isinstance(one.event, Measurement) for one in release.tables.values()), NOT_MEASURED
     )
     return release.rebuild()
 
@@ -229,7 +234,7 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
     tables : iterable of str
         Names of the tables' folders.
     """
-    folder, listed = path.parent, {path.name, SUMS, *tables}
+    folder, stated = path.parent, {file.name: file.sha256 for file in files}
     sums = read_sums(folder)
     there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
     other = sorted((there - {SUMS}) ^ {*sums})
@@ -240,22 +245,12 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
             f"{SUMS} does not list exactly the existing files: {', '.join(other)}.",
         ),
     )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule("index-file-differs", f"The checksum of {file.name} differs from the index."),
-        )
-        listed.add(file.name)
+    said = require_unchanged(folder, sums, stated)
     require(
-        {one.name for one in folder.iterdir()} == listed,
+        {one.name for one in folder.iterdir()} == {path.name, SUMS, *tables, *stated},
         Rule("index-folder-unlisted", "The index does not list exactly what the folder contains."),
     )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return said
 
 
 def read_listed_card(folder: Path, listed: ListedTable, name: str, index: IndexCard) -> Card:
@@ -331,6 +326,14 @@ def require_losses(
         "; cards of tables were written before they stated the loss of all that the tables depend "
         f"on: where one is used alone, count {', '.join(understated)}"
     )
+
+
+def measurement_of(card: Card) -> Measurement:
+    """Make the privacy event of the card of a table; VerificationError if it was not measured."""
+    event = event_of(card)
+    if not isinstance(event, Measurement):
+        raise VerificationError(NOT_MEASURED)
+    return event
 
 
 def require_one_correction(cards: Iterable[Card]) -> None:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from math import isclose
-from typing import Any
-
-import numpy as np
-
 from geodp.accuracy.margins import DROPPED_VERSION, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import Rule
 from geodp.io.verify.card import require
-from geodp.io.verify.remade import Remaking
 from geodp.io.verify.rewritten import are_near
-from geodp.io.verify.written import WrittenErrors
+from geodp.io.verify.statements import has_words_of, require_same
+from geodp.io.verify.written import Remaking, WrittenErrors
 from geodp.io.write.tables import slices
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.plain import write_plain
-from geodp.table.stated.error import StatedCells, StatedSettlements, StatedTree
 from geodp.typing import FloatArray
 
 OTHER_VERSION = "contain their counts; not computed again, as another version made them"
-
-NEAR_PER_CENT = 0.02
-"""Tolerance of simulated biases in per cent, which are written with two digits."""
 
 
 def check_intervals(remaking: Remaking) -> str:
@@ -61,9 +52,11 @@ def check_intervals(remaking: Remaking) -> str:
             all(map(are_near, (one[part] for one in view.errors.written), expected)),
             Rule("intervals-differ", "Errors or intervals are not the release's."),
         )
-    _check_unlisted(made, own.cells)
-    _check_settlements(card.expected_error.settlements, own.settlements)
-    _check_tree(made.tree, own.cells.tree)
+    stated, derived = (
+        {"cells": one.cells, "settlements": one.settlements} for one in (card.expected_error, own)
+    )
+    worded = has_words_of(card.software, card.mechanism.noise_format)
+    require_same(write_plain(stated), write_plain(derived), "expected_error", worded=worded)
     return "those of the released counts, computed again"
 
 
@@ -99,63 +92,3 @@ def _require_made_by_simulation(card: Card) -> None:
         settlements is None or simulated,
         Rule("settlements-not-simulated", "Settlements of the card were not simulated."),
     )
-
-
-def _check_unlisted(made: StatedCells, computed: StatedCells) -> None:
-    """Require the card's intervals of cells that are not listed to be the computed ones."""
-    declared, expected = (np.array([one.low, one.beside, one.isolated]) for one in (made, computed))
-    require(
-        are_near(declared, expected),
-        Rule(
-            "intervals-of-unlisted-differ",
-            "The card has other intervals of cells that are not listed.",
-        ),
-    )
-
-
-def _check_tree(declared: StatedTree | None, computed: StatedTree | None) -> None:
-    """Require the card's tree to have the method's numbers, but for what platforms round.
-
-    Cards of earlier versions have none.
-    """
-    one, other = (_flatten(write_plain(tree)) for tree in (declared, computed))
-    same = len(one) == len(other) and all(map(_are_equal, one, other))
-    require(
-        declared is None or same,
-        Rule("interval-tree-differs", "The card's tree of intervals is not that of the release."),
-    )
-
-
-def _are_equal(one: Any, other: Any) -> bool:
-    """Return whether two names or numbers are equal, floats to six digits."""
-    floats = isinstance(one, float) and isinstance(other, float)
-    return bool(isclose(one, other, rel_tol=1e-6) if floats else one == other)
-
-
-def _flatten(value: Any) -> list[Any]:
-    """Return the names and numbers of nested objects and lists, in their order."""
-    if isinstance(value, dict):
-        return [one for name, inner in value.items() for one in (name, *_flatten(inner))]
-    if isinstance(value, list):
-        return [len(value), *(one for inner in value for one in _flatten(inner))]
-    return [value]
-
-
-def _check_settlements(
-    declared: StatedSettlements | None, computed: StatedSettlements | None
-) -> None:
-    """Require the card's biases of settlements: the same kinds, and nearly the same figures."""
-    wrong = Rule("settlements-differ", "The card has other biases of settlements.")
-    if declared is None or computed is None:
-        require(declared is computed, wrong)
-        return
-    kinds, figures = [], []
-    for one in (declared, computed):
-        kinds.append([(row.people, row.below, row.surroundings) for row in one.settlements])
-        rows = [
-            (row.own, row.own_simulation_error, row.near, row.near_simulation_error)
-            for row in one.settlements
-        ]
-        figures.append(np.array(rows, np.float64))
-    require(declared.meaning == computed.meaning and kinds[0] == kinds[1], wrong)
-    require(bool((np.abs(figures[0] - figures[1]) <= NEAR_PER_CENT).all()), wrong)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 from pathlib import Path
@@ -25,17 +26,19 @@ from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.crs import normalise_crs
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
+from geodp.grid.outlines import Outlines
 from geodp.io.memory import fit
-from geodp.io.opening import open_raster, read_parquet
+from geodp.io.opening import open_raster, read_parquet, texts_of
 from geodp.io.verify.card import public_folder, read_table_card, require
 from geodp.io.verify.chunks import counts_of, index_of, numbers_in, read_chunks
-from geodp.io.verify.outlines import with_outlines
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
+from geodp.io.write.outlines import outlines_file
 from geodp.io.write.zones import zone_rows, zones_file
 from geodp.privacy.event import Measurement, TableEvent
 from geodp.privacy.reports import LocalReports
@@ -381,3 +384,32 @@ def _measurement(guarantee: StatedGuarantee) -> Measurement:
 
 def _exact(text: str | None) -> Fraction | None:
     return None if text is None else Fraction(text)
+
+
+def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
+    """Add to a table of units the outlines that the card declares, if they are in the folder.
+
+    Raises VerificationError if their digest is not the card's.
+    """
+    declared, path = card.domain.outlines, folder / outlines_file(card.name)
+    if declared is None or not path.is_file():
+        return regions
+    rows = read_parquet(path, regions.cells, ["code", "geometry"]).combine_chunks()
+    codes = np.array(texts_of(rows["code"].combine_chunks()))
+    # A table of units has one row, in whose columns the units stand in the order of the file.
+    units = np.empty(regions.cells, object)
+    units[regions.cell[1]] = regions.codes[-1]
+    column = np.flatnonzero(np.isin(units.astype(np.str_), codes))
+    require(
+        codes.tolist() == units[column].tolist(),
+        Rule("outlines-of-other-units", "The outlines are of other units than the table's."),
+    )
+    # Units that are not listed lie nowhere.
+    wkb = np.full(regions.cells, None, object)
+    wkb[column] = rows["geometry"].to_numpy(zero_copy_only=False)
+    outlines = Outlines.from_wkb(wkb, declared.crs)
+    require(
+        outlines.sha256 == declared.sha256,
+        Rule("outlines-not-stated", "The outlines are not the card's."),
+    )
+    return replace(regions, outlines=outlines)

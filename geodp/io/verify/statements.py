@@ -17,7 +17,7 @@ from geodp import __version__
 from geodp.errors import Rule, VerificationError
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import event_of
-from geodp.io.verify.remade import Remaking
+from geodp.io.verify.written import Remaking
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Loss

@@ -31,10 +31,9 @@ from geodp.io.verify.files import (
 from geodp.io.verify.intervals import check_intervals
 from geodp.io.verify.measurements import check_measurements, has_measurements
 from geodp.io.verify.readback import BROKEN
-from geodp.io.verify.remade import Remake, Remaking
 from geodp.io.verify.statements import check_statements
-from geodp.io.verify.totals import has_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
+from geodp.io.verify.written import Remake, Remaking, has_totals
 from geodp.table.card import Card
 from geodp.table.stated.domain import StatedDomain
 

@@ -1,27 +1,35 @@
-"""Read the view of a written release, from which its files are written again."""
+"""Read the view of a written release, and compute it again from its table and its card.
+
+From either its files are written again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.errors import Rule
+from geodp.grid.grid import Grid
 from geodp.io.numbers import numbers_of
 from geodp.io.opening import read_parquet
 from geodp.io.verify.card import require
 from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import read_rows
-from geodp.io.verify.totals import read_release_totals
 from geodp.io.write.areas import file_names
+from geodp.io.write.tables import slices
+from geodp.io.write.totals import totals_file
 from geodp.io.write.uncertainty import ERROR, Intervals, RowErrors, extra_columns_of
 from geodp.io.write.view import View
 from geodp.table.card import Card
+from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedCells
 from geodp.typing import FloatArray, KeyArray
 
@@ -159,3 +167,106 @@ def _read_areas(folder: Path, table: ReleasedTable, card: Card) -> Iterator[Area
         )
         errors = numbers_of(rows[ERROR]) if ERROR in rows.column_names else None
         yield replace(areas, standard_error=errors)
+
+
+def has_totals(card: Card) -> bool:
+    """Return whether the card lists public totals."""
+    return totals_file(card.name) in card.listed
+
+
+def read_release_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None:
+    """Read the public totals of a written release; None where the card lists none.
+
+    None, too, without the table of regions, which may be the areas of totals.
+    """
+    if not has_totals(card) or card.domain.lacks_table(grid):
+        return None
+    # All readers of tables come with it, which few releases need.
+    from geodp.io.read.public.totals import read_totals
+
+    return read_totals(folder / totals_file(card.name), grid, source="the release")
+
+
+MAX_SIMULATED = 10_000
+"""Simulated releases of a card at most: a stranger's card cannot keep the processor busy."""
+
+
+class Remade(Protocol):
+    """A release that was computed again from its table and its card."""
+
+    @property
+    def totals(self) -> PublicTotals | None:
+        """Public totals that it meets."""
+        ...
+
+    def card(self) -> Card:
+        """Return the card, without a list of files."""
+        ...
+
+    def view(self, name: str | None = None) -> View:
+        """Return the view from which files are written."""
+        ...
+
+
+Remake: TypeAlias = Callable[[View], Remade | None]
+"""Function from the view of a written release to the same release, computed again.
+
+It returns None for a method that this installation does not have.
+"""
+
+
+class Remaking:
+    """A written release, read once for all checks, and computed again when the first needs it.
+
+    Attributes
+    ----------
+    folder : path
+        The public folder.
+    card : Card
+    remake : callable or None
+        The ``errors`` of :func:`geodp.io.verify.verify.verify`.
+    """
+
+    def __init__(self, folder: Path, card: Card, remake: Remake | None) -> None:
+        self.folder, self.card, self._remake = folder, card, remake
+
+    @cached_property
+    def written(self) -> View:
+        """The view of the release as its files have it; raises what reading them raises."""
+        return read_view(self.folder, self.card)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the files have the whole domain: its mask, and the table of its regions."""
+        return StatedDomain.of(self.written.table.grid) == self.card.domain
+
+    @cached_property
+    def release(self) -> Remade | str:
+        """The release, or why it cannot be computed again, as the end of a sentence."""
+        cells = self.card.expected_error.cells
+        if self._remake is None:
+            return "nothing is given that computes them"
+        if cells is not None and (cells.simulated or 0) > MAX_SIMULATED:
+            return "too many releases were simulated"
+        # Without the mask or the regions, nodes have other children, and cells other intervals.
+        if not self.is_whole:
+            return "the files do not contain the whole domain"
+        return self._remake(self.written) or "this version does not know their method"
+
+    @cached_property
+    def view(self) -> View | None:
+        """The view that this version makes of the release; None where it makes none."""
+        again = self.release
+        return None if isinstance(again, str) else again.view(self.card.name)
+
+    @cached_property
+    def errors(self) -> RowErrors | None:
+        """The errors of rows as this version computes them; None without a closed form."""
+        errors = None if self.view is None else self.view.errors
+        if errors is None or errors.intervals is None:
+            return errors
+        # The raster shows most cells again, so that the ends of listed ones are kept for it.
+        key, ends = self.written.table.key, errors.intervals
+        parts = [ends.of(key[part]) for part in slices(key.size)]
+        low, high = map(np.concatenate, zip(*[*parts, (np.empty(0),) * 2], strict=True))
+        return replace(errors, intervals=ListedIntervals(key, low, high, ends))

@@ -304,12 +304,12 @@ def _list_values(column: Any) -> list[Any]:
 
 def shapes_of(
     grid: Grid, index: NDArray[np.int64], srs: int
-) -> tuple[list[bytes | None], list[NDArray[np.float64]]]:
+) -> tuple[list[bytearray | None], list[NDArray[np.float64]]]:
     """Encode outlines for a GeoPackage, and return the sides of their boxes.
 
     Returns
     -------
-    list of bytes or None
+    list of bytearray or None
     list of float64[n]
         Smallest and largest x, smallest and largest y.
     """
@@ -332,7 +332,7 @@ def list_boxed(
     return number[located], [side[located] for side in box]
 
 
-def _layout_shapes(wkb: Any, box: list[NDArray[np.float64]], srs: int) -> list[bytes | None]:
+def _layout_shapes(wkb: Any, box: list[NDArray[np.float64]], srs: int) -> list[bytearray | None]:
     """Encode outlines for a GeoPackage: header and WKB of each; None where there is none.
 
     Parameters
@@ -354,9 +354,11 @@ def _layout_shapes(wkb: Any, box: list[NDArray[np.float64]], srs: int) -> list[b
     records["box"] = np.stack(box, axis=1)
     if not equal_length:  # outlines of units
         pairs = zip(records, wkb.to_pylist(), strict=True)
-        return [head.tobytes() + outline for head, outline in pairs]
+        return [bytearray(head.tobytes() + outline) for head, outline in pairs]
     records["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, int(ends[0]))
-    shapes: list[bytes | None] = records.view(f"V{records.itemsize}").tolist()
+    # Of binary values, Python binds only these without looking for an adapter of each.
+    values = records.view(f"V{records.itemsize}").tolist()
+    shapes: list[bytearray | None] = [*map(bytearray, values)]
     for row in np.flatnonzero(wkb.is_null()).tolist() if wkb.null_count else ():
         shapes[row] = None
     return shapes

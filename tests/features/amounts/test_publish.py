@@ -12,7 +12,7 @@ from geodp.errors import BudgetError, InputError, UndeclaredDrawError, UsageErro
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import release_streams
-from geodp.io.folder.staged_tables import StagedTables
+from geodp.io.folder.staged_release import StagedTables
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger

@@ -16,7 +16,7 @@ from geodp.features.flows.page import write_page
 from geodp.features.flows.screenlines import divide_zones
 from geodp.features.flows.zones import Zones, count_zone_blocks, pairs_of, zones_of
 from geodp.grid.grid import Grid
-from geodp.io.folder import staged_tables
+from geodp.io.folder import staged_release
 from geodp.io.read.public.land import cut_to_land
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
@@ -458,7 +458,7 @@ class TestCommand:
         charged = ("--ledger", files / "ledger", "--dataset", "trips", "--output", files / "out")
         words = ("flows", "publish", *self.words(files, "--trips", "3", "--epsilon", "1", *charged))
         with monkeypatch.context() as patched:
-            patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+            patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
             assert call(*words).returncode != 0
         done(*words, "--resume")
         assert len(ledger.charges("trips")) == 1

@@ -13,7 +13,7 @@ from geodp.features.households.card import HouseholdsCard
 from geodp.features.households.publish import prepare_households
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign
-from geodp.io.folder.staged_tables import StagedTables
+from geodp.io.folder.staged_release import StagedTables
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
@@ -105,8 +105,9 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
         raise OutputError("full", code="disk-full")
 
     write_joint = "geodp.features.households.households.write_joint"
-    tried = "geodp.io.folder.staged_tables"
-    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_joint):
+    tried = "geodp.io.folder.staged_release.try_formats"
+    space = "geodp.io.folder.staged_release.require_space"
+    for name in (tried, space, write_joint):
         with monkeypatch.context() as patched:
             patched.setattr(name, full)
             with (

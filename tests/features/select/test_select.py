@@ -13,13 +13,13 @@ from geodp import select
 from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
 from geodp.features.audit.charge import charge_threshold
 from geodp.features.audit.threshold import sampled_threshold
-from geodp.features.select import files as folder_of_selection
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms.permute_and_flip import PermuteAndFlip
 from geodp.features.select.quantiles import Quantile, count_along
-from geodp.features.select.selected import prepare, selection_digest
+from geodp.features.select.selected import StagedSelection, prepare, selection_digest
 from geodp.grid.coarsen import Coarsening
+from geodp.io.folder import staged_release
 from geodp.io.folder.stopping import begin, hold_stops, request_stop
 from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
@@ -262,7 +262,7 @@ def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypa
     with (
         pytest.raises(KeyboardInterrupt),
         hold_stops(),
-        folder_of_selection.StagedSelection.stage(tmp_path / "out", overwrite=False) as place,
+        StagedSelection.stage(tmp_path / "out", overwrite=False) as place,
     ):
         place.write(prepared.release().card(), {})
     begin()
@@ -340,7 +340,7 @@ def test_a_changed_card_is_caught(tmp_path, changed, failing):
     change(tmp_path / "out", **changed)
     bad = {check.name for check in verify(tmp_path / "out") if not check.ok}
     assert failing in bad
-    assert bad <= {failing, "checksums", "release id"}
+    assert bad <= {failing, "checksums", "release id", "guarantee"}
     alone = {name for name, ok, _ in verify_release.verify(str(tmp_path / "out")) if not ok}
     assert {"checksums", "release id"} <= alone
     seen = {"guarantee": {"card"}, "answers": {"answers"}, "card": {"card", "release id"}}
@@ -410,7 +410,7 @@ def test_a_folder_is_complete_or_not_there(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder_of_selection, "write_restricted", full)
+    monkeypatch.setattr(staged_release, "write_restricted", full)
     with refuses(OutputError, "release-unwritten: disk"):
         found.write(tmp_path / "out", overwrite=True)
     assert (tmp_path / "out" / "public" / "release.json").read_bytes() == before

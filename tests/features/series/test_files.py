@@ -86,7 +86,7 @@ def edit(public, change):
     ("change", "name", "said"),
     [
         (lambda p: p["snapshots"].pop(1), "checksums", "does not list"),
-        (lambda p: p.update(step="year"), "times", "The length"),
+        (lambda p: p.update(step="year"), "guarantee", "index.step"),
         (lambda p: p["snapshots"].reverse(), "times", "comes too late"),
         (lambda p: p["snapshots"][0].update(release_id="0" * 16), "snapshots", "The id"),
         (lambda p: p["guarantee"].update(epsilon="2"), "budget", "add up"),
@@ -101,22 +101,27 @@ def test_an_index_that_says_something_else_is_found(public, change, name, said):
     assert said in failed(public)[name]
 
 
-def replace_netcdf(public, change):
-    """Change the NetCDF, and all digests of it."""
-    path = public / "population.nc"
+def replace_netcdf(public, change, at=0):
+    """Change the NetCDF, or the picture after it, and all digests of it."""
+    path = public / ("population.nc", "population.png")[at]
     path.write_bytes(change(path.read_bytes()))
-    (public / "SHA256SUMS").write_text(
-        sums_text(read_sums(public) | {"population.nc": sha256(path)})
-    )
-    edit(public, lambda p: p["files"][0].update(sha256=sha256(path)))
+    (public / "SHA256SUMS").write_text(sums_text(read_sums(public) | {path.name: sha256(path)}))
+    edit(public, lambda p: p["files"][at].update(sha256=sha256(path)))
 
 
 def test_a_file_that_does_not_show_the_snapshots_is_found(public):
     replace_netcdf(public, lambda data: data[:-1] + bytes([data[-1] ^ 1]))
     ((name, said),) = failed(public).items()
     assert name == "shared files"
-    assert "does not hold what the snapshots do" in said
+    assert "does not hold what the tables do" in said
     replace_netcdf(public, lambda data: b"CDF" + bytes(9))
+    assert {*failed(public)} == {"shared files"}
+
+
+def test_a_picture_of_another_series_is_found(public, tmp_path):
+    publish(times=("2023-01", "2023-02", "2023-03")).write(tmp_path / "other")
+    other = (tmp_path / "other" / "public" / "population.png").read_bytes()
+    replace_netcdf(public, lambda _: other, at=1)
     assert {*failed(public)} == {"shared files"}
 
 
@@ -127,7 +132,7 @@ def test_a_file_that_is_not_there_is_missed(public, name):
     del sums[name]
     (public / "SHA256SUMS").write_text(sums_text(sums))
     edit(public, lambda p: p.update(files=[one for one in p["files"] if one["name"] != name]))
-    assert "other files" in failed(public)["shared files"]
+    assert "other joint files" in failed(public)["shared files"]
 
 
 def test_another_definition_of_the_same_crs_is_no_change(tmp_path, monkeypatch):

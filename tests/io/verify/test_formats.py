@@ -234,9 +234,8 @@ def test_other_bytes_of_the_same_rows_are_the_same(out):
     rewrite_xlsx(folder / "n.xlsx", 0)
     collection = json.loads((folder / "n.geojson").read_text())
     (folder / "n.geojson").write_text(json.dumps(collection, indent=1))
-    with sqlite3.connect(folder / "n.gpkg") as base:
-        base.execute("PRAGMA user_version = 10201")
-    base.close()
+    with closing(sqlite3.connect(folder / "n.gpkg")) as base:
+        base.execute("VACUUM")
     item = json.loads((folder / "n.stac.json").read_text())
     (folder / "n.stac.json").write_text(json.dumps(item))
     with netcdf_file(folder / "n.nc", "a", mmap=False) as file:

@@ -43,7 +43,7 @@ def test_what_a_card_says_of_cells_not_listed_is_worked_out_again_without_simula
     card["expected_error"]["cells"]["alone"] /= 2
     path.write_text(json.dumps(card), encoding="utf-8")
     (check,) = (one for one in verify(tmp_path / "out", errors_of) if one.name == "intervals")
-    assert (check.ok, "cells that are not listed" in check.detail) == (False, True)
+    assert (check.ok, "cells.alone" in check.detail) == (False, True)
 
 
 @pytest.fixture(scope="module")
@@ -67,20 +67,23 @@ def errors_again():
         (lambda said: said["cells"].update(simulated=21), "not the release's"),
         (lambda said: said["cells"].update(version=99), "another version"),
         (lambda said: said["cells"].update(simulated=10**9), "too many releases"),
-        (lambda said: said["cells"].update(low=1.0), "cells that are not listed"),
-        (lambda said: said["cells"].update(beside=said["cells"]["beside"] / 2), "not listed"),
-        (lambda said: said["cells"].update(alone=said["cells"]["alone"] - 1), "not listed"),
+        (lambda said: said["cells"].update(low=1.0), "cells.low"),
+        (lambda said: said["cells"].update(beside=said["cells"]["beside"] / 2), "cells.beside"),
+        (lambda said: said["cells"].update(alone=said["cells"]["alone"] - 1), "cells.alone"),
         (lambda said: said["cells"].pop("simulated"), "were not simulated"),
         (lambda said: said.pop("cells"), "were not simulated"),
-        (lambda said: said.pop("settlements"), "other biases of settlements"),
-        (lambda said: said["settlements"].update(meaning="None"), "other biases of settlements"),
-        (lambda said: said["settlements"]["settlements"].pop(), "other biases of settlements"),
-        (lambda said: said["settlements"]["settlements"][3].update(own=0.0), "other biases"),
-        (lambda said: said["settlements"]["settlements"][3].update(below=7), "other biases"),
-        (lambda said: said["cells"]["tree"]["above"][1].insert(0, 2.5), "tree of intervals"),
-        (lambda said: said["cells"]["tree"]["below"][1].__setitem__(2, None), "tree of intervals"),
-        (lambda said: said["cells"]["tree"].update(alone=[1.0]), "tree of intervals"),
-        (lambda said: said["cells"]["tree"].update(losses=None), "tree of intervals"),
+        (lambda said: said.pop("settlements"), "expected_error.settlements"),
+        (lambda said: said["settlements"].update(meaning="None"), "settlements.meaning"),
+        (lambda said: said["settlements"]["settlements"].pop(), "settlements.settlements"),
+        (lambda said: said["settlements"]["settlements"][3].update(own=0.0), "settlements[3].own"),
+        (
+            lambda said: said["settlements"]["settlements"][3].update(below=7),
+            "settlements[3].below",
+        ),
+        (lambda said: said["cells"]["tree"]["above"][1].insert(0, 2.5), "cells.tree"),
+        (lambda said: said["cells"]["tree"]["below"][1].__setitem__(2, None), "cells.tree"),
+        (lambda said: said["cells"]["tree"].update(alone=[1.0]), "cells.tree"),
+        (lambda said: said["cells"]["tree"].update(losses=None), "cells.tree"),
     ],
 )
 def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(

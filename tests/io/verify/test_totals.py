@@ -4,7 +4,7 @@ from pathlib import Path
 
 from geodp.io.verify.card import read_card
 from geodp.io.verify.files import check_files
-from geodp.io.verify.totals import has_totals
+from geodp.io.verify.written import has_totals
 
 RELEASES = Path(__file__).parents[2] / "golden" / "earlier"
 

@@ -19,7 +19,7 @@ from geodp.features.amounts.english import FILES, describe_file
 from geodp.features.amounts.estimates import Ends
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
-from geodp.io.folder.joint import list_file, write_rows
+from geodp.io.folder.publication import list_file, write_rows
 from geodp.io.write.geotiff import MEDIA_TYPE, Band, name_bands, why_no_bands, write_columns
 from geodp.io.write.tables import column_names
 from geodp.io.write.uncertainty import RowErrors

@@ -120,7 +120,7 @@ class AmountsPublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[Any]:
         """Yield the folder of the release."""
-        from geodp.io.folder.staged_tables import StagedTables
+        from geodp.io.folder.staged_release import StagedTables
 
         return StagedTables.stage(**self.place)
 

@@ -22,7 +22,7 @@ from geodp.features.series.commands.publish_series import part_inputs
 if TYPE_CHECKING:
     from geodp.features.amounts.publish import AmountsInputs
     from geodp.features.amounts.series.publish import AmountsSeries
-    from geodp.io.folder.staged_tables import StagedPeriods
+    from geodp.io.folder.staged_release import StagedPeriods
     from geodp.release.request import Request
     from geodp.release.series import PeriodsDesign
     from geodp.release.transaction import Prepared
@@ -102,7 +102,7 @@ class SeriesPublishing(AmountsPublishing):
 
     def stage(self) -> AbstractContextManager[StagedPeriods]:
         """Yield the folder of the series."""
-        from geodp.io.folder.staged_tables import StagedPeriods
+        from geodp.io.folder.staged_release import StagedPeriods
 
         return StagedPeriods.stage(**self.place)
 

@@ -20,7 +20,7 @@ from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.axes import Attribute
 from geodp.grid.pairs import ENDS
-from geodp.io.folder.joint import list_file
+from geodp.io.folder.publication import list_file
 from geodp.io.opening import open_parquet, read_parquet, require_rows
 from geodp.io.write.parquet import MEDIA_TYPE
 from geodp.table.card import File

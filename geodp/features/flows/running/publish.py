@@ -34,7 +34,7 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.features.flows.flows import Flows
     from geodp.features.flows.publish import FlowsDesign, FlowsInputs
-    from geodp.io.folder.staged_tables import StagedTables
+    from geodp.io.folder.staged_release import StagedTables
     from geodp.release.transaction import Prepared
 
 PAIRS = 1 << 20
@@ -143,7 +143,7 @@ class FlowsPublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[StagedTables]:
         """Yield the folder of the release."""
-        from geodp.io.folder.staged_tables import StagedTables
+        from geodp.io.folder.staged_release import StagedTables
 
         return StagedTables.stage(**self.place)
 

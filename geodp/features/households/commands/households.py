@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from geodp.features.households.households import Households
     from geodp.features.households.publish import AnyHouseholds
     from geodp.grid.grid import Grid
-    from geodp.io.folder.staged_tables import StagedTables
+    from geodp.io.folder.staged_release import StagedTables
     from geodp.io.write.map.captions import Language
     from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Prepared
@@ -533,7 +533,7 @@ class HouseholdsPublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[StagedTables]:
         """Yield the folder of the release."""
-        from geodp.io.folder.staged_tables import StagedTables
+        from geodp.io.folder.staged_release import StagedTables
 
         return StagedTables.stage(**self.place)
 

@@ -7,22 +7,16 @@ every module of a third-party package that an entry point ``geodp.oracles`` name
 from __future__ import annotations
 
 import math
-import pkgutil
-from importlib import import_module
 from inspect import isabstract
 from typing import Any
 
 from geodp.errors import UsageError, add_plugins
+from geodp.feature_registry import list_offered
 from geodp.features.local.oracles.base import Oracle
 from geodp.features.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 
 __all__ = ["ORACLES", "Oracle", "State", "choose_oracle"]
-
-
-def _find() -> list[type[Oracle]]:
-    modules = [import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    return [oracle for module in modules for oracle in getattr(module, "ORACLES", ())]
 
 
 def _fits(candidate: object) -> bool:
@@ -41,7 +35,7 @@ def _fits(candidate: object) -> bool:
 
 
 ORACLES: dict[str, type[Oracle]] = add_plugins(
-    {oracle.name: oracle for oracle in _find()},
+    {oracle.name: oracle for oracle in list_offered(__name__, "ORACLES")},
     "geodp.oracles",
     "ORACLES",
     _fits,

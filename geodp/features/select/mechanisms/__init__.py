@@ -5,22 +5,16 @@ Every module here whose ``SELECTORS`` lists mechanisms adds them to the table.
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
-
 from geodp.errors import UsageError
+from geodp.feature_registry import list_offered
 from geodp.features.select.mechanisms.base import Selector
 
 __all__ = ["SELECTORS", "Selector", "find_selector"]
 
 
-def _find_selectors() -> list[Selector]:
-    names = [info.name for info in pkgutil.iter_modules(__path__)]
-    modules = [import_module(f"{__name__}.{name}") for name in names]
-    return [selector for module in modules for selector in getattr(module, "SELECTORS", ())]
-
-
-SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _find_selectors()}
+SELECTORS: dict[str, Selector] = {
+    selector.name: selector for selector in list_offered(__name__, "SELECTORS")
+}
 """All mechanisms by name."""
 
 

@@ -25,9 +25,8 @@ from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.features.series.files import StagedSeries
     from geodp.features.series.publish import SeriesDesign
-    from geodp.features.series.series import Series
+    from geodp.features.series.series import Series, StagedSeries
     from geodp.release.transaction import Inputs, Prepared
 
 
@@ -208,7 +207,7 @@ class SeriesPublishing(Publishing):
 
     def stage(self) -> AbstractContextManager[StagedSeries]:
         """Yield the folder of the series."""
-        from geodp.features.series.files import StagedSeries
+        from geodp.features.series.series import StagedSeries
 
         return StagedSeries.stage(**self.place)
 

@@ -12,7 +12,7 @@ from geodp import open as geodp_open
 from geodp.features.amounts.commands.amounts import report
 from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.publish import publish
-from geodp.io.folder.staged_tables import StagedTables
+from geodp.io.folder.staged_release import StagedTables
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release import simulation

@@ -11,7 +11,7 @@ from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.running.publish_series import publish_series
 from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.amounts.series.publish import AmountsSeriesOptions, prepare_series
-from geodp.io.folder.staged_tables import StagedPeriods
+from geodp.io.folder.staged_release import StagedPeriods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms

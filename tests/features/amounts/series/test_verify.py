@@ -11,7 +11,7 @@ from geodp.io.folder.manifest import sha256
 from geodp.io.verify.verify import verify
 from geodp.release.opening import open_written
 from geodp.release.simulated_cells import errors_of
-from geodp.release.verifying_series import QUESTIONS, verify_periods
+from geodp.release.verifying_series import verify_periods
 from tests.command import geodp
 from tests.features.amounts.made import EDGES
 from tests.features.amounts.series.made import publish, tables
@@ -77,7 +77,8 @@ def test_the_command_asks_index_and_periods(public):
     assert done.returncode == 0, done.stdout
     assert "ok      budget: 2 x epsilon 1/2 = 1" in done.stdout
     names = [check.name for check in verify_periods(public, AmountsSeriesCard)]
-    assert names == ["index", *(name for name, _ in QUESTIONS), "2015", "2020"]
+    questions = ["checksums", "times", "periods", "budget", "guarantee", "restricted"]
+    assert names == ["index", *questions, "2015", "2020"]
 
 
 def test_a_smaller_epsilon_than_rho_implies_is_found(tmp_path):
@@ -191,7 +192,7 @@ DAMAGES = {
     ),
     "an index without periods": (
         lambda public: change_index(public, lambda card: card.update(periods=[])),
-        "The index lists no periods.",
+        "The index lists no tables and no periods.",
     ),
 }
 

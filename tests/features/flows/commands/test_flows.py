@@ -10,7 +10,7 @@ import shapely
 
 import geodp as package
 from geodp.features.flows.running import estimate as asking
-from geodp.io.folder import staged_tables
+from geodp.io.folder import staged_release
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 from tests.features.flows.test_publish import MESH, publish, trips_on
@@ -69,7 +69,7 @@ def test_nothing_that_depends_on_the_data_is_said(call, trips):
 
 def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, monkeypatch):
     required = []
-    monkeypatch.setattr(staged_tables, "require_space", lambda _, listed: required.append(listed))
+    monkeypatch.setattr(staged_release, "require_space", lambda _, listed: required.append(listed))
     words = [
         "flows",
         "publish",
@@ -222,7 +222,7 @@ def test_interrupted_flows_of_pings_are_completed(traced, tmp_path, monkeypatch,
     words = ["flows", "publish", *traced, tmp_path / "pings.csv", "--pings", "lat,lon", *labels]
     words += ["--ledger", tmp_path / "l", "--dataset", "pings"]
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
         assert geodp(*words).returncode != 0
     done(*words, "--resume")
     assert len(ledger.charges("pings")) == 1
@@ -259,7 +259,7 @@ def test_pings_and_stays_have_labels_of_their_records(traced, tmp_path, form, mo
     ledger = Ledger.create(tmp_path / "l")
     ledger.add_dataset("traces", package.privacy.loss.PureDP(package.privacy.budget.rational("99")))
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
         assert geodp(*words).returncode != 0
     refused = geodp(*[one.replace("mode=way,", "") for one in map(str, words)], "--resume")
     assert refused.returncode == 2
@@ -321,7 +321,7 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(
         raise OSError("no more space")
 
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", broken)
+        patched.setattr(staged_release, "write_index", broken)
         assert geodp(*words).returncode != 0
     assert len(ledger.charges("trips")) == 1
     done(*words, "--resume")
@@ -393,7 +393,7 @@ def test_an_interrupted_run_by_label_is_completed(call, tmp_path, monkeypatch):
     ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
     words = [*call, *BY, "--ledger", tmp_path / "l", "--dataset", "trips"]
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
         assert geodp(*words).returncode != 0
     done(*words, "--resume")
     assert len(ledger.charges("trips")) == 1
@@ -555,7 +555,7 @@ def test_an_interrupted_release_between_units_is_completed(units, tmp_path, monk
         *("--ledger", tmp_path / "l", "--dataset", "trips"),
     ]
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
         assert geodp(*words).returncode != 0
     done(*words, "--resume")
     assert len(ledger.charges("trips")) == 1
@@ -605,7 +605,7 @@ def test_an_interrupted_release_between_units_by_label_is_completed(
     ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
     words = [*unit_modes, "--ledger", tmp_path / "l", "--dataset", "trips"]
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
         assert geodp(*words).returncode != 0
     done(*words, "--resume")
     assert len(ledger.charges("trips")) == 1

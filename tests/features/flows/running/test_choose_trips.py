@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodp as package
-from geodp.features.select.files import StagedSelection
+from geodp.features.select.selected import StagedSelection
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp

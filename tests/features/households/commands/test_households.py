@@ -9,7 +9,7 @@ import pytest
 
 import geodp as package
 from geodp.features.households.commands.households import estimate, publish
-from geodp.io.folder import staged_tables
+from geodp.io.folder import staged_release
 from geodp.privacy.ledger import Ledger
 from tests.command import Runner, geodp, override
 from tests.features.households.test_publish import LABELS, MEANS, require_near, sizes_on
@@ -237,7 +237,7 @@ def test_an_interrupted_run_is_resumed_from_what_was_charged(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", fail)
+        patched.setattr(staged_release, "write_index", fail)
         done = geodp("households", "publish", *words)
     assert done.returncode == 1
     assert "--resume completes" in done.stderr
@@ -267,7 +267,7 @@ def test_every_card_says_how_its_table_was_read(call, ledger, tmp_path, monkeypa
 
     charged = [*call, *ledger("person")]
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", fail)
+        patched.setattr(staged_release, "write_index", fail)
         geodp("households", "publish", *charged)
     run(*charged, "--resume")
     assert columns() == ["persons", "homes"]
@@ -283,7 +283,7 @@ def test_a_resumed_run_is_the_one_that_was_interrupted(call, ledger, tmp_path, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(staged_tables, "write_index", fail)
+        patched.setattr(staged_release, "write_index", fail)
         geodp("households", "publish", *kept)
     run(*kept, "--resume")
     resumed = opened(tmp_path)

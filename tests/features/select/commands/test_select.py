@@ -7,7 +7,7 @@ import pytest
 
 from geodp.cli import geodp as command_line
 from geodp.cli.readers import _reading_commands
-from geodp.features.select.files import StagedSelection
+from geodp.features.select.selected import StagedSelection
 from tests.cli.test_cli import DATA
 from tests.command import geodp
 from tests.keys import keep

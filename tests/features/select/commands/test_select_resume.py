@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from geodp.features.select.files import StagedSelection
+from geodp.features.select.selected import StagedSelection
 from geodp.io.folder.pending import PENDING
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
