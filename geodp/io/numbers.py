@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 def numbers_of(column: Any) -> NDArray[Any]:
     """Return integers or floats of an Arrow array as a read-only NumPy array; nulls become NaN."""
+    if not len(column):
+        return np.empty(0, column.type.to_pandas_dtype())
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    if len(column) and not column.null_count:
+    if not column.null_count:
         return np.asarray(np.from_dlpack(column))
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
