@@ -29,7 +29,7 @@ INTERNAL = {
         "geodp.features.flows.card.StatedFlowsPrior",
         "geodp.features.flows.card.StatedPairErrors",
         "geodp.features.flows.card.StatedStays",
-        "geodp.features.households.card.HouseholdsGuarantee",
+        "geodp.features.households.kind.HouseholdsGuarantee",
         "geodp.features.local.round.RoundInfo",
         "geodp.features.select.card.FalseHotSpots",
         "geodp.features.select.card.SelectionGuarantee",

@@ -15,7 +15,7 @@ import geodp
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.flows.card import FlowsCard
-from geodp.features.households.card import HouseholdsCard
+from geodp.features.households.kind import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
