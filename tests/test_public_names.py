@@ -20,15 +20,15 @@ PACKAGE = Path(geodp.__file__).parent
 
 INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
-        "geodp.features.amounts.card.AmountsGuarantee",
-        "geodp.features.amounts.card.StatedAmount",
-        "geodp.features.amounts.card.StatedAmountsPrior",
-        "geodp.features.amounts.series.card.AmountsSeriesGuarantee",
-        "geodp.features.flows.card.FlowsGuarantee",
-        "geodp.features.flows.card.StatedDecay",
-        "geodp.features.flows.card.StatedFlowsPrior",
-        "geodp.features.flows.card.StatedPairErrors",
-        "geodp.features.flows.card.StatedStays",
+        "geodp.features.amounts.kind.AmountsGuarantee",
+        "geodp.features.amounts.kind.StatedAmount",
+        "geodp.features.amounts.kind.StatedAmountsPrior",
+        "geodp.features.amounts.kind.AmountsSeriesGuarantee",
+        "geodp.features.flows.kind.FlowsGuarantee",
+        "geodp.features.flows.kind.StatedDecay",
+        "geodp.features.flows.kind.StatedFlowsPrior",
+        "geodp.features.flows.kind.StatedPairErrors",
+        "geodp.features.flows.kind.StatedStays",
         "geodp.features.households.kind.HouseholdsGuarantee",
         "geodp.features.local.round.RoundInfo",
         "geodp.features.select.card.FalseHotSpots",
@@ -77,7 +77,7 @@ INTERNAL = {
     ),
     "what a grid is made of: a grid answers for it": (
         "geodp.grid.coarsen.Coarsening",
-        "geodp.grid.maps.Maps",
+        "geodp.grid.grid.Maps",
         "geodp.grid.names.CellNames",
         "geodp.grid.order.Limits",
         "geodp.grid.outlines.Outlines",

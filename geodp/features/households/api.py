@@ -1,6 +1,6 @@
 """Persons and households of the same cells, as ``geodp.households``."""
 
-from geodp.accuracy.difference import Difference
+from geodp.accuracy.bounds import Difference
 from geodp.features.households.estimates import (
     HouseholdDifference,
     HouseholdEstimate,

@@ -1,4 +1,4 @@
-"""Persons and households as a kind of release: an index, and a release of each table."""
+"""Persons and households as kinds of release, and the public indexes of these."""
 
 from __future__ import annotations
 

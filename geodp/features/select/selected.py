@@ -26,7 +26,7 @@ from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
-from geodp.release.assumptions import list_assumptions
+from geodp.release.card import list_assumptions
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs, Prepared

@@ -12,8 +12,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.read.public.land import PREFIX
 from geodp.io.read.public.land_shares import share_land, trace_shore
 from geodp.io.read.public.towns import Town, find_towns
-from geodp.io.write.drawing.fonts import find_families
-from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.fonts import find_families, measure
 from geodp.io.write.drawing.sheet import Box, Colour, Line, TextLine
 
 NAMES, AREA_OF_NAME = 12, 50_000
