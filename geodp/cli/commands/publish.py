@@ -12,7 +12,7 @@ import click
 
 from geodp.cli.check import begin_check, check_options
 from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.inputs import grid_of, read_plan_options
 from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import grid_options, inputs, run_options
@@ -94,9 +94,7 @@ def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, l
     "nothing is read, drawn or charged.",
 )
 @check_options
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 

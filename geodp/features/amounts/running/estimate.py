@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from geodp.cli.comparing import mark_below, pair_regions
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.running import report_progress
@@ -139,9 +139,7 @@ AMOUNTS = ("sum", "mean", "median", "standard deviation")
     multiple=True,
     help="Label or name of the column of counts in a file of the prior; repeatable.",
 )
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def estimate(**options: Any) -> None:
     """Estimate counts, sums, means and medians of regions of a RELEASE; costs no budget.
 
@@ -304,9 +302,7 @@ def _tabulate(
     help="Compare two groups of each region of one release: the second has this label in place of "
     "those of --label; repeatable.",
 )
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def compare(**options: Any) -> None:
     """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
 
