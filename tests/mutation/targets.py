@@ -409,7 +409,7 @@ TARGETS = (
         ("make_table_event", "make_event", "TableDesign.draw"),
     ),
     Target(
-        "geodp.release.charging",
+        "geodp.release.transaction",
         ("tests/release/test_charging.py", "tests/release/test_publish_with_ledger.py"),
     ),
 )

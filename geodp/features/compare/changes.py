@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z
 from geodp.errors import UsageError
-from geodp.features.compare.difference import Alternative, Correction, Hypothesis, adjust
-from geodp.features.compare.regions import is_same, noise_of_cells
-from geodp.features.compare.tails import (
+from geodp.features.compare.difference import (
     REACH,
+    Alternative,
+    Correction,
+    Hypothesis,
     LatticeNoise,
+    adjust,
     tail_of_difference,
     tail_of_sum,
 )
+from geodp.features.compare.regions import is_same, noise_of_cells
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.typing import FloatArray
