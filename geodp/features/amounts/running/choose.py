@@ -121,7 +121,8 @@ class ClipPublishing(SelectionPublishing):
 
     def answer(self, release: Selected) -> list[str]:
         """Say which option of a release was chosen."""
-        return [f"Use --clip {' '.join(self._find_clip(release))} with geodp amounts publish."]
+        lower, upper = self._find_clip(release)
+        return [f"Use --clip {lower} {upper} with geodp amounts publish."]
 
     def fields(self, release: Selected) -> dict[str, Any]:
         """Return the chosen clip."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zipfile import is_zipfile
 
 import click
 
 from geodp.cli.options import StrictCommand
 from geodp.errors import InputError, UsageError
-from geodp.features.explain.page import Explanation, Section, Writer
-from geodp.table.withdrawal import Notice
+
+if TYPE_CHECKING:
+    from geodp.features.explain.page import Explanation
 
 CARD = "release.json"
 """File name of a card, repeated here so that ``--help`` imports nothing heavy."""
@@ -80,6 +81,7 @@ COMMAND = explain
 def _explain(folder: Path, language: str) -> Explanation:
     """Explain a written release."""
     from geodp.features.explain.card import explain as explain_card
+    from geodp.features.explain.page import add_notice
     from geodp.io.verify.card import public_folder, read_card
     from geodp.io.verify.withdrawn import find_notice
 
@@ -102,22 +104,3 @@ def _explain_file(path: Path, language: str) -> Explanation:
             code="document-not-json",
         ) from None
     return explain_audit(document, language)
-
-
-def add_notice(explanation: Explanation, notice: Notice | None) -> Explanation:
-    """Add the notice that lies beside a release, as the first section; nothing without one."""
-    if notice is None:
-        return explanation
-    page, stated = Writer(explanation.language), notice.withdrawal
-    heading = page.write("heading_withdrawn")
-    if stated is None:
-        sentences = [page.write("withdrawn_unreadable")]
-    else:
-        sentences = [
-            page.write("withdrawn", withdrawn=stated.date),
-            page.write("withdrawn_reason", reason=stated.reason),
-        ]
-        if stated.use is not None:
-            sentences.append(page.write("withdrawn_use", use=stated.use))
-    sections = (Section(heading, tuple(sentences)), *explanation.sections)
-    return replace(explanation, sections=sections, figures={**page.figures, **explanation.figures})
