@@ -411,5 +411,6 @@ TARGETS = (
     Target(
         "geodp.release.transaction",
         ("tests/release/test_charging.py", "tests/release/test_publish_with_ledger.py"),
+        ("release_and_charge", "draw_and_charge", "charge_event", "find_charge"),
     ),
 )
