@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from geodp.privacy.accounts import Charge as Charge
     from geodp.privacy.assumption import Assumption as Assumption
     from geodp.privacy.assumption import ContributionBound as ContributionBound
-    from geodp.privacy.composed import Composed as Composed
+    from geodp.privacy.event import Composed as Composed
     from geodp.privacy.event import Event as Event
     from geodp.privacy.event import Guarantee as Guarantee
     from geodp.privacy.event import Measurement as Measurement
@@ -119,7 +119,7 @@ _HOME = {
     "Charge": "geodp.privacy.accounts",
     "CodeError": "geodp.errors",
     "CodeSystem": "geodp.grid.codes.system",
-    "Composed": "geodp.privacy.composed",
+    "Composed": "geodp.privacy.event",
     "ContributionBound": "geodp.privacy.assumption",
     "CountTable": "geodp.table.counts",
     "Domain": "geodp.grid.domain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp.release.settlement_map import (
+from geodp.release.settlements import (
     ISOLATED,
     KINDS,
     SIZES,

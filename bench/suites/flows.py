@@ -24,9 +24,9 @@ from bench.inputs.trips import (
 )
 from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
+from geodp.features.flows.dividing import round_table
 from geodp.features.flows.estimator import FLAT, estimate_flows
 from geodp.features.flows.evaluation import SIDES, PairSums, measure_flows
-from geodp.features.flows.rounding import round_table
 from geodp.features.flows.screenlines import divide_zones
 from geodp.features.flows.streams import TripStreams
 from geodp.grid.region import Region

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load_households
 from bench.tables import fill, markdown, table
-from geodp.features.households import streams
+from geodp.features.households import publish
 from geodp.features.households.inputs import Streams
 from geodp.features.households.sizes import sizes_of
 from geodp.grid.region import Region
@@ -136,15 +136,15 @@ def fitted(truth: Truth, epsilon: Fraction, key: NoiseKey) -> tuple[Dense, Dense
     grid, method = truth.streams.households.grid, Pyramid()
     event = method.event(grid, Terms.of(epsilon=epsilon / 2, contribution=1))
     descent = method.descent(grid, event)
-    homes = method.release(truth.streams.households, event, key.derive(streams.HOUSEHOLDS))
+    homes = method.release(truth.streams.households, event, key.derive(publish.HOUSEHOLDS))
     persons = geodp.CountTable.from_dense(truth.persons, grid)
-    other = key.derive(streams.MEMBERS)
-    measured = streams.measure_members(persons, homes, descent, other, MAX_SIZE)
+    other = key.derive(publish.MEMBERS)
+    measured = publish.measure_members(persons, homes, descent, other, MAX_SIZE)
     for level in measured.levels:
         # Persons are measured: members beyond the first are what the released households leave.
         level.z[:] -= level.cap / (MAX_SIZE - 1)
     members = np.zeros(grid.shape, np.int64)
-    members[tuple(grid.decode(homes.key))] = streams.fit_members(measured, descent)
+    members[tuple(grid.decode(homes.key))] = publish.fit_members(measured, descent)
     dense = homes.to_dense()
     return dense + members, dense
 

@@ -15,8 +15,7 @@ from bench.inputs import public
 from bench.inputs.families import draw_families
 from bench.measure.regions import CellSets, MapDifference
 from bench.tables import fill, markdown, paragraph, table
-from geodp.features.statistics.estimate import estimate_statistics, square_kilometres
-from geodp.features.statistics.figures import list_figures
+from geodp.features.statistics.estimate import estimate_statistics, list_figures, square_kilometres
 from geodp.grid.region import Region
 from geodp.table.proxy import Proxy
 

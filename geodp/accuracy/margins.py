@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.accuracy.dropped import Drop
+from geodp.accuracy.variance import Drop
 from geodp.reprs import one_line
 from geodp.typing import FloatArray, IntArray
 

@@ -14,10 +14,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.dropped import INSIDE, find_moved
 from geodp.accuracy.interval import NodeSums, Reach
 from geodp.accuracy.isolation_depth import FEW
-from geodp.accuracy.variance import MAX_CHILDREN, TreeVariance
+from geodp.accuracy.variance import INSIDE, MAX_CHILDREN, TreeVariance, find_moved
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.cell_paths import INNER, OUTER
@@ -228,7 +227,7 @@ def _list_children(
     around: _Untouched,
     held: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the arguments of :func:`geodp.accuracy.dropped.find_moved`.
+    """Return the arguments of :func:`geodp.accuracy.variance.find_moved`.
 
     Parameters
     ----------

@@ -11,22 +11,104 @@ that lie in a set R, the error of the sum over R has the variance
 because child c deviates by ``d(c)`` with ``Var = V (1 - 1/b)`` and ``Cov = -V / b``, so that node v
 contributes ``V (sum of a(c)**2 - b a(v)**2)``. It holds where nothing is clamped and every node has
 all of its children.
+
+A method that drops children below a threshold gives their people to the siblings that it keeps, in
+equal parts. A dropped child can hold as many people as the threshold, and more only by the amount
+of noise, which the interval includes anyway. Many dropped children hold fewer each: if all of them
+held that many, noise would have lifted more of them above the threshold than were kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.boundary import BoundaryBlocks
-from geodp.accuracy.dropped import Drop
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box, overlaps
+from geodp.kernels.cell_paths import FEW, MORE
+from geodp.typing import FloatArray, IntArray
+
+State = tuple[tuple[bool, bool], ...]
+"""For every axis: whether the block contains the box's first and its last index."""
+
+
+@dataclass(frozen=True)
+class BoundaryBlocks:
+    """Blocks of keys that share their first digits, classified by the edges they touch.
+
+    The number of cells of blocks after equally many digits depends only on whether they contain
+    the first and the last index of each axis.
+
+    Attributes
+    ----------
+    axes, radices : tuple of int
+        Axis and radix of each digit.
+    first, last : tuple of int
+        First and last index of every axis, with the order's offset.
+    """
+
+    axes: tuple[int, ...]
+    radices: tuple[int, ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+    @classmethod
+    def of(cls, grid: Grid) -> BoundaryBlocks:
+        """Create the blocks of a grid's box, regardless of a mask."""
+        order = grid.order
+        first = order.offset or (0,) * len(grid.shape)
+        last = tuple(at + size - 1 for at, size in zip(first, grid.shape, strict=True))
+        return cls(order.axes, order.radices, tuple(first), last)
+
+    @property
+    def root(self) -> State:
+        """State of the block of all keys."""
+        return ((True, True),) * len(self.first)
+
+    def below(self, state: State, digit: int) -> set[State]:
+        """Return the states of the non-empty parts that a digit splits a block into."""
+        axis = self.axes[digit]
+        width, radix = self._side(digit + 1, axis), self.radices[digit]
+        low, high = state[axis]
+        first = self.first[axis] // width % radix if low else 0
+        last = self.last[axis] // width % radix if high else radix - 1
+        states = set()
+        # Indices strictly between the first and the last are all equivalent: one of them stands
+        # for all.
+        for i in {first, min(first + 1, last), last}:
+            edges = (low and i == first, high and i == last)
+            states.add((*state[:axis], edges, *state[axis + 1 :]))
+        return states
+
+    def children(self, state: State, digit: int, stop: int) -> int:
+        """Count the blocks of ``stop`` digits with a cell, within one of ``digit`` digits."""
+        count = 1
+        # Blocks are products of intervals, one along each axis.
+        for axis, (low, high) in enumerate(state):
+            width, each = self._side(digit, axis), self._side(stop, axis)
+            first = self.first[axis] % width // each if low else 0
+            last = self.last[axis] % width // each if high else width // each - 1
+            count *= last - first + 1
+        return count
+
+    def _side(self, digit: int, axis: int) -> int:
+        return _side(self.axes, self.radices, digit, axis)
+
+
+@lru_cache(maxsize=1024)
+def _side(axes: tuple[int, ...], radices: tuple[int, ...], digit: int, axis: int) -> int:
+    """Return the number of indices of an axis that a block of ``digit`` digits spans."""
+    width = 1
+    for a, radix in zip(axes[digit:], radices[digit:], strict=True):
+        width *= radix if a == axis else 1
+    return width
+
 
 MAX_CHILDREN = 1 << 20
 """Maximal children whose overlap with a domain is tested together."""
@@ -318,3 +400,76 @@ def fourths_from_below(
         w = v / s
         fourths.append(w**4 * 3 * s**2 + (1 - w) ** 4 * fanout * fourths[-1])
     return tuple(reversed(fourths))
+
+
+INSIDE, CUT, OUTSIDE = range(3)
+"""Children that lie in a region entirely, in part, and not at all."""
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The rule by which children are dropped on a level.
+
+    Attributes
+    ----------
+    threshold : float
+        Children with fewer people are dropped.
+    scale : float
+        Scale of their Laplace noise; 0: noise of another distribution, with the threshold as the
+        only bound.
+    """
+
+    threshold: float
+    scale: float
+
+    def max_people(self, children: Any, retained: Any) -> Any:
+        """Return an upper bound of the mean number of people in some dropped children.
+
+        If each of them had ``c`` people, noise would lift it above the threshold with a probability
+        that is convex in c, so that equal children hide most people. The bound is the c that the
+        number of retained children still allows.
+
+        Parameters
+        ----------
+        children, retained : float64[n]
+            Number of children, and of those that were retained.
+        """
+        # An upper bound of the chance to be retained, from the number that were: FEW and MORE
+        # leave room for its randomness.
+        chance = (retained + FEW + MORE * np.sqrt(retained)) / np.maximum(children, 1)
+        # Laplace noise exceeds x with probability 0.5 exp(-x / scale), solved for x.
+        lifted = self.scale * np.log(0.5 / np.minimum(chance, 0.5))
+        return np.maximum(self.threshold - lifted, 0.0)
+
+
+def find_moved(
+    zero: FloatArray,
+    retained: FloatArray,
+    held: FloatArray,
+    drop: Drop,
+    first: IntArray | None,
+) -> FloatArray:
+    """Return upper bounds of the people moved out of regions and into them: float64[2, regions].
+
+    Parameters
+    ----------
+    zero, retained : float64[3, n]
+        Numbers of children released as 0, and of others, of nodes that regions cut: those entirely
+        in the region, in part, and outside.
+    held : float64[2, n]
+        People released in children that are not entirely in the region, and in those that are not
+        entirely outside: upper bounds of the people moved out, and in.
+    drop : Drop
+    first : int64[regions], optional
+        Position of each region's first node. Default: every node belongs to another region.
+    """
+    every = np.maximum(retained.sum(axis=0), 1)
+    moved_people = []
+    for side, other, limit in ((INSIDE, OUTSIDE, held[0]), (OUTSIDE, INSIDE, held[1])):
+        dropped, ours = zero[side] + zero[CUT], retained[side] + retained[CUT]
+        moved = dropped * (retained[other] + retained[CUT]) / every
+        parts = np.array([moved, dropped + ours, ours, limit])
+        if first is not None:
+            parts = np.add.reduceat(parts, first, axis=1)
+        moved_people.append(np.minimum(parts[0] * drop.max_people(parts[1], parts[2]), parts[3]))
+    return np.array(moved_people)

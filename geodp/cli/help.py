@@ -84,6 +84,12 @@ def option(
     return click.option(*flags, cls=GroupedOption, group=group, everyday=everyday, **settings)
 
 
+json_option = option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+"""The option of commands that print one document in place of text."""
+
+
 def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
     """Add options to a command, which its help shows in this order."""
     for decorate in reversed(options):

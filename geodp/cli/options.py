@@ -430,3 +430,32 @@ memory_option = click.option(
     help="Memory limit for the release's data, such as 512MiB, in addition to about 320 MB of "
     "libraries; a release that needs more is refused.  [default: none]",
 )
+
+
+def evaluation_options(command: Command) -> Command:
+    """Add the options of a command that measures errors on confidential inputs."""
+    return add_options(
+        command,
+        (
+            option(
+                "--key-file",
+                group="Privacy",
+                type=click.Path(path_type=Path),
+                help="File of a stored noise key, which makes the result reproducible.",
+            ),
+            option(
+                "--public-input",
+                group="Input",
+                everyday=True,
+                is_flag=True,
+                help="Assert that the inputs are public.",
+            ),
+            option(
+                "--output",
+                group="Output",
+                everyday=True,
+                type=click.Path(path_type=Path),
+                help="JSON file to write; confidential, with permissions 0600.",
+            ),
+        ),
+    )

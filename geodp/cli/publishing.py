@@ -24,9 +24,8 @@ from geodp.cli.translation import translate_message
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.folder.packing import Packed
-    from geodp.release.charging import Keep
     from geodp.release.request import Request
-    from geodp.release.transaction import Inputs, Prepared, StoredDesign
+    from geodp.release.transaction import Inputs, Keep, Prepared, StoredDesign
 
 Written = dict[str, list[str]]
 """Paths of all that was written, by ``public`` and ``restricted``."""
@@ -188,8 +187,7 @@ class Publishing(ABC):
     def _resume(self, place: Any) -> tuple[Any, dict[str, Any]]:
         """Restore the release of an interrupted run, which was charged; nothing is drawn."""
         from geodp.io.folder.pending import read_pending_draw
-        from geodp.release.charging import find_charge
-        from geodp.release.transaction import restore
+        from geodp.release.transaction import find_charge, restore
 
         stored = read_pending_draw(place.folder, self.call)
         charge = find_charge(self.request.ledger, stored.dataset, stored.fingerprint)

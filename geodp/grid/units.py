@@ -19,8 +19,7 @@ from geodp.errors import CodeError, Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS, WIDEST, Hierarchy
 from geodp.grid.markers import is_total
-from geodp.grid.names import as_read
-from geodp.grid.numerals import plain_numbers
+from geodp.grid.names import as_read, plain_numbers
 from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
 

@@ -440,7 +440,7 @@ def _start_level(memo: Memo) -> None:
 
 @bare_inline
 def _max_dropped(drop: tuple[float, float], children: float, retained: float) -> float:
-    """Bound the people in a dropped child: see :class:`geodp.accuracy.dropped.Drop`."""
+    """Bound the people in a dropped child: see :class:`geodp.accuracy.variance.Drop`."""
     chance = (retained + FEW + MORE * np.sqrt(retained)) / max(children, 1.0)
     lifted = drop[1] * np.log(0.5 / min(chance, 0.5))
     return float(max(drop[0] - lifted, 0.0))
@@ -455,7 +455,7 @@ def _move(
     zeros: float,
     drop: tuple[float, float],
 ) -> tuple[float, float]:
-    """Bound the people moved out of and into a node: :func:`geodp.accuracy.dropped.find_moved`."""
+    """Bound the people moved out of and into a node: :func:`geodp.accuracy.variance.find_moved`."""
     zero = 1.0 if here == 0 else 0.0
     retained = 1.0 - zero
     rest = possible - 1 - zeros

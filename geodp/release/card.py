@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 
 from geodp import __version__
+from geodp.accuracy.blocks import resolution_floor
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import CHILDREN, DROPPED_VERSION, SHARES, UNKNOWN, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
-from geodp.accuracy.resolution import resolution_floor
+from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.attributes import describe
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.ledger import Charge
-from geodp.release.assumptions import list_assumptions
 from geodp.release.parts import PartErrors
 from geodp.release.protocol import ReleaseProtocol
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain, write_plain
+from geodp.table.public_totals import PublicTotals
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import (
     Factors,
@@ -38,8 +40,44 @@ from geodp.table.stated.error import (
     StatedPixel,
     StatedTree,
 )
+from geodp.table.stated.prior import StatedPrior
 from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
 from geodp.typing import FloatArray
+
+PRIOR_PUBLIC = "The prior is public, or a release that was charged itself."
+"""The assumption on a prior, which geodp cannot check."""
+
+
+def list_assumptions(
+    contribution: Assumption,
+    grid: Grid,
+    prior: StatedPrior | None = None,
+    totals: PublicTotals | None = None,
+) -> tuple[Assumption, ...]:
+    """List the assumptions of a release: contribution, domain, and what was public before.
+
+    geodp cannot check whether a domain or a prior was derived from the data, and an error raised
+    because it looks derived would itself reveal data. The operator vouches by naming a source.
+    ``contribution``: the assumption on how often a unit is counted.
+    """
+    domain = grid.domain
+    # Contribution and domain come first: without them no definition of neighbours applies at all.
+    assumptions = [
+        contribution,
+        Assumption(
+            "domain", "The grid and the domain were chosen without the records.", "operator"
+        ),
+    ]
+    if domain.source:
+        statement = f"The {domain.kind} is public and was not made from the records."
+        assumptions.append(Assumption(domain.kind, statement, "operator", domain.source))
+    if prior is not None:
+        assumptions.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
+    if totals is not None:
+        statement = "The totals that the release meets exactly were public before."
+        assumptions.append(Assumption("public totals", statement, "operator", totals.source))
+    return tuple(assumptions)
+
 
 PUBLIC_CARD = "the domain, the grid and every value of this card: public by construction"
 """What every card lists first as not protected."""

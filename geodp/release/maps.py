@@ -21,8 +21,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.bounds import Bounds, divide
-from geodp.accuracy.difference import Bounded, Difference, subtract
+from geodp.accuracy.bounds import Bounded, Bounds, Difference, divide, subtract
 from geodp.accuracy.interval import Estimate
 from geodp.advice import takes
 from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp import Grid
-from geodp.accuracy.boundary import BoundaryBlocks
+from geodp.accuracy.variance import BoundaryBlocks
 from tests.grids import CORNER, PLAIN
 
 GRIDS = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.accuracy.difference import subtract
+from geodp.accuracy.bounds import subtract
 
 FIRST, SECOND = (10.0, 7.0, 14.0), (20.0, 16.0, 25.0)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.dropped import Drop, find_moved
 from geodp.accuracy.margins import DROPPED, MARGINS, UNKNOWN, margins_of
 from geodp.accuracy.reach import RegionKeys, reach, strength
+from geodp.accuracy.variance import Drop, find_moved
 from geodp.grid.region import Region
 from geodp.io.verify.verify import verify
 from geodp.release.card import state_cells

@@ -15,8 +15,8 @@ from geodp.accuracy.margins import (
     read_margins,
     span_of,
 )
-from geodp.accuracy.tally import ENOUGH, FURTHEST, STEPS, ErrorTally, largest
 from geodp.privacy.key import NoiseKey
+from geodp.release.simulated_cells import ENOUGH, FURTHEST, STEPS, ErrorTally, largest
 from tests.grids import half, masked
 
 GRID = geodp.Grid.regular((64, 64))

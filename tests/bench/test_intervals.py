@@ -14,8 +14,8 @@ from bench.inputs import regions
 from bench.suites import coverage, intervals, margins
 from bench.tables import markdown
 from geodp.accuracy.margins import DROPPED, MARGINS, read_margins
-from geodp.accuracy.tally import KINDS
 from geodp.release import simulation
+from geodp.release.simulated_cells import KINDS
 
 ROOT = Path(__file__).parents[2]
 GRID = geodp.Grid.regular((64, 64))

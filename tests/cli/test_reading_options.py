@@ -9,7 +9,7 @@ import pytest
 
 import geodp as package
 from geodp.cli import HELP, geodp
-from geodp.cli.inputs import OPENING
+from geodp.io.read.rows.span import OPENING
 
 SOURCES = Path(package.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?(?![a-z=-])")

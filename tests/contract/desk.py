@@ -14,7 +14,7 @@ import pytest
 
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.release import charging
+from geodp.release import transaction
 from tests.command import Done, cli, context_of, geodp
 from tests.contract.kinds import Kind
 from tests.keys import keep
@@ -114,7 +114,7 @@ class Desk:
 @contextmanager
 def count_draws() -> Iterator[list[str]]:
     """Yield a list that gets the fingerprint of every release that is drawn."""
-    drawn, draw_and_charge = [], charging.draw_and_charge
+    drawn, draw_and_charge = [], transaction.draw_and_charge
 
     def note(ledger: Any, dataset: Any, event: Any, fingerprint: str, draw: Any, *more: Any,
              **named: Any) -> Any:  # fmt: skip
@@ -125,7 +125,7 @@ def count_draws() -> Iterator[list[str]]:
         return draw_and_charge(ledger, dataset, event, fingerprint, drawing, *more, **named)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(charging, "draw_and_charge", note)
+        patched.setattr(transaction, "draw_and_charge", note)
         yield drawn
 
 

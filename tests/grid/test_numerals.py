@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.numerals import plain_numbers
+from geodp.grid.names import plain_numbers
 from geodp.grid.units import add_other, grid_of_units
 from tests.refusals import refuses
 

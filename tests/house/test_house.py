@@ -146,7 +146,7 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io features/amounts/decimals features/amounts/formats features/flows/formats "
+        "io features/amounts/decimals features/flows/noisy "
         "features/flows/reading features/local/files features/series/formats",
         "features/audit",
     ),

@@ -13,8 +13,7 @@ import pytest
 import geodp
 from geodp import select
 from geodp.errors import UndeclaredDrawError
-from geodp.features.audit.charge import charge_threshold
-from geodp.features.audit.threshold import sampled_threshold
+from geodp.features.audit.threshold import charge_threshold, sampled_threshold
 from geodp.features.cluster.partitioned import partition_of
 from geodp.features.local import coins
 from geodp.features.local.oracles import ORACLES

@@ -14,7 +14,7 @@ from functools import wraps
 import numpy as np
 
 from geodp.features.amounts import publish as amounts_publish
-from geodp.features.cluster import connecting
+from geodp.features.cluster import publishing
 from geodp.features.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
 from geodp.features.flows.streams import Plan, TripStreams
 from geodp.features.households import publish as households_publish
@@ -207,7 +207,7 @@ def _fix_cluster(patch):
         with local, Client(local) as client:
             yield client
 
-    patch.setattr(connecting, "connect", connect)
+    patch.setattr(publishing, "connect", connect)
     # Few people are in several files, so that their ends would show what they depend on.
     patch.setattr("geodp.features.cluster.run.LIGHTEST", 8)
 

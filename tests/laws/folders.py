@@ -18,7 +18,7 @@ import numpy as np
 import geodp
 from geodp.features.amounts.streams import ABOVE, BELOW, key_of_class
 from geodp.features.flows.streams import DESTINATIONS, LABELS, ORIGINS, PAIRS
-from geodp.features.households.streams import HOUSEHOLDS, MEMBERS, OTHERS
+from geodp.features.households.publish import HOUSEHOLDS, MEMBERS, OTHERS
 from geodp.features.series.publish import SNAPSHOT
 from geodp.privacy.key import NoiseKey
 from geodp.release.periods import name_part

@@ -13,8 +13,8 @@ import pytest
 import geodp
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.scale import Scale
-from geodp.features.amounts.series.publish import AmountsSeriesOptions
-from geodp.features.amounts.series.publish import prepare_series as prepare_amounts_series
+from geodp.features.amounts.series import AmountsSeriesOptions
+from geodp.features.amounts.series import prepare_series as prepare_amounts_series
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.flows.publish import prepare_flows
 from geodp.features.households.publish import prepare_households

@@ -28,8 +28,8 @@ VERSION = re.compile(r"^(?:\w+_)?(?:version|format|schema)$", re.IGNORECASE)
 """Names of what says how something was made."""
 
 CARDS = (
-    *("features/**/card.py", "features/local/round.py"),
-    *("privacy/assumption.py", "privacy/composed.py", "privacy/event.py", "privacy/selected.py"),
+    *("features/**/card.py", "features/**/kind.py", "features/local/round.py"),
+    *("privacy/assumption.py", "privacy/event.py", "privacy/selected.py"),
     *("table/card.py", "table/charged.py", "table/stated/*.py", "table/withdrawal.py"),
 )
 """Files of the dataclasses of cards and events, whose fields are written or hashed in order."""

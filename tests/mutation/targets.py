@@ -137,7 +137,7 @@ TARGETS = (
         "geodp.privacy.assumption",
         ("tests/privacy/test_assumption.py", "tests/release/test_assumptions.py"),
     ),
-    Target("geodp.release.assumptions", ("tests/release/test_assumptions.py",)),
+    Target("geodp.release.card", ("tests/release/test_assumptions.py",), ("list_assumptions",)),
     Target(
         "geodp.release.prior", ("tests/release/test_assumptions.py", "tests/release/test_prior.py")
     ),
@@ -156,9 +156,11 @@ TARGETS = (
             "Measurement.law",
             "Measurement.width",
             "Measurement.is_private",
+            "Composed.__post_init__",
+            "Composed.loss",
+            "Composed.describe",
         ),
     ),
-    Target("geodp.privacy.composed", ("tests/privacy/test_event.py",)),
     Target("geodp.privacy.budget", ("tests/privacy/test_budget.py",)),
     Target(
         "geodp.privacy.terms",
@@ -412,7 +414,8 @@ TARGETS = (
         ("make_table_event", "make_event", "TableDesign.draw"),
     ),
     Target(
-        "geodp.release.charging",
+        "geodp.release.transaction",
         ("tests/release/test_charging.py", "tests/release/test_publish_with_ledger.py"),
+        ("release_and_charge", "draw_and_charge", "charge_event", "find_charge"),
     ),
 )

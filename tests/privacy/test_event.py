@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.errors import UsageError
-from geodp.privacy.composed import Composed
-from geodp.privacy.event import CONCENTRATED, PURE, Measurement
+from geodp.privacy.event import CONCENTRATED, PURE, Composed, Measurement
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE

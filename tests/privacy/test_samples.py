@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import BudgetError, UsageError, VerificationError
-from geodp.features.audit.charge import charge_threshold
-from geodp.features.audit.threshold import sampled_threshold
+from geodp.features.audit.threshold import charge_threshold, sampled_threshold
 from geodp.grid.grid import Grid
 from geodp.privacy.accounts import Account, Accounts
 from geodp.privacy.key import NoiseKey

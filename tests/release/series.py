@@ -8,17 +8,17 @@ import numpy as np
 
 import geodp
 from geodp.features.amounts.publish import AmountsInputs
-from geodp.features.amounts.series.publish import (
+from geodp.features.amounts.series import (
     AmountsSeriesOptions,
     design_series,
     prepare_series,
 )
-from geodp.features.flows.card import FlowsSeriesCard
 from geodp.features.flows.declaring import declare_prior
+from geodp.features.flows.kind import FlowsSeriesCard
 from geodp.features.flows.publish import FlowsInputs, design_flows, prepare_trips
 from geodp.features.flows.zones import Zones, zones_of
-from geodp.features.households.card import HouseholdsSeriesCard
 from geodp.features.households.inputs import streams_of
+from geodp.features.households.kind import HouseholdsSeriesCard
 from geodp.features.households.publish import design_households, prepare_streams
 from geodp.mechanisms.central.parts import Parts
 from geodp.privacy.assumption import ContributionBound

@@ -12,8 +12,8 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.terms import Terms
-from geodp.release.charging import draw_and_charge, find_charge, release_and_charge
 from geodp.release.request import Request
+from geodp.release.transaction import draw_and_charge, find_charge, release_and_charge
 from tests.keys import secret
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
@@ -180,7 +180,7 @@ def test_everything_that_is_drawn_here_is_drawn_and_charged_by_one_function():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 where = path.relative_to(package).as_posix()
                 callers.setdefault(node.func.id, set()).add(where)
-    assert callers["draw_and_charge"] == {"release/charging.py"}
+    assert callers["draw_and_charge"] == {"release/transaction.py"}
     # A cluster charges before it draws.
     assert callers["charge_event"] == {"features/cluster/run.py"}
     assert callers["release_and_charge"] == {"release/transaction.py"}

@@ -73,7 +73,7 @@ def test_what_is_no_input_is_told(kind, source, code):
 @pytest.mark.parametrize("kind", DOORS)
 def test_a_keyword_that_no_reader_has_is_told_with_the_one_that_is_meant(kind):
     publish, _ = DOORS[kind]
-    for wrong, meant in (("wehre", "where"), ("eps", "epsilon"), ("header_rwo", "header_row")):
+    for wrong, meant in (("wheere", "where"), ("eps", "epsilon"), ("header_rwo", "header_row")):
         with pytest.raises(TypeError, match=rf"publish\(\) takes no {wrong}=; give {meant}=\.$"):
             publish(read(kind), **TERMS, **{wrong: 1})
 

@@ -11,7 +11,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.mechanisms.trees import informed
-from geodp.release import simulated_prior, simulation
+from geodp.release import simulated_estimates, simulation
 from geodp.release.simulation import Simulation
 from geodp.table.prior import Prior
 from tests.ledgers import small_ledger
@@ -165,9 +165,9 @@ def test_the_roughness_of_stand_ins_is_that_of_the_card(monkeypatch):
     prior = Prior.of(GRID, BEFORE, SOURCE)
     simulated = Simulation(release.method, release.table, release.event, tree, 20, prior)
     strides = [*np.cumprod(tree.fanouts[::-1])[::-1].tolist(), 1]
-    nodes = simulated_prior.Nodes.of(simulated, strides)
+    nodes = simulated_estimates.Nodes.of(simulated, strides)
     random = np.random.default_rng(1)
-    roughness = simulated_prior._fit_roughness(simulated, nodes, release.prior, random)
+    roughness = simulated_estimates._fit_roughness(simulated, nodes, release.prior, random)
     found = []
     for trial in range(10):
         standin = simulated.stand_in(release.table.key, nodes.draw(roughness, random))

@@ -8,7 +8,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.readback import read_release_table
 from geodp.release import settlements
 from geodp.release.report.markdown import markdown
-from geodp.release.settlement_map import COASTAL, EMPTY, INLAND, ISOLATED, KINDS, SIZES, make_maps
+from geodp.release.settlements import COASTAL, EMPTY, INLAND, ISOLATED, KINDS, SIZES, make_maps
 from geodp.release.simulation import Simulation
 
 pytestmark = pytest.mark.law

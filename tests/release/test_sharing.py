@@ -8,7 +8,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, mechanism
-from geodp.privacy.composed import Composed
+from geodp.privacy.event import Composed
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.sharing import SHOWN, _compare_means, count_levels, share_budget

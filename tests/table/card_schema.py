@@ -12,10 +12,9 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
-from geodp.features.amounts.card import AmountsCard
-from geodp.features.amounts.series.card import AmountsSeriesCard
-from geodp.features.flows.card import FlowsCard
-from geodp.features.households.card import HouseholdsCard
+from geodp.features.amounts.kind import AmountsCard, AmountsSeriesCard
+from geodp.features.flows.kind import FlowsCard
+from geodp.features.households.kind import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
@@ -33,7 +32,7 @@ FILES = {
         "geodp-amounts-1",
         "amounts of geodp: amounts.json",
     ),
-    PACKAGE / "features" / "amounts" / "series" / "amounts-series-1.schema.json": (
+    PACKAGE / "features" / "amounts" / "amounts-series-1.schema.json": (
         AmountsSeriesCard,
         "geodp-amounts-series-1",
         "a series of amounts of geodp: amounts-series.json",

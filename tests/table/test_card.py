@@ -14,10 +14,9 @@ import pytest
 
 import geodp
 from geodp.errors import VerificationError
-from geodp.features.amounts.card import AmountsCard
-from geodp.features.amounts.series.card import AmountsSeriesCard
-from geodp.features.flows.card import FlowsCard
-from geodp.features.households.card import HouseholdsCard
+from geodp.features.amounts.kind import AmountsCard, AmountsSeriesCard
+from geodp.features.flows.kind import FlowsCard
+from geodp.features.households.kind import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.grid.grid import Grid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -11,8 +12,7 @@ import click
 
 from geodp.cli.check import begin_check, check_options
 from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
-from geodp.cli.formats import choose_formats, formats_option, write_formats
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.inputs import grid_of, read_plan_options
 from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import grid_options, inputs, run_options
@@ -26,12 +26,36 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
+    from geodp.io.write.format import Export
     from geodp.mechanisms import Mechanism
     from geodp.privacy.assumption import Assumption
     from geodp.release.plan_file import Settings
     from geodp.release.publish import TableDesign
     from geodp.release.release import Release
     from geodp.release.transaction import Inputs, Prepared
+
+
+formats_option = option(
+    "--formats",
+    group="Output",
+    help="Further formats for OUTPUT/formats, separated by commas: those of geodp export.",
+)
+
+
+def choose_formats(options: Mapping[str, Any]) -> list[Export]:
+    """Return the requested formats; UsageError for unknown ones."""
+    from geodp.io.folder.exports import choose_exports
+
+    return [] if options["formats"] is None else choose_exports(options["formats"])
+
+
+def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, list[str]]:
+    """Write the formats from the public files; return the written files by folder."""
+    from geodp.release.opening import open_view
+
+    if not chosen:
+        return {}
+    return {"formats": place.write_exports(open_view(place.folder), chosen)}
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
@@ -70,9 +94,7 @@ if TYPE_CHECKING:
     "nothing is read, drawn or charged.",
 )
 @check_options
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 

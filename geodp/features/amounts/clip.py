@@ -16,9 +16,8 @@ from geodp.features.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.features.amounts.scale import exact, label_number, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import ROUND, Quantile, count_at, line_up
-from geodp.features.select.question import Answer
+from geodp.features.select.question import Answer, request_selection
 from geodp.features.select.selected import Selected, SelectionDesign, prepare
-from geodp.features.select.terms import request_selection
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.weights import GIVEN

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.difference import Bounded, Difference, subtract
+from geodp.accuracy.bounds import Bounded, Difference, subtract
 from geodp.errors import UsageError
-from geodp.features.amounts.card import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.features.amounts.estimates import AmountEstimate, Ends, Interval
+from geodp.features.amounts.kind import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.grid.region import Region
 from geodp.release.release import Release

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.features.amounts.blocks import MAX_HALF, Blocks, Coloured, Quantity
 from geodp.features.amounts.english import PAGE
-from geodp.features.amounts.formats.joint import AmountsView, view_of
+from geodp.features.amounts.joint import AmountsView, view_of
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.scale import show_amount
-from geodp.io.write.drawing.fonts import find_families
-from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.fonts import find_families, measure
 from geodp.io.write.drawing.sheet import Box, Colour, Sheet
 from geodp.io.write.map.look import Look, Theme
 from geodp.io.write.map.page import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from geodp.features.amounts.card import StatedAmount
+    from geodp.features.amounts.kind import StatedAmount
 
 PAGE: Mapping[str, str] = {
     "title": "{name} by area",

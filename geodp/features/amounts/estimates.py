@@ -12,7 +12,7 @@ stream and class alike, so that these parts of the margins are added up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -20,6 +20,8 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate
 from geodp.features.amounts.scale import Scale
+from geodp.grid.grid import Grid
+from geodp.grid.region import share_on
 from geodp.typing import FloatArray
 
 Ends: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
@@ -269,3 +271,43 @@ class Classes:
             low, high = np.where(above, middle, low), np.where(above, high, middle)
         found = np.where(first, 0.0, np.where(final, last, high))
         return np.asarray(found, np.float64)
+
+
+NEGLIGIBLE = 1e-4
+"""Share of an area outside the map that is rounding, or a shore drawn otherwise."""
+
+SMALLEST = 0.1
+"""Least percentage that a sentence has."""
+
+
+def share_outside(grid: Grid, area: Any) -> float:
+    """Compute the share of a polygon's area that lies outside the only map of a grid, from 0 to 1.
+
+    0 for what is no polygon, and for units, of which none is cut.
+
+    Examples
+    --------
+    >>> from shapely import box
+    >>> grid = Grid.regular((2, 2), crs="EPSG:3035", transform=(1, 0, 0, 0, -1, 2))
+    >>> share_outside(grid, box(1, 0, 3, 2)), share_outside(grid, box(0, 0, 2, 2))
+    (0.5, 0.0)
+    """
+    if not hasattr(area, "geom_type") or grid.outlines is not None or grid.maps.one is None:
+        return 0.0
+    share = 1 - share_on(grid.places[0], area)
+    return round(share, 6) if share > NEGLIGIBLE else 0.0
+
+
+def list_outside(shares: Mapping[str, float], text: str) -> Iterator[str]:
+    """Yield a sentence for every polygon of which a share lies outside the map.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Shares by the names of the polygons; see `share_outside`.
+    text : str
+        The sentence, with the fields ``place`` and ``percent``.
+    """
+    for place, share in shares.items():
+        if share > 0:
+            yield text.format(place=place, percent=f"{max(100 * share, SMALLEST):.1f}")

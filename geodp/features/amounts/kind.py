@@ -1,13 +1,282 @@
-"""Amounts as kinds of release: one with all its numbers, and a series of these."""
+"""Amounts as kinds of release, all its numbers or a series of these, and their public indexes."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from geodp.errors import Rule
-from geodp.features.amounts.card import AmountsCard
-from geodp.features.amounts.series.card import AmountsSeriesCard
+from geodp.privacy.assumption import Assumption
+from geodp.privacy.event import Measurement
 from geodp.release.index_kind import IndexKind, SeriesKind
+from geodp.table.card import File, LeftOut
+from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.index import OF_PERIOD, PeriodInfo, PeriodsCard, TablesCard, Together
+from geodp.table.plain import Text
+from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
+from geodp.table.stated.release import Digest, Size, Software, TableInfo
+
+COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
+"""Names of the tables and columns; the table of records is a folder of its own."""
+
+IDENTITY = "that the sums and classes of its release, with all of the amount, have the digest "
+"""Beginning of the fact that names the release on the card of its records."""
+
+COUNTED_EACH = "One {} has at most {:,} of the records of each period."
+"""The assumption of the contribution to a series, which is in records of a period."""
+
+WEIGHED_EACH = "The records of one {} in each period have weights of at most {:,} together."
+"""The same where records have weights."""
+
+Number = Annotated[str, Text(r"-?[0-9]{1,400}([./][0-9]{1,400})?")]
+"""An exact number: in decimals, or as a ratio."""
+
+
+@dataclass(frozen=True)
+class StatedAmount:
+    """What is added up.
+
+    Attributes
+    ----------
+    name : str
+        Of the amount, such as income.
+    unit : str
+        One of which it is counted in, such as 10,000 yen.
+    lower, upper : str
+        Ends of the clip, in units: smaller and larger amounts count as these.
+    step : str
+        Amounts are counted on multiples of it.
+    notches : int or None
+        On how many parts of the clip sums of cells are counted; None without sums.
+    edges : tuple of str
+        Of classes, in units; empty without classes.
+    share : str or None
+        Part of the budget for sums, where classes have the rest.
+    max_weight : int or None
+        Largest weight of a record, which counts as so many; None without weights.
+    """
+
+    name: str
+    unit: str
+    lower: Number
+    upper: Number
+    step: Number
+    notches: Size | None
+    edges: tuple[Number, ...] = ()
+    share: Exact | None = None
+    max_weight: Size | None = None
+
+
+@dataclass(frozen=True)
+class AmountsGuarantee:
+    """The privacy guarantee of all numbers together.
+
+    Attributes
+    ----------
+    in_words, mechanism : str
+    source : str
+        Why it holds.
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal; ``spends``: as one line.
+    neighbours, unit : str
+    contribution : int
+        Most records of one person; with weights, their largest sum.
+    assumptions : tuple of Assumption
+        Assumptions about the input, and who answers for them.
+    not_protected : tuple of str
+        What the guarantee does not cover, and what the absence of an error reveals.
+    """
+
+    in_words: str
+    source: str
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    spends: str
+    neighbours: Literal["add-remove-one", "replace-one"]
+    unit: str
+    contribution: Size
+    assumptions: tuple[Assumption, ...]
+    not_protected: tuple[str, ...]
+
+
+Shape = Literal["amounts", "records"]
+"""Whether a stream is expected to lie as the same one of an earlier release, or as records."""
+
+
+@dataclass(frozen=True)
+class StatedStreamPrior:
+    """How one stream used its prior.
+
+    Attributes
+    ----------
+    shape : {"amounts", "records"}
+        See :data:`Shape`.
+    finest : int
+        Keys that one cell of the prior covers.
+    levels : tuple of StatedPriorLevel
+        Below the root; empty before anything is drawn.
+    attenuation : tuple of StatedSlope
+        Of changes of cells, in notches of a sum, or in records of a class.
+    """
+
+    shape: Shape
+    finest: Size
+    levels: tuple[StatedPriorLevel, ...] = ()
+    attenuation: tuple[StatedSlope, ...] = ()
+
+
+@dataclass(frozen=True)
+class StatedAmountsPrior:
+    """A prior that a release of amounts was made with.
+
+    Attributes
+    ----------
+    source : str
+        Where it was published, in the words of the operator, who vouches that it is public; or
+        which charged release it is.
+    version : int
+        Version of what is computed from a prior.
+    meaning : str
+    streams : tuple of StatedStreamPrior
+        The sums above the lower and below the upper end, where there are sums, and all classes.
+    identity : str or None
+        Digest that names the earlier release of amounts that is the prior. None of a map, as a
+        digest would confirm guesses about a prior that was not public.
+    """
+
+    source: str
+    version: Size
+    meaning: str
+    streams: tuple[StatedStreamPrior, ...]
+    identity: Digest | None = None
+
+    @property
+    def unlearned(self) -> Self:
+        """The same prior before anything is drawn, of which nothing is learned yet."""
+        streams = (replace(one, levels=(), attenuation=()) for one in self.streams)
+        return replace(self, streams=tuple(streams))
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any stream was estimated with it."""
+        return any(level.reliability > 0 for one in self.streams for level in one.levels)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AmountsCard(TablesCard, kind="amounts"):
+    """The contents of ``amounts.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-amounts-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    amount : StatedAmount
+    guarantee : AmountsGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for everything.
+    constraints : tuple of str
+        What holds in every cell, and so in every area, a sentence each.
+    tables : tuple of TableInfo
+        The release of records, which has a folder and a card of its own; empty before it is
+        written.
+    files : tuple of File
+        Tables with the numbers of all cells.
+    left_out : tuple of LeftOut
+    """
+
+    schema: Literal["geodp-amounts-1"]
+    software: Software
+    private: bool
+    amount: StatedAmount
+    guarantee: AmountsGuarantee
+    budget: StatedCharge | None
+    constraints: tuple[str, ...]
+    tables: tuple[TableInfo, ...] = ()
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    prior: StatedAmountsPrior | None = None
+
+    def state_together(self, each: Measurement, total: Measurement) -> AmountsGuarantee:
+        """State the guarantee of the periods of a series, of which one has this index.
+
+        Parameters: see :meth:`geodp.table.index.TablesCard.state_together`.
+        """
+        promise: AmountsGuarantee = super().state_together(each, total)
+        counted = COUNTED_EACH if self.amount.max_weight is None else WEIGHED_EACH
+        bound, *others = promise.assumptions
+        bound = replace(bound, statement=counted.format(total.unit, total.contribution))
+        facts = promise.not_protected[len(each.not_protected) :]
+        own = (fact for fact in facts if not fact.startswith(OF_PERIOD.format("period")))
+        return replace(
+            promise,
+            assumptions=(bound, *others),
+            not_protected=(*total.not_protected, *own),
+        )
+
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.amount.name} in {self.amount.unit}"
+
+
+@dataclass(frozen=True)
+class AmountsSeriesGuarantee(Together, AmountsGuarantee):
+    """The privacy guarantee of all periods together."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AmountsSeriesCard(PeriodsCard, kind="amounts-series"):
+    """The contents of ``amounts-series.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-amounts-series-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    step : {"year", "month", "day", "hour"}
+        Length of a period.
+    amount : StatedAmount
+        The same in all periods.
+    guarantee : AmountsSeriesGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for all periods.
+    periods : tuple of PeriodInfo
+        In chronological order; empty before they are written.
+    prior : StatedAmountsPrior or None
+        The prior of every period; what each learned of it is in its own index.
+    """
+
+    period: ClassVar = AmountsCard
+    promise: ClassVar = AmountsSeriesGuarantee
+
+    schema: Literal["geodp-amounts-series-1"]
+    software: Software
+    private: bool
+    step: Literal["year", "month", "day", "hour"]
+    amount: StatedAmount
+    guarantee: AmountsSeriesGuarantee
+    budget: StatedCharge | None
+    periods: tuple[PeriodInfo, ...] = ()
+    prior: StatedAmountsPrior | None = None
+
+    @classmethod
+    def take(cls, period: AmountsCard) -> dict[str, Any]:
+        """Return the amount, and the prior of which nothing is learned yet."""
+        prior = period.prior
+        return {"amount": period.amount, "prior": None if prior is None else prior.unlearned}
+
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.amount.name}, {super().about}"
 
 
 class AmountsKind(IndexKind):
@@ -21,10 +290,10 @@ class AmountsKind(IndexKind):
         "public folder, for what concerns the map of its records.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "open": "amounts.formats.reading:open_amounts",
-        "view": "amounts.formats.joint:view_of",
+        "open": "amounts.amounts:open_amounts",
+        "view": "amounts.joint:view_of",
         "draw": "amounts.drawing:draw_amounts",
-        "explain": "amounts.explanation:explain_amounts",
+        "explain": "amounts.page:explain_amounts",
     }
 
 
@@ -39,8 +308,8 @@ class AmountsSeriesKind(SeriesKind):
         "public folder, for the map of its records, or use geodp amounts.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "series": "amounts.series.publish:AmountsSeries",
-        "explain": "amounts.explanation:explain_series",
+        "series": "amounts.series:AmountsSeries",
+        "explain": "amounts.page:explain_series",
     }
 
 

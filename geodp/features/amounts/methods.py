@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import ClassVar
 
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import Method
-from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
 from geodp.privacy.event import PURE, Guarantee, Measurement
-from geodp.privacy.key import NOISE_FORMAT
 
 CITATION = "geodp: its own method, defined and proved in docs/proofs/amounts.md."
-
-NOISE = "discrete Laplace on integers, sampled exactly"
 
 STREAMS_PROOF = (
     "one record of amount x adds x - L to the stream above the lower end L and U - x to the stream "
@@ -46,7 +42,7 @@ PRECONDITION = (
 
 
 @dataclass(frozen=True)
-class OfStreams(Method[Measurement]):
+class OfStreams(OfPyramid):
     """What is made of two streams that a pyramid measures, each with the whole budget.
 
     Attributes
@@ -64,24 +60,10 @@ class OfStreams(Method[Measurement]):
     guarantee: ClassVar[Guarantee] = Guarantee(
         variant=PURE, precondition=PRECONDITION, source=RECORDS_PROOF
     )
-    noise: ClassVar[str] = NOISE
-    noise_format: ClassVar[str] = NOISE_FORMAT
-    whole: ClassVar[bool] = True
-    skips_outside: ClassVar[bool] = True
-
-    @cached_property
-    def pyramid(self) -> Pyramid:
-        """The method that measures each stream."""
-        return Pyramid(self.setting, self.chain, self.shares)
-
-    def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why a grid cannot be taken; None: it can."""
-        return self.pyramid.unsupported(grid)
 
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
-        shares = self.pyramid.levels(grid, gaussian=event is not None and event.rho is not None)
-        listed = ", ".join(str(share) for share in shares.shares)
+        listed = self.list_shares(grid, event)
         return (
             "a record adds to one node of each level: to the two streams of sums together exactly "
             "the span of the clip, and one to one class, as far as these are released, and as many "

@@ -13,10 +13,9 @@ import numpy as np
 from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
-from geodp.features.amounts.card import StatedAmountsPrior
-from geodp.features.amounts.declaring import AnyPrior, declare_prior
-from geodp.features.amounts.formats.joint import require_columns
-from geodp.features.amounts.prior import AmountsPrior
+from geodp.features.amounts.declaring import AmountsPrior, AnyPrior, declare_prior
+from geodp.features.amounts.joint import require_columns
+from geodp.features.amounts.kind import StatedAmountsPrior
 from geodp.features.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import (

@@ -1,14 +1,19 @@
 """Audit conventional tables, as ``geodp.audit``: how much they reveal."""
 
-from geodp.features.audit.charge import charge_threshold, find_threshold_charge
 from geodp.features.audit.classes import Columns, k_anonymity
 from geodp.features.audit.comparison import ReleaseComparison, Size, compare_release
 from geodp.features.audit.curve import Curve, Point, curve
-from geodp.features.audit.realized import Diagnostic, realized
 from geodp.features.audit.recoding import Recoding, generalize
-from geodp.features.audit.smallest import smallest_k
 from geodp.features.audit.taxonomy import Taxonomy, ncp
-from geodp.features.audit.threshold import Threshold, sampled_threshold
+from geodp.features.audit.threshold import (
+    Diagnostic,
+    Threshold,
+    charge_threshold,
+    find_threshold_charge,
+    realized,
+    sampled_threshold,
+    smallest_k,
+)
 
 __all__ = [
     "Columns",

@@ -1,4 +1,4 @@
-"""The curve of epsilon and delta of a sampled table, exactly and by the bound of Li et al."""
+"""The curve of epsilon and delta of a sampled table, exactly and by a bound, and its figure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from os import PathLike
+from typing import IO, Any
 
+from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, quiet_axes
 from geodp.features.audit.binomial import delta_bounds, min_epsilon
 from geodp.features.audit.threshold import (
     require_epsilon,
@@ -111,3 +113,45 @@ def curve(k: int, rate: Budget, epsilons: Sequence[Budget] | None = None) -> Cur
         for e in chosen
     )
     return Curve(k, exact_rate, tuple(points))
+
+
+def plot_curve(curve: Curve, file: str | PathLike[str] | IO[bytes], form: str = "png") -> None:
+    """Draw delta against epsilon on a logarithmic axis: the exact one, and the bound of Li et al.
+
+    A dotted line is ``rate**k``, which no epsilon can go below.
+
+    Parameters
+    ----------
+    curve : Curve
+    file : path or binary stream
+    form : {"png", "pdf", "svg"}
+
+    Raises UsageError where Matplotlib is not installed.
+    """
+    epsilons = [float(point.epsilon) for point in curve.points]
+    lowest = float(curve.rate) ** curve.k
+    with draw_figure((7.2, 4.4), file, form) as figure:
+        axes = figure.subplots()
+        figure.subplots_adjust(left=0.11, right=0.96, top=0.84, bottom=0.13)
+        rows = (("exact", "exact"), ("li", "bound of Li, Qardaji and Su"))
+        for number, (name, label) in enumerate(rows):
+            axes.plot(
+                epsilons,
+                [float(getattr(point, name)) for point in curve.points],
+                color=COLOURS[number],
+                marker=MARKERS[number],
+                markersize=4.6,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+                linewidth=1.5,
+                label=label,
+                zorder=3,
+            )
+        axes.axhline(
+            lowest, linestyle=":", color="#777777", label="all of k people drawn", zorder=2
+        )
+        axes.set_yscale("log")
+        quiet_axes(axes, "delta", "epsilon")
+        axes.legend(loc="upper right", frameon=False, fontsize=8.5)
+        title = f"Sampled with rate {float(curve.rate):.6g}, counts below {curve.k} suppressed"
+        figure.text(0.11, 0.93, title, fontsize=12, fontweight="bold")

@@ -1,4 +1,4 @@
-"""The guarantee of a sampled table with suppressed small cells, as epsilon and delta.
+"""The guarantee of a sampled table with suppressed small cells, its loss, and its charge.
 
 The model: every record is sampled independently with the same rate below 1; the recoding, such as a
 grid, was fixed without the data; counts of at least k are published and all others suppressed;
@@ -15,12 +15,16 @@ meets differential privacy"; Bild, Kuhn and Prasser 2018, "SafePub". The exact d
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any, cast, get_args
+from typing import Any, NoReturn, cast, get_args
 
-from geodp.errors import UsageError
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.audit.binomial import (
     MAX_PEOPLE,
     Bound,
@@ -32,9 +36,12 @@ from geodp.features.audit.binomial import (
 from geodp.features.audit.classes import require_k
 from geodp.features.audit.recoding import RECODED_FROM_DATA, Recoding
 from geodp.privacy.budget import Budget, rational
+from geodp.privacy.ledger import Charge, Ledger
 from geodp.privacy.loss import ApproximateDP
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.samples import SecretSample
 from geodp.reprs import one_line
+from geodp.table.counts import as_counts
 
 STEP = Fraction(1, 10**9)
 """An epsilon that is searched for is a multiple of it."""
@@ -328,3 +335,229 @@ def format_up(value: Fraction | float, digits: int = 6) -> str:
     exact = Fraction(value)
     rounded = up.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(up)
     return f"{rounded:g}"
+
+
+def smallest_k(rate: Budget, epsilon: Budget, delta: Budget, bound: Bound = "exact") -> int:
+    """Find the smallest count that may be published with an epsilon and a delta.
+
+    Parameters
+    ----------
+    rate, epsilon, delta, bound
+        As for :func:`geodp.audit.sampled_threshold`.
+
+    Raises
+    ------
+    UsageError
+        As in :func:`geodp.audit.sampled_threshold`.
+
+    Examples
+    --------
+    >>> smallest_k("0.632", 1, "1e-6"), smallest_k("0.632", 1, "1e-6", bound="li")
+    (58, 74)
+    """
+    exact_rate = require_rate(rate)
+    exact_epsilon, exact_delta = require_epsilon(exact_rate, epsilon), require_delta(delta)
+    # Every threshold above the last one that exceeds delta keeps to it.
+    return 1 + max(
+        thresholds_above(exact_rate, exact_epsilon, exact_delta, require_bound(bound)), default=0
+    )
+
+
+def charge_threshold(
+    threshold: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
+) -> Charge:
+    """Charge a sampled table to a data set, and record that its sample stays secret.
+
+    Every later charge to the data set must then say what it was made from: all records, or a fresh
+    sample. A charge for the same sample is refused, as the losses would not add up.
+
+    Parameters
+    ----------
+    threshold : Threshold
+    ledger : Ledger
+    dataset : str
+        Entered for neighbours add-remove-one and with a cap of approximate differential privacy.
+    sample : str
+        Name of the sample. You vouch that it is fresh: that nothing charged to the data set so far
+        was made from it.
+    unit : str
+        Noun for what one record stands for; that of the data set.
+
+    Raises
+    ------
+    BudgetError
+        The cap would be exceeded; nothing was charged.
+    UsageError
+        Another unit, other neighbours or another kind of cap than the data set has; a sample of
+        which a table is charged already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fractions import Fraction
+    >>> from geodp.features.audit.threshold import sampled_threshold
+    >>> from geodp.privacy.loss import ApproximateDP
+    >>> threshold = sampled_threshold(10, "0.2", delta="1e-6")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger.create(f"{folder}/office.ledger")
+    ...     account = ledger.add_dataset("census", ApproximateDP(Fraction(3), Fraction(1, 10**5)))
+    ...     print(charge_threshold(threshold, ledger, "census", "sample of 2020").spent)
+    epsilon 670915381/500000000, delta 1/1000000
+    """
+    _require_unit(ledger, dataset, unit)
+    return ledger.charge(
+        dataset,
+        threshold.loss,
+        mechanism=threshold.mechanism,
+        neighbours=ADD_REMOVE,
+        contribution=1,
+        # Random, as there is no table here to take a digest of.
+        fingerprint=secrets.token_hex(32),
+        records=SecretSample(sample),
+    )
+
+
+def find_threshold_charge(
+    threshold: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
+) -> Charge:
+    """Find the charge that :func:`charge_threshold` made earlier for the same table.
+
+    Parameters and errors are those of :func:`charge_threshold`; UsageError where the ledger has no
+    charge for the sample, or one of another table.
+
+    Examples
+    --------
+    >>> import tempfile, geodp
+    >>> from fractions import Fraction
+    >>> threshold = geodp.audit.sampled_threshold(10, "0.2", delta="1e-6")
+    >>> cap = geodp.ApproximateDP(3, Fraction("1e-5"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = geodp.Ledger.create(f"{folder}/office.ledger")
+    ...     account = ledger.add_dataset("census", cap)
+    ...     charge = geodp.audit.charge_threshold(threshold, ledger, "census", "2020")
+    ...     geodp.audit.find_threshold_charge(threshold, ledger, "census", "2020") == charge
+    True
+    """
+    _require_unit(ledger, dataset, unit)
+    charge = ledger.find_sample(dataset, SecretSample(sample))
+    if charge is None:
+        raise UsageError(
+            f"There is nothing to resume: the ledger has no charge for the sample {sample}.",
+            code="sample-not-charged",
+        )
+    # A sample's name identifies the charge; another guarantee would be another table.
+    if (charge.loss, charge.mechanism) != (threshold.loss, threshold.mechanism):
+        raise UsageError(
+            f"The ledger has another charge for the sample {sample}; repeat the command of the "
+            "interrupted run.",
+            code="sample-charged-otherwise",
+        )
+    return charge
+
+
+def _require_unit(ledger: Ledger, dataset: str, unit: str) -> None:
+    account = ledger.account(dataset)
+    if account.unit != unit:
+        raise UsageError(
+            f"The ledger protects one {account.unit} of {account.name}, and this table one {unit}; "
+            "budgets of different units do not add up.",
+            code="unit-differs-from-ledger",
+        )
+
+
+LABEL = "CONFIDENTIAL"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnostic:
+    """A number of one outcome, computed from confidential counts; **it is no epsilon**.
+
+    It depends on who happened to be drawn, considers one direction only, and is infinite wherever
+    all people were drawn. It is neither copied into files nor turned into text: no part of a
+    release takes it, and it is not pickled.
+
+    Attributes
+    ----------
+    value : float
+        Maximum over all published classes; infinite where one is.
+    where : int
+        Position of the first class that attains it.
+    infinite : int
+        Number of classes all of whose people were drawn.
+    """
+
+    value: float = field()
+    where: int
+    infinite: int
+
+    def __repr__(self) -> str:
+        return f"Diagnostic({LABEL})"
+
+    def __format__(self, _how: str) -> str:
+        return repr(self)
+
+    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
+        # Pickling or copying would be a way into files and logs.
+        raise TypeError("A diagnostic of confidential counts is neither pickled nor copied.")
+
+
+def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) -> Diagnostic:
+    """Compute the realised loss of a sampled table, as the literature calls it.
+
+    For a class of n people of whom s were drawn, it is ``ln(1 - rate) - ln(1 - s / n)``: by how
+    much the count s is likelier with one person more (Horigome 2016, who takes it for an epsilon).
+    Its table 1 cannot be reproduced: the losses there would need sampled shares of .578 to .907 in
+    classes of 10 to 17 people, of which each has a probability below 1e-6.
+
+    Parameters
+    ----------
+    people : int[n]
+        People of every class before sampling; at least 1.
+    sampled : int[n]
+        People of every class that were drawn.
+    rate : str, int, float, Decimal or Fraction
+        In (0, 1).
+    k : int
+        The smallest count that is published; other classes are left out.
+
+    Returns
+    -------
+    Diagnostic
+        Confidential.
+
+    Raises
+    ------
+    CodeError
+        Counts that are not whole or negative, or more drawn than there are; ``position`` is that
+        of the class.
+    UsageError
+        Lists of different lengths, or no class with a count of k.
+
+    Examples
+    --------
+    >>> diagnostic = realized([50, 20], [12, 3], 0.2, k=10)
+    >>> diagnostic, round(diagnostic.value, 4)
+    (Diagnostic(CONFIDENTIAL), 0.0513)
+    """
+    exact_rate = require_rate(rate)
+    n, s = as_counts(people), as_counts(sampled)
+    if n.ndim != 1 or n.shape != s.shape:
+        raise UsageError(
+            "people and sampled must be two lists of one length.", code="lists-differ-in-length"
+        )
+    _require(n > 0, Rule("class-without-people", "A class must have at least one person."))
+    _require(s <= n, Rule("more-drawn-than-there", "More people were drawn than there are."))
+    # Suppressed classes reveal no count, so they have no realised loss here.
+    shown = np.flatnonzero(s >= require_k(k))
+    if not shown.size:
+        raise UsageError("No class has a count that is published.", code="no-count-published")
+    n, s = n[shown], s[shown]
+    with np.errstate(divide="ignore"):
+        loss = math.log1p(-float(exact_rate)) - np.log((n - s) / n)
+    largest = int(loss.argmax())
+    return Diagnostic(float(loss[largest]), int(shown[largest]), int((s == n).sum()))
+
+
+def _require(good: NDArray[np.bool_], rule: str) -> None:
+    if not good.all():
+        raise CodeError(int(good.argmin()), rule)

@@ -1,8 +1,9 @@
-"""``geodp publish`` on a cluster of workers: inputs in, released parts out."""
+"""``geodp publish`` on a cluster of workers that it is given or starts: parts out."""
 
 from __future__ import annotations
 
 import json
+import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +13,7 @@ import click
 
 from geodp import progress
 from geodp.cli.readers import make_reader
-from geodp.errors import UsageError
-from geodp.features.cluster.connecting import connect, require_dask
+from geodp.errors import Rule, UsageError
 from geodp.features.cluster.partitions import Partitions
 from geodp.features.cluster.prepared import prepare
 from geodp.features.cluster.run import Options
@@ -26,6 +26,65 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.privacy.key import NoiseKey
     from geodp.release.request import Request
+
+
+PATIENCE = 30.0
+"""Seconds in which a scheduler must answer."""
+
+SILENT = Rule(
+    "cluster-silent",
+    "The scheduler of the cluster does not answer; check its address (--cluster), and for tls:// "
+    "the certificates in Dask's configuration.",
+)
+
+
+def require_dask() -> None:
+    """Raise UsageError if the extra is not installed."""
+    try:
+        import distributed  # noqa: F401
+    except ModuleNotFoundError:
+        raise UsageError(
+            "A cluster needs Dask: pip install 'geodp[dask]'.", code="library-missing"
+        ) from None
+
+
+@contextmanager
+def connect(address: str | None, workers: int) -> Iterator[Any]:
+    """Connect to a cluster until the block ends; without an address, start one.
+
+    Parameters
+    ----------
+    address : str, optional
+        Address of the scheduler. Certificates are those of Dask's configuration.
+    workers : int
+        Number of processes of a cluster that is started here, and listens on the
+        loopback interface only.
+
+    Raises UsageError if no scheduler answers.
+    """
+    from distributed import Client, LocalCluster
+
+    if address is None:
+        started = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            # Dask logs arguments of failed tasks.
+            silence_logs=logging.CRITICAL,
+        )
+        with started, Client(started) as client:
+            yield client
+        return
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError, TypeError, RuntimeError):
+        client = None
+    if client is None:
+        raise UsageError(SILENT)
+    with client:
+        yield client
+
 
 __all__ = ["publish", "require_dask"]
 

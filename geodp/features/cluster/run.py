@@ -23,9 +23,9 @@ from geodp.mechanisms.trees.cut import Roots, fill_counts
 from geodp.mechanisms.trees.informed import state
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
-from geodp.release.charging import charge_event
 from geodp.release.noise_identity import digest_stream, release_key
 from geodp.release.request import Request
+from geodp.release.transaction import charge_event
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells
 from geodp.table.reading import Reading, join_readings, require_rows

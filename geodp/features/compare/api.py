@@ -1,11 +1,14 @@
 """Public names of ``geodp.compare``: tests and estimates from releases, which cost no budget."""
 
 from geodp.features.compare.averaged import AveragedModel, average_models, report_model
-from geodp.features.compare.cells import CellDifferences, compare_cells
-from geodp.features.compare.changes import CellChanges, estimate_cell_changes
-from geodp.features.compare.difference import Difference, Hypothesis
+from geodp.features.compare.changes import (
+    CellChanges,
+    CellDifferences,
+    compare_cells,
+    estimate_cell_changes,
+)
+from geodp.features.compare.difference import Difference, Hypothesis, adjust
 from geodp.features.compare.logit import Logit, logit
-from geodp.features.compare.many import adjust
 from geodp.features.compare.means import means, power, sample_size
 from geodp.features.compare.ratios import Ratio, estimate_mean, estimate_ratio
 from geodp.features.compare.regions import compare_regions

@@ -16,8 +16,13 @@ import numpy as np
 
 from geodp.accuracy.interval import EMPTY_ESTIMATE, LAPLACE_Z, Estimate, Z
 from geodp.errors import UsageError
-from geodp.features.compare.difference import Alternative, Difference, Hypothesis
-from geodp.features.compare.tails import LatticeNoise, tail_of_difference
+from geodp.features.compare.difference import (
+    Alternative,
+    Difference,
+    Hypothesis,
+    LatticeNoise,
+    tail_of_difference,
+)
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Annotated, Any
 
 from geodp.errors import VerificationError
+from geodp.features.explain.bayes import reach_of_approximate
 from geodp.features.explain.page import Explanation, Section, Writer
-from geodp.features.explain.reach import reach_of_approximate
 from geodp.features.explain.sections import (
     beliefs_section,
     factor_sentence,

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from geodp.errors import VerificationError
+from geodp.features.explain.bayes import BeliefShift, reach_of_concentrated, reach_of_pure
 from geodp.features.explain.page import Explanation, Section, Writer, write_number
-from geodp.features.explain.reach import BeliefShift, reach_of_concentrated, reach_of_pure
 from geodp.features.explain.sections import (
     ReachOf,
     beliefs_section,

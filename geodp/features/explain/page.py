@@ -1,10 +1,10 @@
-"""Write pages of sentences in one language, filled with figures."""
+"""Write pages of sentences in one language, filled with figures, and the notice of a withdrawal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from string import Formatter
 from typing import Any
@@ -18,6 +18,7 @@ from geodp.release.report.translation import (
     translate_texts,
 )
 from geodp.reprs import one_line
+from geodp.table.withdrawal import Notice
 
 
 @dataclass(frozen=True)
@@ -211,3 +212,22 @@ def write_number(value: float) -> str:
     digits = 2 - math.floor(math.log10(abs(value))) if value else 0
     text = f"{value:.{max(digits, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def add_notice(explanation: Explanation, notice: Notice | None) -> Explanation:
+    """Add the notice that lies beside a release, as the first section; nothing without one."""
+    if notice is None:
+        return explanation
+    page, stated = Writer(explanation.language), notice.withdrawal
+    heading = page.write("heading_withdrawn")
+    if stated is None:
+        sentences = [page.write("withdrawn_unreadable")]
+    else:
+        sentences = [
+            page.write("withdrawn", withdrawn=stated.date),
+            page.write("withdrawn_reason", reason=stated.reason),
+        ]
+        if stated.use is not None:
+            sentences.append(page.write("withdrawn_use", use=stated.use))
+    sections = (Section(heading, tuple(sentences)), *explanation.sections)
+    return replace(explanation, sections=sections, figures={**page.figures, **explanation.figures})

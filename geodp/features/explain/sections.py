@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from geodp.errors import printable
-from geodp.features.explain.bayes import shift_belief
+from geodp.features.explain.bayes import BeliefShift, shift_belief
 from geodp.features.explain.page import Section, Writer, write_number
-from geodp.features.explain.reach import BeliefShift
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
 
 PRIORS = (0.01, 0.1, 0.5)

@@ -18,9 +18,8 @@ from geodp.features.flows.reading.reader import RowReader
 from geodp.features.flows.reading.stays import Stays
 from geodp.features.flows.reading.trips import Trips
 from geodp.features.select.quantiles import ROUND, Quantile, count_at, line_up
-from geodp.features.select.question import Answer
+from geodp.features.select.question import Answer, request_selection
 from geodp.features.select.selected import Selected, SelectionDesign, prepare
-from geodp.features.select.terms import request_selection
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.difference import Difference, subtract
+from geodp.accuracy.bounds import Difference, subtract
 from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.card import FlowsGuarantee, StatedFlowsPrior
 from geodp.features.flows.estimates import FlowEstimator, find_zones
+from geodp.features.flows.kind import FlowsGuarantee, StatedFlowsPrior
 from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.reading.reader import find_bounds
 from geodp.features.flows.zones import zones_of

@@ -14,7 +14,6 @@ from math import sqrt
 
 import numpy as np
 
-from geodp.features.flows.card import StatedPairError, StatedPairErrors
 from geodp.features.flows.estimates import (
     MODEL_ERROR,
     QUANTILE,
@@ -24,6 +23,7 @@ from geodp.features.flows.estimates import (
 )
 from geodp.features.flows.estimator import KnownLevel, learn_finest
 from geodp.features.flows.kernels import balancing
+from geodp.features.flows.kind import StatedPairError, StatedPairErrors
 from geodp.io.write.uncertainty import six_digits, widen
 from geodp.typing import FloatArray
 

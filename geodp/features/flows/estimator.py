@@ -21,12 +21,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from geodp import progress
-from geodp.features.flows.dividing import divide_destinations, divide_origins
+from geodp.features.flows.dividing import (
+    divide_destinations,
+    divide_origins,
+    round_table,
+    split_rows,
+    to_real,
+)
 from geodp.features.flows.kernels import balancing
 from geodp.features.flows.merging import merge
 from geodp.features.flows.prior import FlowsPrior, TrustedPrior
-from geodp.features.flows.rounding import round_table
-from geodp.features.flows.slabs import split_rows, to_real
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.typing import FloatArray, IntArray, KeyArray
 

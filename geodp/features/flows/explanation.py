@@ -8,8 +8,8 @@ from typing import Literal
 from geodp.errors import printable
 from geodp.features.explain.card import explain_index
 from geodp.features.explain.page import Explanation, Writer
-from geodp.features.flows.card import GROUPED, FlowsCard, FlowsGuarantee, StatedStays
 from geodp.features.flows.english import DURATIONS
+from geodp.features.flows.kind import GROUPED, FlowsCard, FlowsGuarantee, StatedStays
 from geodp.features.flows.reading.rules import split_duration
 from geodp.release.report.translation import translate_texts
 

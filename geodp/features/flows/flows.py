@@ -10,23 +10,9 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.difference import Difference
+from geodp.accuracy.bounds import Difference
 from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.card import (
-    DESTINATIONS,
-    FLOWS,
-    GROUPED,
-    ORIGINS,
-    FlowsCard,
-    FlowsGuarantee,
-    MeasuredLabels,
-    MeasuredLevel,
-    StatedDecay,
-    StatedEndsPrior,
-    StatedFlowsPrior,
-    StatedPairErrors,
-)
 from geodp.features.flows.comparison import (
     Compared,
     Group,
@@ -43,15 +29,29 @@ from geodp.features.flows.design import Design, LabelDesign
 from geodp.features.flows.errors import PairErrors, are_near, state_errors
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
-from geodp.features.flows.formats.noisy import write_measured
+from geodp.features.flows.kind import (
+    DESTINATIONS,
+    FLOWS,
+    GROUPED,
+    ORIGINS,
+    FlowsCard,
+    FlowsGuarantee,
+    MeasuredLabels,
+    MeasuredLevel,
+    StatedDecay,
+    StatedEndsPrior,
+    StatedFlowsPrior,
+    StatedPairErrors,
+)
 from geodp.features.flows.labels import NoisyLabels, divide_labels
-from geodp.features.flows.lines import draw_lines
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
+from geodp.features.flows.noisy import write_measured
 from geodp.features.flows.prior import MEANING, FlowsPrior, TrustedPrior
 from geodp.features.flows.reading.rules import find_stays
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels
+from geodp.features.flows.units import draw_lines
 from geodp.features.flows.zones import Zones, zones_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
@@ -64,7 +64,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.terms import Terms
-from geodp.release.assumptions import PRIOR_PUBLIC
+from geodp.release.card import PRIOR_PUBLIC
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.release import Release
 from geodp.reprs import one_line

@@ -1,12 +1,328 @@
-"""Flows as a kind of release: an index, and a release of flows, of origins and of destinations."""
+"""Flows as kinds of release, of one time or of several periods, and their public indexes."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 from geodp.errors import Rule
-from geodp.features.flows.card import FlowsCard, FlowsSeriesCard
+from geodp.privacy.assumption import Assumption
 from geodp.release.index_kind import IndexKind, SeriesKind
+from geodp.table.card import File, LeftOut
+from geodp.table.charged import Amount, Count, Exact, StatedCharge
+from geodp.table.index import PeriodInfo, PeriodsCard, TablesCard, Together
+from geodp.table.plain import AtLeast
+from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
+from geodp.table.stated.release import Size, Software, TableInfo
+
+FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
+"""Names of the tables: of their folders, files and columns."""
+
+TABLES = (FLOWS, ORIGINS, DESTINATIONS)
+
+GROUPED = (
+    "A block of areal units holds at most side x side units that lie together; blocks.parquet "
+    "lists them."
+)
+"""What holds exactly in a release between areal units."""
+
+
+@dataclass(frozen=True)
+class MeasuredLevel:
+    """Noisy pairs of blocks of one size.
+
+    Attributes
+    ----------
+    side : int
+        Rows and columns of a block, in zones; of areal units a block has at most its square.
+    share : str
+        Share of the budget, exact.
+    standard_error : float
+        Of a noisy pair.
+    """
+
+    side: Size
+    share: Exact
+    standard_error: Annotated[float, AtLeast(0)]
+
+
+@dataclass(frozen=True)
+class MeasuredLabels:
+    """Noisy trips by label of large cells.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        Names of the attributes whose labels trips have.
+    side : int
+        Rows and columns of the blocks of ends, in zones; of areal units a block has at most its
+        square.
+    pair_side : int
+        Those of the blocks whose pairs are measured.
+    share : str
+        Share of the budget of all counts by label, exact; pairs, origins and destinations have
+        equal parts.
+    standard_error : float
+        Of a noisy count.
+    """
+
+    attributes: tuple[str, ...]
+    side: Size
+    pair_side: Size
+    share: Exact
+    standard_error: Annotated[float, AtLeast(0)]
+
+
+@dataclass(frozen=True)
+class FlowsGuarantee:
+    """The privacy guarantee of all tables together.
+
+    Attributes
+    ----------
+    in_words, source, mechanism : str
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal; ``spends``: as one line.
+    end_share : str
+        Share of the budget of each map of ends, exact.
+    levels : tuple of MeasuredLevel
+        Measured pairs, the finest first.
+    labels : MeasuredLabels or None
+        Counts by label; None: flows have no labels. The shares of labels, of levels and of both
+        ends add up to 1.
+    neighbours, unit : str
+    contribution : int
+        Most trips of one unit; with weights, their largest sum.
+    assumptions : tuple of Assumption
+    max_weight : int or None
+        Largest weight of a trip, which counts as so many; None: trips have no weights.
+    raked_to : str or None
+        Totals of the same data that weights were raked to.
+    """
+
+    in_words: str
+    source: str
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    spends: str
+    end_share: Exact
+    levels: tuple[MeasuredLevel, ...]
+    labels: MeasuredLabels | None
+    neighbours: Literal["add-remove-one", "replace-one"]
+    unit: str
+    contribution: Size
+    assumptions: tuple[Assumption, ...]
+    max_weight: Size | None = None
+    raked_to: str | None = None
+
+
+@dataclass(frozen=True)
+class StatedDecay:
+    """The law of distance that was closest to the noisy pairs.
+
+    Attributes
+    ----------
+    length : float or None
+        Over which flows decrease by the factor e, as measured; None: distance plays no role.
+    unit : {"km", "cells"}
+    """
+
+    length: Annotated[float, AtLeast(0)] | None
+    unit: Literal["km", "cells"]
+
+
+@dataclass(frozen=True)
+class StatedPairError:
+    """Standard error and ends of the 95 % interval of a pair of zones with so many trips."""
+
+    trips: Count
+    standard_error: Amount
+    low: Amount
+    high: Amount
+
+
+@dataclass(frozen=True)
+class StatedPairErrors:
+    """Errors of flows between two single zones, by their size.
+
+    Attributes
+    ----------
+    meaning : str
+    believed_from : int or None
+        Released trips from which on a flow is at least as large as half the width of its interval;
+        None: at none of the sizes.
+    sizes : tuple of StatedPairError
+        The smallest first.
+    """
+
+    meaning: str
+    believed_from: Count | None
+    sizes: tuple[StatedPairError, ...]
+
+
+@dataclass(frozen=True)
+class StatedEndsPrior:
+    """How far one map of ends trusted its prior.
+
+    Attributes
+    ----------
+    levels : tuple of StatedPriorLevel
+        Below the root.
+    attenuation : tuple of StatedSlope
+        Of changes of zones, in trips.
+    """
+
+    levels: tuple[StatedPriorLevel, ...] = ()
+    attenuation: tuple[StatedSlope, ...] = ()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the map was estimated with it."""
+        return any(level.reliability > 0 for level in self.levels)
+
+
+@dataclass(frozen=True)
+class StatedFlowsPrior:
+    """A prior that flows were estimated with.
+
+    Attributes
+    ----------
+    source : str
+        Where it was published, in the words of the operator, who vouches that it is public; or
+        which charged release it is.
+    weight : float
+        Of the prior between blocks, with which flows were the closest to the noisy pairs: 0 to 1;
+        0: it was not used between blocks.
+    meaning : str
+    version : int
+        Version of what is computed from it for both maps of ends.
+    ends : tuple of StatedEndsPrior
+        Of origins and of destinations; empty before anything is drawn.
+    left_out : bool or None
+        Whether no file of the release has its flows. None: they are in one.
+    """
+
+    source: str
+    weight: Annotated[float, AtLeast(0)]
+    meaning: str
+    version: Size
+    ends: tuple[StatedEndsPrior, ...] = ()
+    left_out: bool | None = None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether flows or ends were estimated with it."""
+        return self.weight > 0 or any(one.is_used for one in self.ends)
+
+
+@dataclass(frozen=True)
+class StatedStays:
+    """Rules by which trips were made of stays of persons, each from a stay to the next one.
+
+    Attributes
+    ----------
+    gap_seconds : int or None
+        Longest time without a ping, or from a stay to the next one, that a trip extends over; None:
+        it does not matter.
+    radius_metres : float or None
+        Within which all pings of a stay are of the first one; None: stays were given, and not made
+        of pings.
+    dwell_seconds : int or None
+        Least time from the first ping of a stay to the last one.
+    """
+
+    gap_seconds: Size | None = None
+    radius_metres: Annotated[float, AtLeast(0)] | None = None
+    dwell_seconds: Size | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FlowsCard(TablesCard, kind="flows"):
+    """The contents of ``flows.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-flows-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    guarantee : FlowsGuarantee
+    decay : StatedDecay
+    prior : StatedFlowsPrior or None
+        None: there was none.
+    pairs : StatedPairErrors or None
+        None: no trips are released, or nothing is drawn yet.
+    stays : StatedStays or None
+        None: trips were not made of pings or stays.
+    budget : StatedCharge or None
+        Charge to a ledger, once for all tables.
+    constraints : tuple of str
+        What holds exactly, a sentence each.
+    tables : tuple of TableInfo
+        Flows, origins and destinations, each with a card of its own.
+    files : tuple of File
+        Noisy pairs of blocks, noisy trips by label, and the flows of a prior.
+    left_out : tuple of LeftOut
+    """
+
+    schema: Literal["geodp-flows-1"]
+    software: Software
+    private: bool
+    guarantee: FlowsGuarantee
+    decay: StatedDecay
+    budget: StatedCharge | None
+    constraints: tuple[str, ...]
+    tables: tuple[TableInfo, ...] = ()
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    prior: StatedFlowsPrior | None = None
+    pairs: StatedPairErrors | None = None
+    stays: StatedStays | None = None
+
+    @property
+    def about(self) -> str:
+        """What is in the release, in few words."""
+        return f"{self.guarantee.unit} protected"
+
+
+@dataclass(frozen=True)
+class FlowsSeriesGuarantee(Together, FlowsGuarantee):
+    """The privacy guarantee of all periods together; levels are those of a period."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FlowsSeriesCard(PeriodsCard, kind="flows-series"):
+    """The contents of ``flows-series.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-flows-series-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    step : {"year", "month", "day", "hour"}
+        Length of a period.
+    guarantee : FlowsSeriesGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for all periods.
+    periods : tuple of PeriodInfo
+        In chronological order; empty before they are written.
+    """
+
+    period: ClassVar = FlowsCard
+    promise: ClassVar = FlowsSeriesGuarantee
+
+    schema: Literal["geodp-flows-series-1"]
+    software: Software
+    private: bool
+    step: Literal["year", "month", "day", "hour"]
+    guarantee: FlowsSeriesGuarantee
+    budget: StatedCharge | None
+    periods: tuple[PeriodInfo, ...] = ()
 
 
 class FlowsKind(IndexKind):

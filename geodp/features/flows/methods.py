@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Method
-from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
 from geodp.privacy.event import PURE, Guarantee, Measurement
-from geodp.privacy.key import NOISE_FORMAT
 
 FLOWS_PROOF = (
     "a unit adds at most `contribution` trips, and a trip changes one count by 1 on each level of "
@@ -23,7 +21,7 @@ FLOWS_PROOF = (
 
 
 @dataclass(frozen=True)
-class EndsOfFlows(Method[Measurement]):
+class EndsOfFlows(OfPyramid):
     """Origins or destinations of trips: a pyramid, with one total for both maps.
 
     Attributes
@@ -46,11 +44,7 @@ class EndsOfFlows(Method[Measurement]):
         "without looking at the data",
         source=FLOWS_PROOF,
     )
-    noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
-    noise_format: ClassVar[str] = NOISE_FORMAT
-    whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
-    skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "One total: the totals of origins and of destinations, each improved by the counts below "
         "it, are averaged, so that the errors of totals are smaller than stated.",
@@ -62,19 +56,9 @@ class EndsOfFlows(Method[Measurement]):
         """Make the method of maps that a pyramid measures."""
         return cls(pyramid.setting, pyramid.chain, pyramid.shares)
 
-    @cached_property
-    def pyramid(self) -> Pyramid:
-        """The method that measures each map."""
-        return Pyramid(self.setting, self.chain, self.shares)
-
-    def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why a grid cannot be taken; None: it can."""
-        return self.pyramid.unsupported(grid)
-
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
-        levels = self.pyramid.levels(grid, gaussian=event is not None and event.rho is not None)
-        listed = ", ".join(str(share) for share in levels.shares)
+        listed = self.list_shares(grid, event)
         return (
             "a trip changes, on each level, one count of its end by 1; the levels, from the total "
             f"to the zones, have these shares of this map's budget: {listed}"
@@ -118,7 +102,7 @@ class FlowsOfTrips(Method[Measurement]):
     citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/flows.md."
     guarantee: ClassVar[Guarantee] = EndsOfFlows.guarantee
     noise: ClassVar[str] = EndsOfFlows.noise
-    noise_format: ClassVar[str] = NOISE_FORMAT
+    noise_format: ClassVar[str] = EndsOfFlows.noise_format
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from geodp.features.flows.card import TABLES, FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import Flows
-from geodp.features.flows.formats.noisy import (
+from geodp.features.flows.kind import TABLES, FlowsCard
+from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.noisy import (
     PRIOR,
     name_file,
     name_labels,
@@ -16,7 +17,6 @@ from geodp.features.flows.formats.noisy import (
     read_noisy,
     read_prior,
 )
-from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.streams import MIN_VARIANCE, Plan
 from geodp.release.opening import open_release
 

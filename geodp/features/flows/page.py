@@ -24,12 +24,12 @@ from geodp.features.flows.by_label import (
     whole_of,
     write_labels,
 )
-from geodp.features.flows.card import DESTINATIONS, ORIGINS
 from geodp.features.flows.drawing import ALL, INTO, OUT, Ground
 from geodp.features.flows.english import FILES, PAGE, describe_file
 from geodp.features.flows.estimates import SIMULATIONS
 from geodp.features.flows.explanation import explain_flows, name_bound
 from geodp.features.flows.flows import Flows
+from geodp.features.flows.kind import DESTINATIONS, ORIGINS
 from geodp.features.flows.regions import find_columns, find_region
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region

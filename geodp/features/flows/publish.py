@@ -9,7 +9,6 @@ from typing import Any, ClassVar, cast
 
 from geodp.advice import pick, takes
 from geodp.errors import UsageError
-from geodp.features.flows.card import StatedEndsPrior, StatedFlowsPrior
 from geodp.features.flows.declaring import declare_prior
 from geodp.features.flows.design import (
     Design,
@@ -28,6 +27,7 @@ from geodp.features.flows.flows import (
     state_prior,
     table_of_pairs,
 )
+from geodp.features.flows.kind import StatedEndsPrior, StatedFlowsPrior
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.prior import FlowsPrior
 from geodp.features.flows.reading.labels import require_free

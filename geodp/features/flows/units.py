@@ -10,7 +10,7 @@ public table alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import cos, radians
 from typing import Any
@@ -22,9 +22,12 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.positions import locate_in_space
 from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.system import CellSystem, degrees
+from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import longitude_period
 from geodp.grid.outlines import Outlines
+from geodp.grid.pairs import PairOrder
+from geodp.release.release import Release
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 NEEDS_OUTLINES = Rule(
@@ -426,3 +429,38 @@ def trace_cells(centre: FloatArray, corners: FloatArray) -> Outlines:
     # Across 180 degrees a cell goes on.
     longitude = middle[:, None] + (longitude - middle[:, None] + HALF) % (2 * HALF) - HALF
     return Outlines.of(shapely.polygons(np.stack([longitude, latitude], axis=-1)), DEGREES)
+
+
+def draw_lines(flows: Release, rows: Any) -> Any:
+    """Return flows as a frame of geopandas, with a line from origin to destination in each row.
+
+    Lines are those of the release's files; cells of H3 and S2, of which files have no outlines, are
+    traced. Flows from or to a unit that lies nowhere are left out.
+
+    Parameters
+    ----------
+    flows : Release
+        The table of flows.
+    rows : pandas.DataFrame
+        Its rows, in their order.
+    """
+    table = replace(flows.table, grid=_trace_units(flows.table.grid))
+    lines = replace(flows, table=table).to_geopandas("count").geometry
+    located = lines.notna().to_numpy()
+    # Late: it is optional, and the lines have told where it is missing.
+    import geopandas
+
+    some = rows[located].reset_index(drop=True)
+    return geopandas.GeoDataFrame(some, geometry=lines.to_numpy()[located], crs=lines.crs)
+
+
+def _trace_units(pairs: Grid) -> Grid:
+    """Return a grid of pairs that knows where its units lie."""
+    order = pairs.order
+    if not isinstance(order, PairOrder) or order.hierarchy.outlines is not None:
+        return pairs
+    traced, column = find_outlines(order.hierarchy)
+    shapes = np.full(order.hierarchy.cells, None, object)
+    shapes[column] = traced.shapes
+    table = replace(order.hierarchy, outlines=Outlines(shapes, traced.crs))
+    return pairs.with_order(replace(order, hierarchy=table))

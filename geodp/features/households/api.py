@@ -1,7 +1,6 @@
 """Persons and households of the same cells, as ``geodp.households``."""
 
-from geodp.accuracy.difference import Difference
-from geodp.features.households.card import HouseholdsCard
+from geodp.accuracy.bounds import Difference
 from geodp.features.households.estimates import (
     HouseholdDifference,
     HouseholdEstimate,
@@ -9,6 +8,7 @@ from geodp.features.households.estimates import (
     compare,
 )
 from geodp.features.households.households import Households
+from geodp.features.households.kind import HouseholdsCard
 from geodp.features.households.plan import PlannedError, plan
 from geodp.features.households.publish import publish
 from geodp.features.households.records import read_records

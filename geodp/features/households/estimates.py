@@ -9,8 +9,7 @@ from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.bounds import Bounds, divide
-from geodp.accuracy.difference import Bounded, Difference, subtract
+from geodp.accuracy.bounds import Bounded, Bounds, Difference, divide, subtract
 from geodp.accuracy.interval import Estimate
 from geodp.accuracy.parts import PartEstimates, Sum, intervals_around
 from geodp.features.households.sizes import SizedGrid

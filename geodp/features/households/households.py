@@ -1,4 +1,4 @@
-"""A release of persons and households: two tables, one guarantee, one folder."""
+"""A release of persons and households: tables, one guarantee, one folder, one file of both."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import Rule
-from geodp.features.households.card import (
+from geodp.features.households.estimates import (
+    HouseholdDifference,
+    HouseholdErrors,
+    HouseholdEstimate,
+    SizeErrors,
+    StreamErrors,
+    compare,
+)
+from geodp.features.households.kind import (
     HOUSEHOLDS,
     OTHERS,
     PERSONS,
@@ -21,15 +30,6 @@ from geodp.features.households.card import (
     Protect,
     describe_other_unit,
 )
-from geodp.features.households.estimates import (
-    HouseholdDifference,
-    HouseholdErrors,
-    HouseholdEstimate,
-    SizeErrors,
-    StreamErrors,
-    compare,
-)
-from geodp.features.households.joint import view_joint, write_joint
 from geodp.features.households.methods import (
     SIZES_PROOF,
     STREAMS_PROOF,
@@ -37,7 +37,9 @@ from geodp.features.households.methods import (
     PersonsOfStreams,
 )
 from geodp.features.households.sizes import SizedGrid
+from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
+from geodp.io.write.uncertainty import RowErrors, six_digits, widen
 from geodp.io.write.view import View
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -52,6 +54,64 @@ from geodp.reprs import one_line
 from geodp.table.counts import coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.released import ReleasedTable
+from geodp.typing import KeyArray
+
+JOINT = "persons-and-households"
+"""Name of the files that show both counts, without their endings."""
+
+COUNTS = ("persons", "households", "mean_size")
+"""Columns of counts and of their ratio."""
+
+COLUMNS = tuple(
+    f"{name}{end}"
+    for name in COUNTS
+    for end in ("", *([] if name == "mean_size" else ["_standard_error"]), "_low", "_high")
+)
+"""Columns after those that name the cell."""
+
+DECIMALS = 4
+"""Decimals of mean sizes."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointColumns(RowErrors):
+    """The columns after persons: their errors, households, and the mean size.
+
+    Attributes
+    ----------
+    errors : HouseholdErrors
+    """
+
+    errors: HouseholdErrors | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return COLUMNS[1:]
+
+    def columns(self, key: KeyArray, rows: slice) -> list[NDArray[np.float64]]:
+        """Return the columns of cells: int64[n] households, float64[n] others; see `RowErrors`.
+
+        Mean sizes are masked where they are not estimable. Ends of intervals are rounded outwards.
+        """
+        assert self.errors is not None  # as only `Households.joint` makes these columns
+        bounds = self.errors.of_cells(key)
+        persons, homes = (
+            [six_digits(one.error), *widen(one.low, one.high)]
+            for one in (bounds.persons, bounds.households)
+        )
+        count = bounds.households.count.astype(np.int64)
+        unknown = np.isnan(bounds.mean_size)
+        means = (
+            np.ma.masked_array(each(mean * 10**DECIMALS) / 10**DECIMALS, unknown)
+            for each, mean in (
+                (np.round, bounds.mean_size),
+                (np.floor, bounds.mean_low),
+                (np.ceil, bounds.mean_high),
+            )
+        )
+        return [*persons, count, *homes, *means]
+
 
 LIVING = (
     "Households are counted where they live, each because of its counted members and with all of "
@@ -215,7 +275,9 @@ class Households(Composite[HouseholdsCard]):
     @property
     def joint(self) -> View:
         """The table of persons, households and mean size of every cell, for files."""
-        return view_joint(self.persons, self._errors)
+        # The id of the table of persons is none of this table's.
+        card = replace(self.persons.view(COUNTS[0]).card, release_id="")
+        return View(self.persons.table, card, JointColumns(0.0, None, self._errors))
 
     @property
     def constraints(self) -> tuple[Constraint[Households], ...]:
@@ -224,7 +286,14 @@ class Households(Composite[HouseholdsCard]):
 
     def write_joint(self, folder: Path) -> Joint:
         """Write the table of both counts in every format; return the index's entries of it."""
-        return write_joint(self.joint, self.max_size, folder)
+        rows = (
+            "persons, households and mean size (persons for each household) of every cell with "
+            "released households, with standard errors and 95 % intervals; mean sizes are empty "
+            "where they are not estimable. A cell that is not listed may have as many households "
+            "as the card of households says of cells that are not listed, with at most "
+            f"{self.max_size} persons each"
+        )
+        return write_rows(self.joint, JOINT, folder, rows)
 
     def rebuild(self) -> Rebuilt[HouseholdsCard]:
         """Derive the index and the events of all tables from their cards.

@@ -6,19 +6,15 @@ Households are a release of the pyramid, or the map of a release by size, and ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Method
-from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import PURE, Guarantee, Measurement
-from geodp.privacy.key import NOISE_FORMAT
 
 CITATION = "geodp: its own method, defined and proved in docs/proofs/households.md."
-
-NOISE = "discrete Laplace on integers, sampled exactly"
 
 STREAMS_PROOF = (
     "one person opens a household or joins one, and so changes either the households or the "
@@ -46,7 +42,7 @@ ERRORS = (
 
 
 @dataclass(frozen=True)
-class PersonsOfStreams(Method[Measurement]):
+class PersonsOfStreams(OfPyramid):
     """Persons as households and their further members, each measured with the whole budget.
 
     Attributes
@@ -72,11 +68,7 @@ class PersonsOfStreams(Method[Measurement]):
         "only because of counted members, and the domain was chosen without looking at the data",
         source=STREAMS_PROOF,
     )
-    noise: ClassVar[str] = NOISE
-    noise_format: ClassVar[str] = NOISE_FORMAT
-    whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
-    skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         POSSIBLE,
         "Members beyond the first are refined on the cells that have released households: those of "
@@ -92,19 +84,9 @@ class PersonsOfStreams(Method[Measurement]):
         """Make the method of persons of two streams that a pyramid measures."""
         return cls(max_size, pyramid.setting, pyramid.chain, pyramid.shares)
 
-    @cached_property
-    def pyramid(self) -> Pyramid:
-        """The method that measures each stream."""
-        return Pyramid(self.setting, self.chain, self.shares)
-
-    def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why a grid cannot be taken; None: it can."""
-        return self.pyramid.unsupported(grid)
-
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
-        shares = self.pyramid.levels(grid, gaussian=event is not None and event.rho is not None)
-        listed = ", ".join(str(share) for share in shares.shares)
+        listed = self.list_shares(grid, event)
         return (
             "a person counted once changes, on each level, one count by 1: of households, or of "
             "members beyond the first; the levels, from the total to the cells, have these shares "
@@ -134,8 +116,8 @@ class PersonsBySize(Method[Measurement]):
         "was chosen without looking at the data",
         source=SIZES_PROOF,
     )
-    noise: ClassVar[str] = NOISE
-    noise_format: ClassVar[str] = NOISE_FORMAT
+    noise: ClassVar[str] = OfPyramid.noise
+    noise_format: ClassVar[str] = OfPyramid.noise_format
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (

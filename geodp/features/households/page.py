@@ -1,4 +1,7 @@
-"""The page of a release: persons, households and mean size of places, in one HTML file."""
+"""The page of a release, in one HTML file, and its explanation in sentences.
+
+The page has persons, households and mean size of places.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from geodp.features.explain.page import Writer
-from geodp.features.households.card import OTHERS
+from geodp.features.explain.card import explain_index
+from geodp.features.explain.page import Explanation, Writer
 from geodp.features.households.estimates import HouseholdEstimate
-from geodp.features.households.explanation import explain_households
-from geodp.features.households.households import Households
-from geodp.features.households.joint import NAME
+from geodp.features.households.households import JOINT, Households
+from geodp.features.households.kind import OTHERS, HouseholdsCard
 from geodp.features.households.sizes import CLIPPED_FACT
 from geodp.grid.region import Region
 from geodp.io.write.drawing.png import draw_cells
@@ -272,7 +274,7 @@ def _places_section(rows: Sequence[_Row], page: Page, limit: int | None) -> Html
     head = [page[name] for name in columns]
     return join(
         [
-            element("p", page[text].format(n=f"{len(shown):,}", file=f"{NAME}.csv")),
+            element("p", page[text].format(n=f"{len(shown):,}", file=f"{JOINT}.csv")),
             table(page["heading_places"], head, lines, repeats=True),
         ]
     )
@@ -310,3 +312,32 @@ def _always_section(release: Households, page: Page) -> Html:
     # Only of households by size it is known which are larger.
     cut = ["always_cut"] if CLIPPED_FACT.format(size=size) in facts else []
     return join(element("p", page[name].format(size=size)) for name in ("always_possible", *cut))
+
+
+def explain_households(card: HouseholdsCard, language: str) -> Explanation:
+    """Explain a release in plain sentences; errors are those of :func:`geodp.explain.explain`.
+
+    ``language``: "en" or "ja".
+    """
+    page, guarantee = Writer(language), card.guarantee
+
+    def write_together() -> list[str]:
+        names = [one.name for one in card.tables]
+        return [
+            page.write("together_possible", size=card.max_size),
+            *([page.write("together_others")] if OTHERS in names else []),
+            page.write(f"together_{card.protects}"),
+        ]
+
+    def write_promise() -> list[str]:
+        # Of households, records may be put together by geodp; of a person somebody else answers.
+        enforced = guarantee.assumptions[0].stated_by == "geodp"
+        counted = f"counted_{guarantee.unit}_{'enforced' if enforced else 'vouched'}"
+        return [
+            page.write(counted, contribution=guarantee.contribution),
+            *([page.write("counted_single")] if guarantee.unit == "household" else []),
+        ]
+
+    # Where households are protected, they are what beliefs are about already.
+    households, title = card.protects == "person", page.write("households_title")
+    return explain_index(page, title, card, write_together, write_promise, households=households)

@@ -6,23 +6,21 @@ from dataclasses import dataclass
 from math import inf, sqrt
 
 from geodp.errors import UsageError
-from geodp.features.households.card import Protect
-from geodp.features.households.households import Households
 from geodp.features.households.inputs import (
     DEFAULT_SIZE,
     require_map_only,
     require_size,
 )
-from geodp.features.households.publish import preview_streams, require_protect
+from geodp.features.households.kind import Protect
+from geodp.features.households.publish import design_households, require_protect
 from geodp.features.households.sizes import add_sizes
 from geodp.grid.grid import Grid
-from geodp.mechanisms.central.parts import Parts
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
-from geodp.release.preview import preview_release
-from geodp.release.publish import make_event
-from geodp.release.request import Request, choose_pyramid
+from geodp.release.request import Request
+from geodp.release.transaction import Inputs
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,12 @@ def plan(
             "mean_size is a public guess of persons for each household, 1 or more.",
             code="households-mean-size",
         )
-    release = _preview(grid, Request(terms=terms, method=method), size)
+    # Without data, the contribution is taken as given.
+    inputs = Inputs((), (None, None), ContributionBound(contribution))
+    planned = grid if protect == "person" else add_sizes(grid, size).grid
+    design = design_households(planned, size, Request(terms=terms, method=method), inputs)
     rows = []
-    for row in release.households.expected_error():
+    for row in design.shown.expected_error():
         cells, error = row["cells"], row["standard_error"]
         of_persons, of_size = None, None
         if protect == "person":
@@ -102,15 +103,3 @@ def plan(
             of_size = error * sqrt(1 + (mean_size - 1) ** 2) / homes
         rows.append(PlannedError(cells, of_persons, error, of_size))
     return rows
-
-
-def _preview(grid: Grid, request: Request, max_size: int) -> Households:
-    """Make the release of empty tables."""
-    terms = request.terms
-    if terms.unit == "person":
-        method = choose_pyramid(request.method, "Persons and households")
-        event = make_event(grid, method, terms)
-        return preview_streams(grid, method, event, max_size, request, (), (None, None))
-    sized = add_sizes(grid, max_size).grid
-    event = make_event(sized, Parts(), terms)
-    return Households.of_sizes(preview_release(sized, Parts(), event, None))

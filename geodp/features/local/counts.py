@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import inf, prod, sqrt
+from math import inf, pi, prod, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.features.local import clamping
 from geodp.features.local.coins import Coins
 from geodp.features.local.kernels import local_tree as kernels
 from geodp.features.local.oracles.base import WEAK_EPSILON, Oracle, require_fitting
 from geodp.features.local.tree import (
+    PUBLIC,
     Protocol,
     TreeState,
     draw_uniforms,
@@ -29,9 +30,83 @@ from geodp.features.local.tree import (
 from geodp.grid.grid import Grid
 from geodp.kernels.pyramid import shares
 from geodp.mechanisms.trees.levels import steps_of
+from geodp.privacy.key import Stream, blocks
 from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, ReportArray, WordArray
+
+TRIALS = 1 << 11
+"""Trees that are simulated."""
+
+NODE_PEOPLE = 1 << 40
+"""People of the simulated node: far more than the clamp can take away."""
+
+
+@lru_cache(maxsize=64)
+def simulate_isolated(fanouts: tuple[int, ...], spreads: tuple[float, ...]) -> tuple[float, float]:
+    """Simulate bias and root-mean-square error of an isolated cell under a known total.
+
+    Parameters
+    ----------
+    fanouts : tuple of int
+        Number of children of a node of each level, the root's first.
+    spreads : tuple of float
+        Standard deviation of the normal estimate of a child, by level.
+    """
+    error = np.zeros(TRIALS)
+    for level, (fanout, spread) in enumerate(zip(fanouts, spreads, strict=True)):
+        error = _split(fanout, spread, error, 1, level)
+    return float(error.mean()), float(np.sqrt((error**2).mean()))
+
+
+@lru_cache(maxsize=256)
+def simulate_losses(fanout: int, spread: float, above: float) -> tuple[float, float]:
+    """Simulate mean and standard deviation of what one split takes from occupied children.
+
+    All other children are empty; the worst of 1, 2, 4 ... occupied ones is returned.
+
+    Parameters
+    ----------
+    fanout : int
+    spread : float
+        Standard deviation of the estimate of a child; ``above``: of the node's error.
+    """
+    # A stage that no level uses, so that the parent's error is independent of the children's.
+    parent_error = above * _normals(1, 1 << 7)[0]
+    worst, occupied = (0.0, 0.0), 1
+    # Which number loses most depends on fan-out and spread, so powers of two are tried.
+    while occupied < fanout:
+        lost = -_split(fanout, spread, parent_error, occupied, 0)
+        worst = max(worst, (float(lost.mean()), float(lost.std())))
+        occupied *= 2
+    return worst
+
+
+def _split(
+    fanout: int, spread: float, error: NDArray[np.float64], occupied: int, level: int
+) -> NDArray[np.float64]:
+    """Simulate the error of the occupied children's sum, given their node's: float64[TRIALS]."""
+    z = spread * _normals(fanout, level).T
+    z[:, :occupied] += NODE_PEOPLE / occupied
+    out, members = np.empty(z.size, np.int64), np.full(TRIALS, fanout)
+    total = NODE_PEOPLE + np.rint(error).astype(np.int64)
+    # Stratified over the trials: every rounding threshold is used once.
+    uniform = (np.arange(TRIALS) + 0.5) / TRIALS
+    # The released code itself is simulated, as the clamp has no closed form with several children.
+    shares.share(z.reshape(-1), np.ones(z.size), members, total, uniform, 0.0, out)
+    held = out.reshape(TRIALS, fanout)[:, :occupied].sum(axis=1)
+    return np.asarray(held - NODE_PEOPLE, np.float64)
+
+
+@lru_cache(maxsize=16)
+def _normals(rows: int, stage: int) -> NDArray[np.float64]:
+    """Draw public normal numbers by Box and Muller's transform: float64[rows, TRIALS]."""
+    n = rows * TRIALS
+    words = blocks(PUBLIC, Stream.CONTINUOUS, np.arange(n, dtype=np.uint64), stage)
+    radius, angle = ((word >> np.uint64(12)).astype(np.float64) + 0.5 for word in words[:2])
+    normals = np.sqrt(-2 * np.log(radius / 2.0**52)) * np.cos(2 * pi * angle / 2.0**52)
+    return np.asarray(normals.reshape(rows, TRIALS))
+
 
 DENSE_BITS = 20
 """Largest key size in bits for which all nodes are estimated and no node is closed early."""
@@ -269,14 +344,14 @@ class Counts(Protocol):
         tree = self.measured_tree(grid, event)
         # Six digits, so that the cache of simulations is hit again for the same plan.
         spreads = tuple(float(f"{sqrt(v):.6g}") for v in tree.variances[1:])
-        return clamping.simulate_isolated(tree.fanouts, spreads)
+        return simulate_isolated(tree.fanouts, spreads)
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
         """Simulate what the clamp takes from the occupied among a node's children."""
         tree = self.measured_tree(grid, event)
         rows = zip(tree.fanouts, tree.variances[1:], tree.nodes()[:-1], strict=True)
         return [
-            clamping.simulate_losses(fanout, float(f"{sqrt(v):.6g}"), float(f"{sqrt(above):.6g}"))
+            simulate_losses(fanout, float(f"{sqrt(v):.6g}"), float(f"{sqrt(above):.6g}"))
             for fanout, v, above in rows
         ]
 

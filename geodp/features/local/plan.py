@@ -14,8 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.blocks import BlockError
-from geodp.accuracy.resolution import resolution_floor
+from geodp.accuracy.blocks import BlockError, resolution_floor
 from geodp.errors import GeodpError, InputError, Rule, UsageError
 from geodp.features.local.collect import MIN_REPORTS
 from geodp.features.local.protocols import protocol as find_protocol

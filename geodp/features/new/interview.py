@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 
+from geodp.cli.layout import list_recipe
 from geodp.cli.output import quote, write_file
 from geodp.cli.translation import translate, translate_error, translate_message
 from geodp.errors import GeodpError, UsageError, printable
 from geodp.features.new.call import Call, read_call
-from geodp.features.new.errors import show_errors
-from geodp.features.new.questions import Question, list_questions, print_question, split_arguments
-from geodp.features.new.recipe import write_lines
+from geodp.features.new.questions import (
+    Question,
+    list_questions,
+    print_question,
+    show_errors,
+    split_arguments,
+)
 
 ADD = "Add options of geodp publish that correct this, or press Enter to stop."
 
@@ -171,3 +178,39 @@ def _prompt_for_options(
     again = " ".join(["geodp new", *map(quote, call.arguments)])
     click.echo(translate_message(f"No recipe is written. The same call, to change: {again}"))
     raise error
+
+
+HEAD = "# A recipe of geodp. What you vouch for and the budget stand in the command that publishes:"
+
+METADATA_HEAD = (
+    "",
+    "[metadata]",
+    "# What card and pages say of the release: edit these lines. Take the # from those that you",
+    "# fill in; a licence, a contact, a description and more: docs/outputs.md.",
+)
+
+OPEN = {
+    "title": "People by cell",
+    "source": "The table that was counted, with its place",
+    "reference_date": "YYYY-MM-DD",
+    "publisher": "Your office",
+}
+"""Lines that the layout leaves open, each with an example."""
+
+
+def write_lines(call: Call, commands: Sequence[str]) -> str:
+    """Write the text of a call's recipe, with the commands that go with it as comments.
+
+    The layout's metadata of its table are proposed; the publisher stays a comment, so that only
+    the operator can declare that the table's publisher publishes the release, too.
+    """
+    header = [HEAD, *(f"# {command}" for command in commands), ""]
+    lines = [*header, *list_recipe(call.context, call.options), *METADATA_HEAD]
+    fields = {"reference_date": "date"}
+    metadata = {name: getattr(call.preset, fields.get(name, name), "") for name in OPEN}
+    for name, example in OPEN.items():
+        line = f"{name} = {json.dumps(metadata[name] or example, ensure_ascii=False)}"
+        # Whether the table's publisher publishes the release, too, must be declared.
+        is_final = metadata[name] and name != "publisher"
+        lines.append(line if is_final else f"# {line}")
+    return "\n".join(lines) + "\n"

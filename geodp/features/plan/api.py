@@ -1,7 +1,6 @@
 """Public names of ``geodp.planning``, which accompanies ``geodp.plan``."""
 
-from geodp.features.plan.areas import Planned
-from geodp.features.plan.comparison import Comparison, compare
+from geodp.features.plan.plan import Comparison, Planned, compare
 from geodp.features.plan.trust import trust
 from geodp.release.plan_file import Settings, read_plan
 

@@ -1,28 +1,26 @@
-"""Plans: the closed-form errors of a method on a grid under a budget."""
+"""Plans: the closed-form errors of a method, or of several, on a grid under a budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, prod, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import BlockError
+from geodp.accuracy.blocks import BlockError, resolution_floor
 from geodp.accuracy.interval import Z
-from geodp.accuracy.resolution import resolution_floor
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
-from geodp.features.plan.areas import Planned, nodes_of
-from geodp.features.plan.balance import describe_balance
 from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.read.public.land import warn_of_sea
-from geodp.mechanisms import Mechanism, choose_method
+from geodp.mechanisms import METHODS, Mechanism, choose_method
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
@@ -31,6 +29,79 @@ from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
 from geodp.release.publish import make_event
 from geodp.release.pure_or_gaussian import warn_of_delta
+from geodp.reprs import one_line
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An area and its planned error.
+
+    Attributes
+    ----------
+    name : str
+        Empty for an aligned block.
+    cells : int
+    standard_error : float or None
+        Standard error in counts, without a clamp, of blocks inside the domain; None if there is no
+        closed form, or the area has too many cells.
+    largest : float, optional
+        Largest standard error of any block, including the edges of the domain.
+    """
+
+    name: str
+    cells: int
+    standard_error: float | None
+    largest: float | None = None
+
+    @classmethod
+    def of(cls, error: BlockError, name: str = "") -> Self:
+        """Create the plan of blocks of one size."""
+        return cls(name, error.cells, error.standard_error, error.largest)
+
+    @property
+    def margin_95(self) -> float | None:
+        """Half the width of a 95 % interval, 1.96 standard errors."""
+        return None if self.standard_error is None else Z * self.standard_error
+
+    @property
+    def title(self) -> str:
+        """Description for people."""
+        return f"{self.name or 'block'} of {self.cells:,} cell{'s' * (self.cells > 1)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        named = {"name": self.name} if self.name else {}
+        return {
+            **named,
+            "cells": self.cells,
+            "standard_error": self.standard_error,
+            "margin_95": self.margin_95,
+            "largest": self.largest,
+        }
+
+    def is_within(self, error: float) -> bool:
+        """Whether the standard error is known and at most ``error``."""
+        return self.standard_error is not None and self.standard_error <= error
+
+
+def nodes_of(grid: Grid) -> dict[str, int]:
+    """Return areas or regions that are runs of keys, with the number of digits that
+    their keys share.
+    """
+    order, ndim = grid.order, len(grid.shape)
+    if grid.areas.nested:
+        return grid.areas.list_nodes()
+    nodes, full_sides = {}, order.sides(0, ndim)
+    for name, side in grid.maps.areas:
+        place = grid.places[0]
+        for digits in range(len(order.radices) + 1):
+            sides = order.sides(digits, ndim)
+            # An area is a node only if a block has its size and starts where it starts.
+            aligned = (sides[:2] == side).all() and (sides[2:] == full_sides[2:]).all()
+            if aligned and not place.row0 % side and not place.col0 % side:
+                nodes[name] = digits
+    return nodes
+
 
 PLACES = 16
 """Maximal number of locations at which an official area is tried, if its error depends on it."""
@@ -185,7 +256,7 @@ class Plan:
 
     @property
     def floor(self) -> int | None:
-        """Resolution floor, see :func:`geodp.accuracy.resolution.resolution_floor`, or None."""
+        """Resolution floor, see :func:`geodp.accuracy.blocks.resolution_floor`, or None."""
         if self.people is None:
             return None
         return resolution_floor(self._errors, self.people, self.grid.size)
@@ -420,3 +491,141 @@ class Planner:
         event = make_event(self.grid, chosen, resolved)
         settings = Settings(chosen.spec, terms, digest_of(self.grid))
         return Plan(self.grid, settings, chosen, event, self.regions or {})
+
+
+SPARSE = 7
+"""People in a cell on average, in standard errors of a cell, below which sums of many cells lose
+most by the clamp where cells are measured alone."""
+
+WORSE = 1.25
+"""Ratio of a block's standard error to that of the paper's method above which a note is added."""
+
+
+def describe_balance(
+    grid: Grid,
+    method: Mechanism,
+    event: Measurement,
+    terms: Terms,
+    errors: Sequence[BlockError],
+    people: float | None,
+) -> list[str]:
+    """Compare the default with what serves sums of many cells better; other methods have no notes.
+
+    Parameters
+    ----------
+    grid : Grid
+    method : Mechanism
+    event : Measurement
+    terms : Terms
+        Those of the event.
+    errors : sequence of BlockError
+        Errors of the method, the total's first.
+    people : float or None
+        A public estimate of the sum of all counts.
+    """
+    if not isinstance(method, Pyramid) or method.setting != "auto" or method.chain:
+        return []
+    if len(method.levels(grid, gaussian=event.rho is not None).fanouts) == 1:
+        return [] if people is None else [_describe_cells(people / grid.size, errors[-1])]
+    paper = METHODS["topdown"]
+    if paper.unsupported(grid) is not None:
+        return []
+    bounded = replace(terms, contribution=event.contribution)
+    theirs = paper.block_errors(grid, paper.event(grid, bounded)) or ()
+    pairs = zip(errors, theirs, strict=True)
+    ratio, one, other = max(
+        ((ours.standard_error / error.standard_error, ours, error) for ours, error in pairs),
+        key=lambda found: found[0],
+    )
+    if ratio <= WORSE:
+        return []
+    return [
+        f"Large aligned blocks are less accurate: those of {one.cells:,} cells have a standard "
+        f"error of {one.standard_error:,.1f}, instead of {other.standard_error:,.1f} with topdown; "
+        "for these use pyramid:setting=R."
+    ]
+
+
+def _describe_cells(mean: float, cell: BlockError) -> str:
+    if mean < SPARSE * cell.standard_error:
+        return (
+            f"In this small domain single cells are measured. Each has {mean:,.1f} people on "
+            "average, few compared with the noise: for sums of many cells, "
+            "pyramid:setting=fine is better."
+        )
+    return (
+        f"In this small domain single cells are measured. Each has {mean:,.1f} people on average, "
+        "many compared with the noise, so this is suitable."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Plans of several methods or settings on one grid.
+
+    Attributes
+    ----------
+    plans : tuple of Plan
+    refused : dict of str to str
+        Methods that cannot take the grid or the budget, and why.
+    """
+
+    __repr__ = one_line
+
+    plans: tuple[Plan, ...]
+    refused: dict[str, str]
+
+    def table(self) -> dict[int, dict[str, float]]:
+        """Return standard errors by number of cells of a block, and by method."""
+        errors: dict[int, dict[str, float]] = {}
+        for one in self.plans:
+            for block in one.blocks:
+                if block.standard_error is not None:
+                    errors.setdefault(block.cells, {})[one.name] = block.standard_error
+        return dict(sorted(errors.items()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {"plans": [one.to_dict() for one in self.plans], "refused": self.refused}
+
+
+def compare(
+    grid: Grid,
+    methods: Sequence[str | Mechanism],
+    *,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    regions: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Plan several methods; other parameters are those of :func:`geodp.plan`.
+
+    Raises UsageError if none of them can be planned.
+
+    Examples
+    --------
+    >>> comparison = compare(Grid.regular((64, 64)), ["pyramid", "topdown"], epsilon=1)
+    >>> {name: round(error, 1) for name, error in comparison.table()[64].items()}
+    {'pyramid': 11.3, 'topdown': 10.6}
+    """
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
+    planner = Planner(grid, terms, regions)
+    plans: dict[str, Plan] = {}
+    refused = {}
+    for method in methods:
+        try:
+            one = planner.plan(method)
+        # One method that does not support the grid must not prevent the comparison of the others.
+        except UsageError as error:
+            refused[method if isinstance(method, str) else method.spec] = str(error)
+        else:
+            plans[one.name] = one
+    if not plans:
+        raise UsageError(
+            "; ".join(f"{name}: {why}" for name, why in refused.items()), code="methods-refused"
+        )
+    return Comparison(tuple(plans.values()), refused)

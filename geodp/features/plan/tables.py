@@ -11,8 +11,7 @@ from geodp.cli.translation import translate_message
 
 if TYPE_CHECKING:
     from geodp.features.plan.api import Comparison
-    from geodp.features.plan.areas import Planned
-    from geodp.features.plan.plan import Plan
+    from geodp.features.plan.plan import Plan, Planned
 
 
 def show(comparison: Comparison, smallest: tuple[float, float] | None) -> None:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from functools import partial
 
 from geodp.errors import printable
+from geodp.features.explain.bayes import reach_of_pure
 from geodp.features.explain.card import write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
-from geodp.features.explain.reach import reach_of_pure
 from geodp.features.explain.sections import (
     beliefs_section,
     bound_sentence,

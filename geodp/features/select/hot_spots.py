@@ -13,9 +13,8 @@ from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.features.select.mechanisms import Selector
 from geodp.features.select.mechanisms.questions import Counted, draw_top
-from geodp.features.select.question import Answer, Question, find_places
+from geodp.features.select.question import Answer, Question, find_places, request_selection
 from geodp.features.select.selected import DEFAULT, Selected, prepare
-from geodp.features.select.terms import request_selection
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain
 from geodp.privacy.key import NoiseKey

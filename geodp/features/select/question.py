@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.features.select.card import Code
 from geodp.features.select.mechanisms import Selector
@@ -25,6 +26,7 @@ from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.geometric import LIMIT
 from geodp.privacy.selected import Change, Selection
+from geodp.release.request import OF_TABLES, Request, make_request
 from geodp.table.counts import CountTable, coalesce
 
 Answer = Mapping[str, Code]
@@ -225,3 +227,20 @@ class RegionPlaces(Places):
         return tuple(
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         )
+
+
+@takes(make_request, without=(*OF_TABLES, "method", "rho", "delta", "people", "metadata"))
+def request_selection(**options: Any) -> Request:
+    """Make the request of a selection; UsageError without epsilon, as it takes no rho instead.
+
+    Examples
+    --------
+    >>> request_selection(epsilon="1/2", contribution=1).terms.loss
+    PureDP(epsilon=Fraction(1, 2))
+    """
+    if options.get("epsilon") is None:
+        raise UsageError(
+            "A selection needs epsilon, its budget, such as epsilon='0.1' (--epsilon 0.1).",
+            code="selection-without-epsilon",
+        )
+    return make_request(**options)

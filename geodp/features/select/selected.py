@@ -31,7 +31,7 @@ from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
-from geodp.release.assumptions import list_assumptions
+from geodp.release.card import list_assumptions
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request

@@ -105,15 +105,45 @@ def read_digits(characters: NDArray[np.uint32]) -> tuple[IntArray, IntArray]:
     return value, np.where(valid, length, 0)
 
 
-def flat_pair(
-    first: ArrayLike, second: ArrayLike, dtype: type[np.int64 | np.float64], rule: str
-) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...]]:
-    """Flatten two arrays of numbers to `dtype`, and return them with their shape."""
-    pair, kinds = (np.asarray(first), np.asarray(second)), "iu" if dtype is np.int64 else "iuf"
-    if pair[0].shape != pair[1].shape or any(a.dtype.kind not in kinds and a.size for a in pair):
+Flat: TypeAlias = tuple[NDArray[Any], NDArray[Any], tuple[int, ...]]
+"""Two flat arrays, and the shape that both had."""
+
+
+def flat_cells(row: ArrayLike, col: ArrayLike) -> Flat:
+    """Flatten rows and columns to int64; InputError unless they are integers of one shape."""
+    rule = Rule("row-col-not-integers", "row and col are integers of one shape")
+    return _flatten((row, col), "iu", np.int64, rule)
+
+
+def flat_points(x: ArrayLike, y: ArrayLike) -> Flat:
+    """Flatten coordinates to float64; InputError unless they are numbers of one shape."""
+    rule = Rule("x-y-not-numbers", "x and y are numbers of one shape")
+    return _flatten((x, y), "iuf", np.float64, rule)
+
+
+def flat_degrees(x: ArrayLike, y: ArrayLike) -> Flat:
+    """Flatten longitudes x and latitudes y to float64; CodeError at the first that is none."""
+    x, y, shape = flat_points(x, y)
+    rule = Rule(
+        "point-not-longitude-latitude",
+        "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90; the two "
+        "may be swapped",
+    )
+    require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
+    return x, y, shape
+
+
+def _flatten(
+    pair: tuple[ArrayLike, ArrayLike], kinds: str, dtype: type[np.int64 | np.float64], rule: str
+) -> Flat:
+    """Flatten two arrays of numbers of some kinds to `dtype`."""
+    first, second = map(np.asarray, pair)
+    if first.shape != second.shape or any(
+        one.dtype.kind not in kinds and one.size for one in (first, second)
+    ):
         raise InputError(rule)
-    first, second = (one.reshape(-1).astype(dtype, copy=False) for one in pair)
-    return first, second, pair[0].shape
+    flat = [one.reshape(-1).astype(dtype, copy=False) for one in (first, second)]
+    return flat[0], flat[1], first.shape
 
 
 def snap_floor(values: FloatArray) -> IntArray:

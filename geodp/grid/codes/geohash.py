@@ -18,7 +18,8 @@ from geodp.grid.codes.arrays import (
     MISSING,
     SNAP,
     Pair,
-    flat_pair,
+    flat_cells,
+    flat_degrees,
     is_missing,
     require,
     text_at,
@@ -116,12 +117,7 @@ class Geohashes:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Convert lattice indices to codes; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(
-            row,
-            col,
-            np.int64,
-            Rule("row-col-not-integers", "row and col are integers of one shape"),
-        )
+        row, col, shape = flat_cells(row, col)
         rows, cols = self.bits
         inside = within(row, 1 << rows) & within(col, 1 << cols)
         require(inside, lambda _: Rule("cell-outside-map", "the cell is outside the map"))
@@ -139,15 +135,7 @@ class Geohashes:
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(
-            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
-        )
-        rule = Rule(
-            "point-not-longitude-latitude",
-            "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90; the two "
-            "may be swapped",
-        )
-        require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
+        x, y, shape = flat_degrees(x, y)
         (dy, dx), (south, west) = map(float, self.step), map(float, self.origin)
         row, col = (
             # Points that rounding moved just below an edge belong to the cell above it.

@@ -19,7 +19,8 @@ from geodp.grid.codes.arrays import (
     Pair,
     as_array,
     characters_of,
-    flat_pair,
+    flat_cells,
+    flat_degrees,
     is_missing,
     read_digits,
     require,
@@ -153,12 +154,7 @@ class JISMesh:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Convert lattice indices to codes of ASCII digits; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(
-            row,
-            col,
-            np.int64,
-            Rule("row-col-not-integers", "row and col are integers of one shape"),
-        )
+        row, col, shape = flat_cells(row, col)
         rule = Rule(
             "jis-cell-outside",
             "codes exist for 0 to 66 2/3 N and 100 to 180 E: count cells from 0 N, 100 E",
@@ -171,15 +167,7 @@ class JISMesh:
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of longitudes x and latitudes y, degrees; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(
-            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
-        )
-        rule = Rule(
-            "point-not-longitude-latitude",
-            "points are finite: x is longitude, -180 to 180, and y is latitude, -90 to 90; the two "
-            "may be swapped",
-        )
-        require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
+        x, y, shape = flat_degrees(x, y)
         row, col = snap_floor(y * _NORTH), snap_floor((x - 100) * _EAST)
         side = _SIDES[self.level]
         return (row // side).reshape(shape), (col // side).reshape(shape)

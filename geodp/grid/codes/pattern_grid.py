@@ -22,7 +22,8 @@ from geodp.grid.codes.arrays import (
     Pair,
     as_array,
     characters_of,
-    flat_pair,
+    flat_cells,
+    flat_points,
     is_missing,
     require,
     snap_floor,
@@ -220,12 +221,7 @@ class PatternGrid:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Convert lattice indices to codes of the first spelling; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(
-            row,
-            col,
-            np.int64,
-            Rule("row-col-not-integers", "row and col are integers of one shape"),
-        )
+        row, col, shape = flat_cells(row, col)
         one = self.spellings[0]
         text = np.zeros((row.size, one.length), np.uint32)
         done = np.zeros(row.size, np.bool_)
@@ -240,9 +236,7 @@ class PatternGrid:
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the cells of points in the CRS; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(
-            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
-        )
+        x, y, shape = flat_points(x, y)
         rule = Rule(
             "pattern-point-outside",
             "points are finite: x is easting or longitude, y is northing or latitude, in units of "

@@ -18,7 +18,8 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.codes.arrays import (
     MISSING,
     Pair,
-    flat_pair,
+    flat_cells,
+    flat_points,
     is_missing,
     require,
     text_at,
@@ -101,12 +102,7 @@ class Quadkeys:
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
         """Convert lattice indices to codes; see `CodeSystem.format`."""
-        row, col, shape = flat_pair(
-            row,
-            col,
-            np.int64,
-            Rule("row-col-not-integers", "row and col are integers of one shape"),
-        )
+        row, col, shape = flat_cells(row, col)
         end = 1 << self.zoom
         require(
             within(row, end) & within(col, end),
@@ -120,9 +116,7 @@ class Quadkeys:
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Find the tiles of points in metres of EPSG:3857; see `CodeSystem.locate`."""
-        x, y, shape = flat_pair(
-            x, y, np.float64, Rule("x-y-not-numbers", "x and y are numbers of one shape")
-        )
+        x, y, shape = flat_points(x, y)
         rule = Rule(
             "quadkey-point-outside",
             "points are finite: x is easting, y is northing, metres of EPSG:3857 below 1e8",

@@ -26,8 +26,8 @@ from geodp.io.verify.chunks import read_groups
 from geodp.io.verify.readback import BROKEN
 from geodp.io.write.drawing.png import read_png
 from geodp.io.write.geometry import same_geo_metadata
+from geodp.io.write.geopackage import quote
 from geodp.io.write.pixels import windows
-from geodp.io.write.sqlite import quote
 from geodp.io.write.tables import ROW_GROUP
 from geodp.io.write.uncertainty import HIGH, LOW
 from geodp.io.write.view import View

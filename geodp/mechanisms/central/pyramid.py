@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from math import prod
 from typing import Any, ClassVar, TypeVar
@@ -18,13 +18,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.dropped import Drop
 from geodp.accuracy.hierarchy import IrregularTree
-from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
+from geodp.accuracy.variance import Drop, TreeVariance, fourths_from_below, from_below
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Method, Query
 from geodp.mechanisms.trees import (
     attributes,
     dense,
@@ -390,6 +389,39 @@ def refine_dense(
         In key order. Raises UsageError for more than 2**22 keys.
     """
     return dense.dense(table, method.descent(table.grid, event), key)
+
+
+class OfPyramid(Method[Measurement]):
+    """What is made of streams that a pyramid measures; a subclass is a dataclass with its settings.
+
+    Attributes
+    ----------
+    setting, chain, shares : str
+        Those of the pyramid.
+    """
+
+    setting: str
+    chain: str
+    shares: str
+
+    noise: ClassVar[str] = Mechanism.noise
+    noise_format: ClassVar[str] = Mechanism.noise_format
+    whole: ClassVar[bool] = True
+    skips_outside: ClassVar[bool] = True
+
+    @cached_property
+    def pyramid(self) -> Pyramid:
+        """The method that measures each stream."""
+        return Pyramid(self.setting, self.chain, self.shares)
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Explain in one sentence why a grid cannot be taken; None: it can."""
+        return self.pyramid.unsupported(grid)
+
+    def list_shares(self, grid: Grid, event: Measurement | None) -> str:
+        """List the shares of the budget of the levels, from the total to the cells, as text."""
+        levels = self.pyramid.levels(grid, gaussian=event is not None and event.rho is not None)
+        return ", ".join(str(share) for share in levels.shares)
 
 
 METHODS = (Pyramid(),)

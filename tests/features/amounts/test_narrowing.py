@@ -6,8 +6,8 @@ import pytest
 import geodp
 from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
-from geodp.features.amounts import narrowing
-from geodp.features.amounts.narrowing import narrow_estimates
+from geodp.features.amounts import numbers
+from geodp.features.amounts.numbers import narrow_estimates
 from geodp.release import simulation
 from tests.features.amounts.test_prior import (  # noqa: F401
     SIDE,
@@ -79,7 +79,7 @@ def test_half_an_interval_is_the_root_of_the_product():
         return Estimate(count, 5.0, low, high, clamped=True)
 
     def between(closed, simulated):
-        return narrowing._between(closed, simulated)
+        return numbers._between(closed, simulated)
 
     one = between(stream(60, 190), stream(96, 110))
     assert (one.count, one.standard_error) == (100, 5.0)

@@ -11,8 +11,8 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.features.amounts.card import IDENTITY
 from geodp.features.amounts.declaring import declare_prior
+from geodp.features.amounts.kind import IDENTITY
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import AmountTable, release_streams
 from geodp.io.verify.verify import verify

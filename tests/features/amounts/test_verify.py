@@ -10,10 +10,9 @@ import pytest
 import rasterio
 
 from geodp import open as geodp_open
-from geodp.features.amounts.amounts import Amounts, list_constraints, with_drawn
-from geodp.features.amounts.card import AmountsCard
-from geodp.features.amounts.formats.joint import write_joint
-from geodp.features.amounts.formats.reading import read_drawn, reopen
+from geodp.features.amounts.amounts import Amounts, list_constraints, read_drawn, reopen, with_drawn
+from geodp.features.amounts.joint import write_joint
+from geodp.features.amounts.kind import AmountsCard
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.verify.verify import verify

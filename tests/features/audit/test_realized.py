@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import GeodpError, UsageError
-from geodp.features.audit.realized import realized
+from geodp.features.audit.threshold import realized
 from geodp.grid.grid import Grid
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP

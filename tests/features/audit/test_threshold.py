@@ -22,9 +22,8 @@ from geodp.features.audit.binomial import (
 from geodp.features.audit.comparison import compare_release
 from geodp.features.audit.curve import curve
 from geodp.features.audit.recoding import generalize
-from geodp.features.audit.smallest import smallest_k
 from geodp.features.audit.taxonomy import Taxonomy
-from geodp.features.audit.threshold import ASSUMPTIONS, MAX_EPSILON, sampled_threshold
+from geodp.features.audit.threshold import ASSUMPTIONS, MAX_EPSILON, sampled_threshold, smallest_k
 from geodp.features.plan.plan import plan
 from geodp.grid.grid import Grid
 from geodp.privacy.loss import ApproximateDP

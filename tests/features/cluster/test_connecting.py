@@ -3,12 +3,12 @@
 import pytest
 
 from geodp.errors import UsageError
-from geodp.features.cluster import connecting
+from geodp.features.cluster import publishing
 from tests.refusals import refuses
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://", "tls://127.0.0.1:9"])
 def test_a_scheduler_that_does_not_answer(address, monkeypatch):
-    monkeypatch.setattr(connecting, "PATIENCE", 0.3)
-    with refuses(UsageError, "cluster-silent"), connecting.connect(address, 1):
+    monkeypatch.setattr(publishing, "PATIENCE", 0.3)
+    with refuses(UsageError, "cluster-silent"), publishing.connect(address, 1):
         pass

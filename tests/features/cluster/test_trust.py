@@ -13,7 +13,7 @@ from geodp.errors import UsageError
 from geodp.features.cluster import tasks
 from geodp.features.cluster.api import publish, write
 from geodp.features.cluster.partitioned import partition_of
-from geodp.features.cluster.trust import require_trusted
+from geodp.features.cluster.secret import require_trusted
 from geodp.mechanisms.trees.cut import Roots
 from geodp.table.counts import Cells
 from tests.features.cluster.tables import GRID, KEY, ONCE, kept, split, town

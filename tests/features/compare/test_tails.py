@@ -6,7 +6,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from geodp.features.compare.tails import LatticeNoise, tail_of_difference, tail_of_sum
+from geodp.features.compare.difference import LatticeNoise, tail_of_difference, tail_of_sum
 
 PAIRS = [
     (LatticeNoise(F(2), F(1)), LatticeNoise(F(2), F(1))),

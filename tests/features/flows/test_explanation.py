@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import geodp
-from geodp.features.flows.card import StatedStays
+from geodp.features.flows.kind import StatedStays
 from geodp.features.flows.page import write_page
 from geodp.features.flows.zones import pairs_of
 from geodp.grid.axes import Attribute

@@ -195,12 +195,12 @@ def test_matrices_hold_the_zones_of_the_mask_alone(public, tmp_path):
 
 
 def test_gathered_pairs_are_those_of_the_mask(public, tmp_path, monkeypatch):
-    from geodp.io.write import netcdf_pairs
+    from geodp.io.write.export import netcdf
     from geodp.io.write.export.netcdf import NetCDF
     from geodp.release.opening import open_view
 
     xarray = pytest.importorskip("xarray")
-    monkeypatch.setattr(netcdf_pairs, "DENSE_BYTES", 1)
+    monkeypatch.setattr(netcdf, "DENSE_BYTES", 1)
     view = open_view(public / "flows")
     NetCDF().write(view, tmp_path / "flows.nc")
     with xarray.open_dataset(tmp_path / "flows.nc") as data:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.flows import estimator, slabs
+from geodp.features.flows import dividing, estimator
+from geodp.features.flows.dividing import SLAB, split_rows
 from geodp.features.flows.estimator import NoisyPairs, estimate_flows, learn_finest
 from geodp.features.flows.prior import FlowsPrior
-from geodp.features.flows.slabs import SLAB, split_rows
 from geodp.features.flows.streams import TripStreams
 from geodp.features.flows.zones import Zones, pairs_of
 
@@ -82,7 +82,7 @@ def test_slabs_change_no_bit(monkeypatch):
     ends, noisy = measure(zones)
     found = []
     for size in (SLAB, 5 * zones.number, 1):
-        monkeypatch.setattr(slabs, "SLAB", size)
+        monkeypatch.setattr(dividing, "SLAB", size)
         flows = estimate_flows(zones, ends, noisy, 7)
         fitted = estimator.fit_pairs(zones, ends, noisy, flows.decay)
         found.append((flows.place.tobytes(), flows.count.tobytes(), fitted.expected.tobytes()))

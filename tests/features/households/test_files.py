@@ -9,7 +9,7 @@ import pytest
 
 import geodp
 from geodp.errors import OutputError, UsageError
-from geodp.features.households.card import HouseholdsCard
+from geodp.features.households.kind import HouseholdsCard
 from geodp.features.households.publish import prepare_households
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign
@@ -82,7 +82,7 @@ def test_a_failed_write_leaves_nothing(release, tmp_path, monkeypatch):
     def full(*_args, **_more):
         raise OutputError("full", code="disk-full")
 
-    monkeypatch.setattr("geodp.features.households.households.write_joint", full)
+    monkeypatch.setattr("geodp.features.households.households.write_rows", full)
     with pytest.raises(OutputError):
         release.write(tmp_path / "out")
     assert os.listdir(tmp_path) == []
@@ -104,10 +104,9 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     def full(*_args, **_more):
         raise OutputError("full", code="disk-full")
 
-    write_joint = "geodp.features.households.households.write_joint"
-    tried = "geodp.io.folder.staged_release.try_formats"
-    space = "geodp.io.folder.staged_release.require_space"
-    for name in (tried, space, write_joint):
+    write_joint = "geodp.features.households.households.write_rows"
+    tried = "geodp.io.folder.staged_release"
+    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_joint):
         with monkeypatch.context() as patched:
             patched.setattr(name, full)
             with (

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.households.joint import COLUMNS, write_joint
+from geodp.features.households.households import COLUMNS
 from tests.features.households.test_publish import publish, sizes_on
 
 
 def rows_of(release, folder):
-    files, _ = write_joint(release.joint, release.max_size, folder)
+    files, _ = release.write_joint(folder)
     with (folder / files[0].name).open(newline="") as file:
         return files, [*csv.DictReader(file)]
 

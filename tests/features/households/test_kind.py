@@ -4,12 +4,12 @@ import pytest
 
 import geodp
 from geodp.errors import InputError, VerificationError
-from geodp.features.households.kind import KINDS
+from geodp.features.households.kind import HouseholdsKind
 from tests.command import geodp as run
 from tests.features.households.test_publish import GRID
 from tests.refusals import refuses
 
-KIND, _ = KINDS
+KIND = HouseholdsKind()
 
 
 def test_what_needs_a_table_names_one_of_its_tables(public):

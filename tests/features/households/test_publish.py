@@ -10,8 +10,7 @@ import pytest
 import geodp
 from geodp.errors import BudgetError, UndeclaredDrawError, UsageError
 from geodp.features.households.inputs import streams_of
-from geodp.features.households.publish import prepare_households
-from geodp.features.households.streams import release_streams
+from geodp.features.households.publish import prepare_households, release_streams
 from geodp.io.verify.verify import verify
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey

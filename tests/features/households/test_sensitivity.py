@@ -7,8 +7,8 @@ import pytest
 
 import geodp
 from geodp.features.households.inputs import Streams, streams_of
+from geodp.features.households.publish import HOUSEHOLDS, MEMBERS, release_streams
 from geodp.features.households.sizes import sizes_of
-from geodp.features.households.streams import HOUSEHOLDS, MEMBERS, release_streams
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.neighbours import NEIGHBOURS

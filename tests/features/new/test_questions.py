@@ -10,8 +10,8 @@ from geodp.errors import UsageError
 from geodp.features.new import questions
 from geodp.features.new.call import area_options, read_call
 from geodp.features.new.commands.new import new
+from geodp.features.new.interview import write_lines
 from geodp.features.new.questions import list_questions
-from geodp.features.new.recipe import write_lines
 from tests.features.new.talk import BOX, write_table
 
 

@@ -11,8 +11,7 @@ import pytest
 import geodp
 from geodp import select
 from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
-from geodp.features.audit.charge import charge_threshold
-from geodp.features.audit.threshold import sampled_threshold
+from geodp.features.audit.threshold import charge_threshold, sampled_threshold
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms.permute_and_flip import PermuteAndFlip

@@ -12,7 +12,7 @@ from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
-from geodp.release import charging
+from geodp.release import transaction
 from geodp.release.periods import Periods
 from geodp.release.request import Request
 from geodp.table.reading import SERIES_ROWS_FACT
@@ -120,13 +120,13 @@ def test_both_events_say_where_the_key_is_from():
 def test_what_a_series_is_made_from_is_declared_to_the_ledger(tmp_path, monkeypatch):
     ledger = small_ledger(tmp_path)
     asked = []
-    real = charging.draw_and_charge
+    real = transaction.draw_and_charge
 
     def draw_and_charge(*given, **more):
         asked.append(more)
         return real(*given, **more)
 
-    monkeypatch.setattr(charging, "draw_and_charge", draw_and_charge)
+    monkeypatch.setattr(transaction, "draw_and_charge", draw_and_charge)
     tables = [snapshot(1, True)] * 2
     charged = {"ledger": ledger, "dataset": "census", "records": "all"}
     geodp.publish_series(tables, times=TIMES[:2], person="all", epsilon="1/2", **charged)

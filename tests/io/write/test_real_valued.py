@@ -30,8 +30,7 @@ from geodp.io.write.view import View
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
 from geodp.release.report.markdown import markdown
-from geodp.release.report.metadata import ReleaseMetadata
-from geodp.release.report.registry import registry_record
+from geodp.release.report.registry import ReleaseMetadata, registry_record
 from geodp.table.card import Card
 from tests.io.verify.test_verify import (
     card_of,

@@ -6,7 +6,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from geodp.io.write.rtree import CELLS, NODE, PackedTree, can_pack
+from geodp.io.write.geopackage import CELLS, NODE, PackedTree, can_pack
 
 FOUND = "SELECT id FROM tree WHERE maxx >= ? AND minx <= ? AND maxy >= ? AND miny <= ?"
 CALL = 3000

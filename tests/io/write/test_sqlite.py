@@ -5,12 +5,12 @@ from contextlib import closing
 
 import pytest
 
-from geodp.io.write import sqlite
+from geodp.io.write.geopackage import TOGETHER, insert
 
 COLUMNS = "(id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, shape BLOB, code TEXT, n REAL)"
 
 
-@pytest.mark.parametrize("n", [0, 1, sqlite.TOGETHER - 1, sqlite.TOGETHER, 5 * sqlite.TOGETHER + 3])
+@pytest.mark.parametrize("n", [0, 1, TOGETHER - 1, TOGETHER, 5 * TOGETHER + 3])
 def test_a_table_has_every_row_and_the_bytes_of_one_by_one(tmp_path, n):
     columns = [range(1, n + 1), [b"x" * i for i in range(n)], [f"c{i}" for i in range(n)]]
     columns.append([i / 4 for i in range(n)])
@@ -20,7 +20,7 @@ def test_a_table_has_every_row_and_the_bytes_of_one_by_one(tmp_path, n):
             base.execute("BEGIN")
             base.execute(f'CREATE TABLE "a ""table""" {COLUMNS}')
             if name == "many":
-                sqlite.insert(base, 'a "table"', columns)
+                insert(base, 'a "table"', columns)
             else:
                 base.executemany(
                     'INSERT INTO "a ""table""" VALUES (?, ?, ?, ?)', zip(*columns, strict=True)
@@ -36,5 +36,5 @@ def test_few_parameters_a_statement_are_enough(tmp_path):
     with closing(sqlite3.connect(":memory:")) as base:
         base.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 5)
         base.execute("CREATE TABLE t (a, b)")
-        sqlite.insert(base, "t", [[1, 2, 3], [4, 5, 6]])
+        insert(base, "t", [[1, 2, 3], [4, 5, 6]])
         assert base.execute("SELECT * FROM t").fetchall() == [(1, 4), (2, 5), (3, 6)]

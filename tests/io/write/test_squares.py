@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.io.write.export.web import CLASSES, NEGATIVE, Squares, list_colours
 from geodp.io.write.frame import Frame
 from geodp.io.write.scale import classify
-from geodp.io.write.squares import CLASSES, NEGATIVE, Squares, list_colours
 from geodp.table.card import StatedMetadata
 from tests.release.test_frames import GRIDS, release
 

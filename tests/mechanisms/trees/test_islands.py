@@ -6,7 +6,7 @@ import pytest
 
 import geodp
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.trees.islands import islands_levels_of
+from geodp.mechanisms.trees.levels import islands_levels_of
 
 
 @pytest.mark.parametrize("bits", range(64))

@@ -19,8 +19,7 @@ from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.report.markdown import markdown
-from geodp.release.report.metadata import ReleaseMetadata
-from geodp.release.report.registry import registry_record
+from geodp.release.report.registry import ReleaseMetadata, registry_record
 from geodp.release.report.sentences import describe_unit
 from geodp.table.card import Card
 from tests.refusals import refuses

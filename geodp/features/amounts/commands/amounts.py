@@ -16,8 +16,7 @@ from geodp.features.amounts.running.estimate import compare, estimate
 from geodp.features.amounts.running.inputs import open_amounts
 from geodp.features.amounts.running.options import time_option
 from geodp.features.amounts.running.plan import plan
-from geodp.features.amounts.running.publish import publish
-from geodp.features.amounts.running.publish_series import publish_series
+from geodp.features.amounts.running.publish import publish, publish_series
 from geodp.features.amounts.running.sql import sql
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,22 +12,93 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from geodp.cli.comparing import mark_below, pair_regions
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
-from geodp.features.amounts.running.groups import read_labels, show_labels
 from geodp.features.amounts.running.inputs import open_all, open_amounts, read_known_prior
 from geodp.features.amounts.running.options import PriorCommand, label_option, time_option
-from geodp.features.amounts.running.plain import decimals_of, round_plain
 
 if TYPE_CHECKING:
     from geodp.features.amounts.amounts import Amounts
-    from geodp.features.amounts.card import StatedAmount
     from geodp.features.amounts.comparison import AmountDifference
     from geodp.features.amounts.estimates import Interval
+    from geodp.features.amounts.kind import StatedAmount
+    from geodp.features.amounts.scale import Scale
     from geodp.grid.region import Region
+
+
+def decimals_of(scale: Scale) -> int:
+    """Return the decimals of amounts: those of the tables, and at least those of the step.
+
+    Examples
+    --------
+    >>> from geodp.features.amounts.scale import Scale
+    >>> decimals_of(Scale.of((0, 1000), "0.01", "EUR", "income"))
+    3
+    >>> decimals_of(Scale.of((0, 1000), "0.00001", "EUR", "income"))
+    5
+    """
+    from geodp.features.amounts.joint import count_places
+    from geodp.features.amounts.scale import show_number
+
+    _, _, decimals = show_number(scale.step).partition(".")
+    return max(count_places(scale), len(decimals))
+
+
+def round_plain(value: Any, places: int) -> Any:
+    """Round the numbers of plain values to so many decimals; None in place of what is no number.
+
+    Examples
+    --------
+    >>> round_plain({"value": 0.1 + 0.2, "low": float("nan"), "high": 1, "is": True}, 3)
+    {'value': 0.3, 'low': None, 'high': 1, 'is': True}
+    """
+    if isinstance(value, dict):
+        return {name: round_plain(one, places) for name, one in value.items()}
+    if not isinstance(value, float):
+        return value
+    return round(value, places) if math.isfinite(value) else None
+
+
+def read_labels(texts: Iterable[str], option: str) -> dict[str, list[str]]:
+    """Read texts ``NAME=LABEL`` as labels by attribute; several of one attribute are added up.
+
+    Raises UsageError for another form, and for a label that is named twice.
+
+    Examples
+    --------
+    >>> read_labels(["sex=f", "age=30-34", "age=35-39"], "--label")
+    {'sex': ['f'], 'age': ['30-34', '35-39']}
+    """
+    labels: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, label = text.partition("=")
+        if not (name and equals and label):
+            raise UsageError(
+                f"{option} {text!r} names no label: write NAME=LABEL, such as sex=f.",
+                code="amounts-label-form",
+            )
+        if label in labels.setdefault(name, []):
+            raise UsageError(
+                f"{option} {text!r} is there twice; a label is counted once.",
+                code="amounts-label-twice",
+            )
+        labels[name].append(label)
+    return labels
+
+
+def show_labels(labels: dict[str, list[str]]) -> str:
+    """Write labels by attribute as they are named in options.
+
+    Examples
+    --------
+    >>> show_labels({"sex": ["f"], "age": ["30-34", "35-39"]})
+    'sex=f, age=30-34+35-39'
+    """
+    return ", ".join(f"{name}={'+'.join(chosen)}" for name, chosen in labels.items())
+
 
 AMOUNTS = ("sum", "mean", "median", "standard deviation")
 """Columns in the unit of the amount; quantiles are, too."""
@@ -67,9 +139,7 @@ AMOUNTS = ("sum", "mean", "median", "standard deviation")
     multiple=True,
     help="Label or name of the column of counts in a file of the prior; repeatable.",
 )
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def estimate(**options: Any) -> None:
     """Estimate counts, sums, means and medians of regions of a RELEASE; costs no budget.
 
@@ -169,7 +239,7 @@ def _find_regions(
 
 def _share_outside(release: Amounts, shapes: dict[str, Any]) -> dict[str, float]:
     """Compute by name which share of each region lies outside the map of a release."""
-    from geodp.features.amounts.outside import share_outside
+    from geodp.features.amounts.estimates import share_outside
 
     return {name: share_outside(release.count.grid, one) for name, one in shapes.items()}
 
@@ -177,7 +247,7 @@ def _share_outside(release: Amounts, shapes: dict[str, Any]) -> dict[str, float]
 def _list_outside(outside: dict[str, float]) -> Iterator[str]:
     """List a sentence for every region that lies partly outside the map."""
     from geodp.features.amounts.english import PAGE
-    from geodp.features.amounts.outside import list_outside
+    from geodp.features.amounts.estimates import list_outside
 
     return list_outside(outside, PAGE["outside"])
 
@@ -232,9 +302,7 @@ def _tabulate(
     help="Compare two groups of each region of one release: the second has this label in place of "
     "those of --label; repeatable.",
 )
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def compare(**options: Any) -> None:
     """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
 

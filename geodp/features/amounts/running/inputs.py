@@ -93,7 +93,7 @@ def read_known_prior(context: click.Context, release: Amounts) -> Any:
 def open_amounts(path: Path, time: str | None = None) -> Amounts:
     """Open a written release of amounts, or a period of a series; UsageError for another kind."""
     from geodp.features.amounts.amounts import Amounts
-    from geodp.features.amounts.series.publish import AmountsSeries
+    from geodp.features.amounts.series import AmountsSeries
     from geodp.release.opening import open_written
 
     release = open_written(path)

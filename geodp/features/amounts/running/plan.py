@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, grid_options
 from geodp.cli.request_options import request_options
@@ -70,9 +70,7 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
 )
 @method_option
 @request_options(*PLANNED)
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def plan(**options: Any) -> None:
     """Compare upper ends of the clip by what they cost a mean, before any data are read.
 

@@ -324,7 +324,7 @@ def _report_charge_on_failure(
 
 def _draw(options: dict[str, Any]) -> None:
     from geodp.features.audit.api import curve
-    from geodp.features.audit.figure import plot_curve
+    from geodp.features.audit.curve import plot_curve
 
     draw = partial(plot_curve, curve(options["threshold"], options["rate"]))
     write_picture(options["plot"], draw, True, options["overwrite"])

@@ -257,7 +257,7 @@ def _list_epsilons(requested: str | None) -> list[str | None]:
 
 
 def _draw_power(options: dict[str, Any]) -> None:
-    from geodp.features.compare.figure import plot_power
+    from geodp.features.compare.means import plot_power
 
     arguments = (options["difference"], options["maximum"], _list_epsilons(options["epsilon"]))
     sides = 2 if options["alternative"] == "two-sided" else 1
@@ -442,7 +442,7 @@ def _ratios_text(document: dict[str, Any]) -> str:
 
 def _cells(options: dict[str, Any]) -> dict[str, Any]:
     from geodp.features.compare.api import compare_cells
-    from geodp.features.compare.cells import counts_at
+    from geodp.features.compare.changes import counts_at
     from geodp.release.opening import open_release
     from geodp.table.display import is_below
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import grid_options, inputs, split_specs
+from geodp.cli.options import evaluation_options, grid_options, inputs, split_specs
 from geodp.cli.output import (
     PICTURES,
     area_text,
@@ -82,26 +82,7 @@ WIDTH = 160
     show_default=True,
     help="Number of processes that release in parallel.",
 )
-@option(
-    "--key-file",
-    group="Privacy",
-    type=click.Path(path_type=Path),
-    help="File of a stored noise key, which makes the result reproducible.",
-)
-@option(
-    "--public-input",
-    group="Input",
-    everyday=True,
-    is_flag=True,
-    help="Assert that the inputs are public.",
-)
-@option(
-    "--output",
-    group="Output",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="JSON file to write; confidential, with permissions 0600.",
-)
+@evaluation_options
 @option(
     "--plot",
     group="Output",
@@ -110,9 +91,7 @@ WIDTH = 160
     help="PNG, PDF or SVG file of error by area.",
 )
 @option("--overwrite", group="Output", everyday=True, is_flag=True, help="Replace these files.")
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def evaluate(**options: Any) -> None:
     """Measure the errors of methods on the counts in INPUTS, before anything is published.
 

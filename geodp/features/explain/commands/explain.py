@@ -15,7 +15,6 @@ from geodp.errors import InputError, UsageError
 if TYPE_CHECKING:
     from geodp.features.explain.page import Explanation
 
-
 CARD = "release.json"
 """File name of a card, repeated here so that ``--help`` imports nothing heavy."""
 
@@ -82,7 +81,7 @@ COMMAND = explain
 def _explain(folder: Path, language: str) -> Explanation:
     """Explain a written release."""
     from geodp.features.explain.card import explain as explain_card
-    from geodp.features.explain.notice import add_notice
+    from geodp.features.explain.page import add_notice
     from geodp.io.verify.card import public_folder, read_card
     from geodp.io.verify.withdrawn import find_notice
 

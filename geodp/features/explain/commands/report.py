@@ -18,7 +18,7 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.io.write.map.captions import Language
-    from geodp.release.report.metadata import ReleaseMetadata
+    from geodp.release.report.registry import ReleaseMetadata
 
 
 @click.command(cls=StrictCommand)
@@ -157,6 +157,6 @@ def _page(path: Path, options: dict[str, Any]) -> str:
 def _about(path: Path) -> ReleaseMetadata:
     """Read the office's TOML file for the registry."""
     from geodp.release.metadata import read_office_file
-    from geodp.release.report.metadata import ReleaseMetadata
+    from geodp.release.report.registry import ReleaseMetadata
 
     return read_office_file(path, ReleaseMetadata.of)

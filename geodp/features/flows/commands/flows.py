@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.options import GridCommand, StrictCommand, grid_options
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import (
@@ -86,9 +86,7 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours")
     help="A public guess of the mean trips of a person, for the share that each bound keeps.",
 )
 @request_options(*PLANNED)
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def plan(**options: Any) -> None:
     """Show the noise of a release by the trips of a person, before any data are read.
 

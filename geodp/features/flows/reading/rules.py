@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Self, cast
 
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.card import StatedStays
+from geodp.features.flows.kind import StatedStays
 
 RADIUS, DWELL, GAP, SPEED = 200, "10min", "2h", 1000
 """Defaults: metres, durations, and kilometres an hour."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.comparing import mark_below
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import Command, add_options, json_option, option
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import POLYGON_NAME, polygons_option, require_named
 from geodp.cli.running import report_progress
@@ -87,9 +87,7 @@ def flow_options(command: Command) -> Command:
     help="Folder of the earlier release of flows that was the prior, where RELEASE does not have "
     "it.",
 )
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def estimate(**options: Any) -> None:
     """Estimate trips between areas of a RELEASE, or across lines; costs no budget.
 
@@ -246,9 +244,7 @@ def _tabulate(rows: Sequence[Row], hidden: Sequence[bool], limit: int | None) ->
     "compares two hours of one release; repeatable, as --label.",
 )
 @simulations_option
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def compare(**options: Any) -> None:
     """Compare two flows of a release, or the same flows in two RELEASES; costs no budget.
 

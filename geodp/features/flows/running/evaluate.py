@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from geodp import progress
-from geodp.cli.help import option
-from geodp.cli.options import grid_options, inputs
+from geodp.cli.help import json_option, option
+from geodp.cli.options import evaluation_options, grid_options, inputs
 from geodp.cli.output import require_free, write_file
 from geodp.cli.request_options import request_options, terms_of
 from geodp.cli.running import report_progress
@@ -51,30 +50,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of releases.",
 )
-@option(
-    "--key-file",
-    group="Privacy",
-    type=click.Path(path_type=Path),
-    help="File of a stored noise key, which makes the result reproducible.",
-)
-@option(
-    "--public-input",
-    group="Input",
-    everyday=True,
-    is_flag=True,
-    help="Assert that the inputs are public.",
-)
-@option(
-    "--output",
-    group="Output",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="JSON file to write; confidential, with permissions 0600.",
-)
+@evaluation_options
 @option("--overwrite", group="Output", everyday=True, is_flag=True, help="Replace this file.")
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def evaluate(**options: Any) -> None:
     """Measure how well flows of the trips in INPUTS would be placed, before any are published.
 

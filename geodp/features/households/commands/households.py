@@ -16,7 +16,7 @@ import click
 from geodp.cli.check import begin_check, check_options
 from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import (
@@ -223,9 +223,7 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
     help="With --people: a public guess of persons for each household.",
 )
 @request_options(*PLANNED)
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def plan(**options: Any) -> None:
     """Show errors of persons, households and mean size by area, before any data are read.
 
@@ -255,9 +253,7 @@ def plan(**options: Any) -> None:
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def estimate(**options: Any) -> None:
     """Estimate persons, households and mean size of regions of a RELEASE; costs no budget.
 
@@ -290,9 +286,7 @@ def estimate(**options: Any) -> None:
 @polygons_option("--polygons")
 @POLYGON_NAME
 @AREA
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 def compare(**options: Any) -> None:
     """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
 

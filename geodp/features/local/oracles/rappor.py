@@ -20,10 +20,10 @@ from geodp.features.local.oracles.base import (
     require_integer,
     unbias,
 )
-from geodp.features.local.oracles.bits import bits_of, bits_type, draw_bits, rows_of
 from geodp.features.local.oracles.olh import Olh
 from geodp.features.local.oracles.sketch import MAX_ROWS, MAX_SUMS, part_from_others
 from geodp.features.local.oracles.state import State
+from geodp.features.local.oracles.unary import bits_of, bits_type, draw_bits, rows_of
 from geodp.privacy.budget import rational
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.law import exp_interval

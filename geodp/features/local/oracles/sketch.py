@@ -26,9 +26,9 @@ from geodp.features.local.oracles.base import (
     require_integer,
     unbias,
 )
-from geodp.features.local.oracles.bits import bits_of, bits_type, draw_bits, rows_of
 from geodp.features.local.oracles.olh import Olh
 from geodp.features.local.oracles.state import State
+from geodp.features.local.oracles.unary import bits_of, bits_type, draw_bits, rows_of
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import option
+from geodp.cli.help import json_option, option
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import INPUTS, complete, layout_options
 from geodp.cli.options import grid_options, run_options
@@ -125,9 +125,7 @@ def part_inputs(
     help="Complete an interrupted run of the same command from the tables that were charged; "
     "nothing is read, drawn or charged.",
 )
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@json_option
 @check_options
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series, each given as TIME=FILE, under one budget.

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from geodp.features.series.card import SeriesCard
-from geodp.io.write.drawing.lines import wrap
+from geodp.io.write.drawing.fonts import wrap
 from geodp.io.write.drawing.png import draw_png
 from geodp.io.write.drawing.sheet import Sheet, TextLine
 from geodp.io.write.map.look import Look

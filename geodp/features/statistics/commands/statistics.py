@@ -79,7 +79,7 @@ def _row(one: Statistic, limit: int | None) -> dict[str, Any]:
 
 def _is_few(one: Statistic, limit: int | None) -> bool:
     """Return whether a statistic counts people, and is shown as below a limit."""
-    from geodp.features.statistics.figures import counts_people
+    from geodp.features.statistics.estimate import counts_people
     from geodp.table.display import is_below
 
     return counts_people(one.name) and bool(is_below(one.value, limit))

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.io.write.drawing.fonts import open_face
-from geodp.io.write.drawing.lines import split
+from geodp.io.write.drawing.fonts import open_face, split
 from geodp.io.write.drawing.sheet import (
     HALO,
     Box,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 from xml.sax.saxutils import escape, quoteattr
 
-from geodp.io.write.drawing.fonts import families
-from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.fonts import families, measure
 from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import (
     HALO,

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
-from geodp.io.write.export.web import outlines_of, pieces_of, why_not_on_web
+from geodp.io.write.export.web import Squares, outlines_of, pieces_of, why_not_on_web
 from geodp.io.write.format import Export
-from geodp.io.write.squares import Squares
 from geodp.io.write.view import View
 
 MAX_FEATURES = 50_000

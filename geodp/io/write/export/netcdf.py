@@ -1,14 +1,170 @@
-"""Export as NetCDF after the CF conventions 1.8, as for series, but without a time; or of pairs."""
+"""Export as NetCDF after the CF conventions 1.8, as for series, but without a time; or of pairs.
+
+Zones and labels of pairs are coordinates, so that a flow is looked up by codes. Where all pairs
+with all labels would be a large file, only those that are listed are written, gathered as the
+conventions say in 8.2: their positions among all are one variable.
+"""
 
 from __future__ import annotations
 
+import re
+from math import prod
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from geodp.io.write import netcdf, netcdf_pairs
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.grid.grid import Grid
+from geodp.io.write import netcdf
 from geodp.io.write.format import Export
+from geodp.io.write.netcdf import COUNT, LARGEST, MAX_BYTES, add_variable, count_type
+from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
+from geodp.io.write.zones import count_zones, list_zones, number_zones
 from geodp.table.caption import list_captioned
+from geodp.typing import IntArray
+
+ENDS = ("origin", "destination")
+"""Dimensions of both ends of a pair."""
+
+LISTED = "flow"
+"""Dimension of gathered pairs, and the variable of their positions."""
+
+LENGTH = "_length"
+"""Ending of the dimension of the letters of names."""
+
+MOST_ZONES = 20_000
+"""Most zones at either end."""
+
+DENSE_BYTES = 1 << 28
+"""Largest array of all pairs that is written; larger ones are gathered."""
+
+
+def why_no_pairs(view: View) -> str | None:
+    """Return why a release of pairs has no NetCDF; None if it has."""
+    grid = view.table.grid
+    if view.regions is not None:
+        return "NetCDF is written of origins and destinations that are cells or areal units"
+    if count_zones(grid) > MOST_ZONES:
+        return f"NetCDF is written of up to {MOST_ZONES:,} zones"
+    if not is_dense(view):
+        if prod(_count_axes(grid)) > LARGEST:
+            return f"NetCDF numbers up to {LARGEST:,} pairs of zones with labels"
+        if view.table.key.size * (4 + count_type([view]).itemsize) > MAX_BYTES:
+            return f"NetCDF is written of up to {MAX_BYTES:,} bytes, as it is not compressed"
+    names = [one.name for one in grid.attributes]
+    if not all(re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) for name in names):
+        return "names of attributes have letters, digits and _ alone in NetCDF after CF"
+    taken = [*ENDS, *_locate_names(grid), COUNT, LISTED]
+    if {*taken} & {*names} or any(name.endswith(LENGTH) for name in names):
+        return f"an attribute has a name that NetCDF has for other things: {', '.join(taken)}"
+    return None
+
+
+def is_dense(view: View) -> bool:
+    """Return whether all pairs are written, and not only those that are listed."""
+    return prod(_count_axes(view.table.grid)) * count_type([view]).itemsize <= DENSE_BYTES
+
+
+def _count_axes(grid: Grid) -> tuple[int, ...]:
+    """Return the sizes of the dimensions: zones at either end, and labels."""
+    return (count_zones(grid), count_zones(grid), *grid.shape[4:])
+
+
+def write_pairs(file: Any, view: View) -> None:
+    """Write zones, labels and counts."""
+    grid = view.table.grid
+    names = [*ENDS, *(one.name for one in grid.attributes)]
+    for name, size in zip(names, _count_axes(grid), strict=True):
+        file.createDimension(name, size)
+    located = _write_zones(file, grid)
+    for one in grid.attributes:
+        _write_names(file, one.name, list(one.labels), f"label of {one.name}")
+    kind = count_type([view])
+    if is_dense(view):
+        counts = add_variable(file, COUNT, kind, tuple(names))
+        # SciPy leaves the memory of a new variable as it finds it.
+        counts.data[...] = 0
+        for position, count in _list_positions(view):
+            counts.data.reshape(-1)[position] = count
+    else:
+        file.createDimension(LISTED, view.table.key.size)
+        at = add_variable(file, LISTED, np.dtype("i4"), (LISTED,))
+        at.compress = " ".join(names).encode()
+        counts = add_variable(file, COUNT, kind, (LISTED,))
+        begin = 0
+        for position, count in _list_positions(view):
+            end = begin + position.size
+            at[begin:end], counts[begin:end] = position, count
+            begin = end
+    counts.long_name = view.counted.encode()
+    counts.units = "1"
+    if located:
+        counts.coordinates = " ".join(located).encode()
+
+
+def _list_positions(view: View) -> Any:
+    """Yield positions of pairs among all pairs with all labels, and their counts."""
+    grid = view.table.grid
+    for _, index, count in chunks(view.table):
+        ends = [number_zones(grid, index[at : at + 2]) for at in (0, 2)]
+        yield np.ravel_multi_index((*ends, *index[4:]), _count_axes(grid)), count
+
+
+def _locate_names(grid: Grid) -> list[str]:
+    """Return the names of coordinates that locate zones without codes."""
+    if grid.places[0].system is not None or not grid.names.on_map:
+        return []
+    return [f"{end}_{axis}" for end in ENDS for axis in ("row", "column")]
+
+
+def _write_zones(file: Any, grid: Grid) -> list[str]:
+    """Write the codes of zones, or their rows and columns, whose names are returned."""
+    index = list_zones(grid)
+    located = _locate_names(grid)
+    if not located:
+        codes = [*map(str, grid.names.format(0, index))]
+        for end in ENDS:
+            _write_names(file, end, codes, f"code of the {end}")
+    for number, name in enumerate(located):
+        variable = add_variable(file, name, np.dtype("i4"), (ENDS[number // 2],))
+        variable[:] = index[number % 2]
+        variable.long_name = name.replace("_", " ").encode()
+    return located
+
+
+def _write_names(file: Any, name: str, values: list[str], what: str) -> None:
+    """Write a coordinate of names: as integers where all are, as text otherwise."""
+    numbers = as_numbers(values)
+    if numbers is not None:
+        variable = add_variable(file, name, np.dtype("i4"), (name,))
+        variable[:] = numbers
+    else:
+        encoded = [one.encode() for one in values]
+        longest = max(map(len, encoded))
+        length = f"{name}{LENGTH}"
+        file.createDimension(length, longest)
+        variable = file.createVariable(name, np.dtype("S1"), (name, length))
+        text: NDArray[Any] = np.array(encoded, f"S{longest}")
+        variable[:] = text.view("S1").reshape(len(values), longest)
+        variable._Encoding = b"utf-8"
+    variable.long_name = what.encode()
+
+
+def as_numbers(values: list[str]) -> IntArray | None:
+    """Return names as numbers of 32 bits; None where a name would not be the same.
+
+    Examples
+    --------
+    >>> as_numbers(["7", "8"]), as_numbers(["07", "8"]), as_numbers(["bus"])
+    (array([7, 8]), None, None)
+    """
+    plain = all(one.isascii() and one.isdecimal() and len(one) < 11 for one in values)
+    numbers = [*map(int, values)] if plain else []
+    if not plain or [*map(str, numbers)] != values or max(numbers) > LARGEST:
+        return None
+    return np.array(numbers, np.int64)
 
 
 class NetCDF(Export):
@@ -20,8 +176,8 @@ class NetCDF(Export):
 
     def why_not(self, view: View) -> str | None:
         """Require one map without attributes, or pairs, of not too many cells."""
-        if len(view.table.grid.places) == len(netcdf_pairs.ENDS):
-            return netcdf_pairs.why_no_pairs(view)
+        if len(view.table.grid.places) == len(ENDS):
+            return why_no_pairs(view)
         return netcdf.why_not([view])
 
     def write(self, view: View, path: Path) -> None:
@@ -32,8 +188,8 @@ class NetCDF(Export):
         with netcdf_file(path, "w", version=2) as file:
             for name, value in self._attributes(view).items():
                 setattr(file, name, value.encode())
-            if len(view.table.grid.places) == len(netcdf_pairs.ENDS):
-                netcdf_pairs.write_pairs(file, view)
+            if len(view.table.grid.places) == len(ENDS):
+                write_pairs(file, view)
                 return
             file.createDimension("y", place.rows)
             file.createDimension("x", place.cols)

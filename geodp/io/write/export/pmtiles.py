@@ -22,10 +22,9 @@ import pyarrow as pa
 
 from geodp.errors import UsageError, require_library
 from geodp.grid.lattice import Lattice
-from geodp.io.write.export.web import POLE, outlines_of, pieces_of, why_not_on_web
+from geodp.io.write.export.web import POLE, Squares, outlines_of, pieces_of, why_not_on_web
 from geodp.io.write.format import Export
 from geodp.io.write.frame import cell_size, crs_of
-from geodp.io.write.squares import Squares
 from geodp.io.write.view import View
 
 EQUATOR = 40_075.016685

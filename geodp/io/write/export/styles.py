@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
-from geodp.io.write.export.web import CLASS, why_not_on_web
+from geodp.io.write.export.web import CLASS, list_colours, why_not_on_web
 from geodp.io.write.format import Export
 from geodp.io.write.qgis_style import qml, why_no_style
 from geodp.io.write.scale import area_of
-from geodp.io.write.squares import list_colours
 from geodp.io.write.view import View
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.io.write.drawing.fonts import find_families
-from geodp.io.write.drawing.lines import measure, shorten
+from geodp.io.write.drawing.fonts import find_families, measure, shorten
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, TextLine, mix
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (

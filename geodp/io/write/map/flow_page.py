@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.io.read.public.background import QUARTERS
-from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.fonts import measure
 from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet
 from geodp.io.write.map.flows import Flows
 from geodp.io.write.map.look import PAPER, UNTOLD_LAND, Look

@@ -11,8 +11,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.background import Town, find_towns, share_land, trace_shore
 from geodp.io.read.public.land import PREFIX
-from geodp.io.write.drawing.fonts import find_families
-from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.fonts import find_families, measure
 from geodp.io.write.drawing.sheet import Box, Colour, Line, TextLine
 
 NAMES, AREA_OF_NAME = 12, 50_000

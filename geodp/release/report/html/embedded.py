@@ -20,8 +20,7 @@ from geodp.io.write.map.look import LIGHT, UNTOLD_LAND
 from geodp.io.write.map.page import number_colours
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS
-from geodp.release.report.html.colours import write_colour
-from geodp.release.report.html.frame import swatch
+from geodp.release.report.html.frame import swatch, write_colour
 from geodp.release.report.html.head import name_counted, title_of, write_release
 from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.page import name_domain, read_asset, write_document

@@ -13,21 +13,21 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from geodp.errors import printable
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html import parts
-from geodp.release.report.html.colours import pack_colours
-from geodp.release.report.html.frame import draw_areas, draw_map
+from geodp.release.report.html.frame import draw_areas, draw_map, pack_colours
 from geodp.release.report.html.head import (
     name_counted,
     title_of,
     write_bounds,
+    write_days,
     write_header,
     write_release,
     write_source,
 )
 from geodp.release.report.html.markup import Html, Page, bind, element, join
-from geodp.release.report.html.notice import write_notice
 from geodp.release.report.html.outlines import lay_ground
 from geodp.release.report.html.parts import ExplainedPart
 from geodp.release.report.html.places import list_largest, list_places
@@ -292,3 +292,19 @@ def _policy(style: str, script: str | None) -> str:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def write_notice(notice: Notice | None, language: Language) -> list[Html]:
+    """Write the notice that lies beside a release, for the top of its page; empty without one."""
+    if notice is None:
+        return []
+    page, stated = texts_of(language).page, notice.withdrawal
+    if stated is None:
+        sentences = [page["notice_unreadable"]]
+    else:
+        # The reason is what the office wrote, in whatever language.
+        days, reason = write_days(stated.date, page), printable(stated.reason)
+        sentences = [page["notice_withdrawn"].format(date=days, reason=reason)]
+        if stated.use is not None:
+            sentences.append(page["notice_use"].format(release_id=printable(stated.use)))
+    return [element("p", bind(" ".join(sentences)), class_="alarm", role="alert")]

@@ -11,8 +11,7 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate
 from geodp.grid.pairs import ENDS
-from geodp.release.report.html.embed import pack_integers
-from geodp.release.report.html.markup import Html, Page, bind, element, join
+from geodp.release.report.html.markup import Html, Page, bind, element, join, pack_integers
 from geodp.release.report.html.places import (
     ENTIRE_DOMAIN,
     UNIT,

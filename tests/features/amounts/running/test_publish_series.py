@@ -5,7 +5,7 @@ import json
 import pytest
 
 from geodp.features.amounts.running.estimate import compare, estimate
-from geodp.features.amounts.running.publish_series import publish_series
+from geodp.features.amounts.running.publish import publish_series
 from geodp.io.folder.staged_release import StagedPeriods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP

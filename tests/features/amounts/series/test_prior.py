@@ -7,10 +7,10 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.features.amounts.kind import AmountsSeriesCard
 from geodp.features.amounts.publish import prepare_amounts
-from geodp.features.amounts.running.publish_series import publish_series
-from geodp.features.amounts.series.card import AmountsSeriesCard
-from geodp.features.amounts.series.publish import AmountsSeriesOptions, prepare_series
+from geodp.features.amounts.running.publish import publish_series
+from geodp.features.amounts.series import AmountsSeriesOptions, prepare_series
 from geodp.io.folder.staged_release import StagedPeriods
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP

@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.features.amounts.publish import prepare_amounts
-from geodp.features.amounts.series.publish import AmountsSeriesOptions, prepare_series
+from geodp.features.amounts.series import AmountsSeriesOptions, prepare_series
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.terms import Terms

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from geodp.features.amounts.publish import AmountsInputs
-from geodp.features.amounts.series.publish import AmountsSeriesOptions, design_series
+from geodp.features.amounts.series import AmountsSeriesOptions, design_series
 from geodp.features.amounts.streams import AmountAxes
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE

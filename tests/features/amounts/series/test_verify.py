@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from geodp.errors import GeodpError
-from geodp.features.amounts.series.card import AmountsSeriesCard
+from geodp.features.amounts.kind import AmountsSeriesCard
 from geodp.io.folder.manifest import sha256
 from geodp.io.verify.verify import verify
 from geodp.release.opening import open_written

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from geodp.features.flows.dividing import round_table
 from geodp.features.flows.kernels import rounding
-from geodp.features.flows.rounding import round_table
 
 
 def made(seed, rows=9, columns=7, most=40):

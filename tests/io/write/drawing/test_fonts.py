@@ -14,7 +14,7 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from PIL import Image
 
 from geodp.errors import LettersWarning
-from geodp.io.write.drawing import fonts, lines
+from geodp.io.write.drawing import fonts
 from geodp.io.write.picture import draw_map
 from tests.io.write.test_writers import KANTO, released
 
@@ -147,7 +147,7 @@ def test_letters_in_other_forms_beside_each_other_are_drawn_by_one_font(installe
     font(installed / "g.ttf", "Test Both", text)
     monkeypatch.setattr(fonts, "can_shape", lambda: True)
     assert names(text) == ("Test Both",)
-    assert lines.split(text, False) == [(text, fonts.families(text)[0].normal)]
+    assert fonts.split(text, False) == [(text, fonts.families(text)[0].normal)]
     assert fonts.families(text)[0].normal.shaped
     monkeypatch.setattr(fonts, "can_shape", lambda: False)
     forget()
@@ -157,10 +157,10 @@ def test_letters_in_other_forms_beside_each_other_are_drawn_by_one_font(installe
 
 def test_a_text_is_split_by_who_draws_its_letters(installed):
     font(installed / "f.ttf", "Test Hieroglyphs", NOBODYS)
-    runs = lines.split(f"a{NOBODYS} b", True)
+    runs = fonts.split(f"a{NOBODYS} b", True)
     assert [text for text, _ in runs] == ["a", NOBODYS, " b"]
     assert runs[0][1] == runs[2][1] == fonts.BUNDLED.bold
-    whole = lines.measure(f"a{NOBODYS} b", 20, bold=True)
+    whole = fonts.measure(f"a{NOBODYS} b", 20, bold=True)
     assert whole == sum(fonts.open_face(face, 20).getlength(text) for text, face in runs)
 
 

@@ -1,6 +1,6 @@
 """Lines of text that fit."""
 
-from geodp.io.write.drawing.lines import measure, shorten, wrap
+from geodp.io.write.drawing.fonts import measure, shorten, wrap
 
 LONG = "Resident population by sex and age group on 1 January, all municipalities " * 3
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 from PIL import Image
 
-from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.fonts import measure
 from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine
 from geodp.io.write.drawing.svg import draw_svg
 

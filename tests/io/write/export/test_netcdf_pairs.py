@@ -6,7 +6,7 @@ from scipy.io import netcdf_file
 
 import geodp
 from geodp.io.verify.rewritten import is_rewritten
-from geodp.io.write import netcdf_pairs
+from geodp.io.write.export import netcdf
 from geodp.io.write.export.netcdf import NetCDF
 from geodp.release.opening import open_view
 from tests.features.flows.test_publish import MESH, publish, trips_on
@@ -68,7 +68,7 @@ def test_labels_are_coordinates(labels, found, tmp_path):
 def test_large_releases_are_gathered(tmp_path, monkeypatch):
     flows = publish(trips_on(MESH, number=3000)).flows
     dense = read(flows.view("flows"), tmp_path / "x.nc")
-    monkeypatch.setattr(netcdf_pairs, "DENSE_BYTES", 100)
+    monkeypatch.setattr(netcdf, "DENSE_BYTES", 100)
     data = read(flows.view("flows"), tmp_path / "y.nc")
     assert data["count"].dims == ("flow",)
     assert data["count"].size == flows.table.key.size
@@ -99,8 +99,8 @@ def test_what_is_too_large_or_named_alike_is_refused(monkeypatch):
         ("LARGEST", 9, "numbers up to"),
         ("MAX_BYTES", 9, "bytes"),
     ):
-        monkeypatch.setattr(netcdf_pairs, "DENSE_BYTES", 100)
-        monkeypatch.setattr(netcdf_pairs, name, value)
+        monkeypatch.setattr(netcdf, "DENSE_BYTES", 100)
+        monkeypatch.setattr(netcdf, name, value)
         assert said in one.why_not(view)
         monkeypatch.undo()
 
@@ -135,7 +135,7 @@ def change_claim(file):
 @pytest.mark.parametrize("change", [None, add_trip, rename_zone, add_variable, scale, change_claim])
 @pytest.mark.parametrize("most", [100, 1 << 28])
 def test_files_are_compared_with_the_release(view, tmp_path, change, most, monkeypatch):
-    monkeypatch.setattr(netcdf_pairs, "DENSE_BYTES", most)
+    monkeypatch.setattr(netcdf, "DENSE_BYTES", most)
     one, other = tmp_path / "one.nc", tmp_path / "other.nc"
     NetCDF().write(view, one)
     NetCDF().write(view, other)

@@ -17,9 +17,8 @@ from geodp.io.write.export import geojson
 from geodp.io.write.export.geojson import GeoJSON
 from geodp.io.write.export.pmtiles import MIN_PIXELS, TILE, PMTiles, plan_zooms
 from geodp.io.write.export.styles import MapLibre
-from geodp.io.write.export.web import outlines_of, why_not_on_web
+from geodp.io.write.export.web import Squares, outlines_of, why_not_on_web
 from geodp.io.write.export.workbook import Xlsx
-from geodp.io.write.squares import Squares
 from geodp.table.card import StatedMetadata
 from geodp.table.released import ReleasedTable
 from tests.io.write.export.test_exports import view_of

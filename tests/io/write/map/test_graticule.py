@@ -9,8 +9,8 @@ from pyproj import Transformer
 import geodp
 from geodp.errors import UsageError
 from geodp.io.write.drawing.sheet import Line
-from geodp.io.write.map.graticule import list_lines
 from geodp.io.write.map.look import Look
+from geodp.io.write.map.page import list_lines
 from geodp.io.write.picture import draw_map
 from tests.io.write.map.test_page import sheet_of, words_of
 from tests.refusals import refuses

@@ -11,7 +11,7 @@ import geodp
 from geodp.errors import LettersWarning, UsageError
 from geodp.io.read.public.land import cut_to_land
 from geodp.io.write.drawing import fonts
-from geodp.io.write.drawing.lines import measure
+from geodp.io.write.drawing.fonts import measure
 from geodp.io.write.drawing.sheet import Box, CellRaster, Line, TextLine
 from geodp.io.write.map import look as looks
 from geodp.io.write.map import page

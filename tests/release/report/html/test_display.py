@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.io.write.qgis_style import FEW
-from geodp.release.report.html.colours import PAPER
+from geodp.release.report.html.frame import PAPER
 from tests.release.report.html.pages import NODE, data_of, drive, page_of, publish, read, towns
 
 LIMIT = 60

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.release.report.html import embed
+from geodp.release.report.html import markup
 from tests.release.report.html.pages import NODE, drive, page_of, publish
 
 NUMBERS = np.array([0, 1, 127, 128, 16_383, 16_384, 2**32 - 1, 2**32, 2**52 - 1])
@@ -22,8 +22,8 @@ def read_numbers(data):
 
 
 def test_numbers_are_written_in_bytes_of_seven_bits():
-    assert read_numbers(embed.write_numbers(NUMBERS.astype(np.uint64))) == NUMBERS.tolist()
-    assert embed.write_numbers(np.empty(0, np.uint64)) == b""
+    assert read_numbers(markup.write_numbers(NUMBERS.astype(np.uint64))) == NUMBERS.tolist()
+    assert markup.write_numbers(np.empty(0, np.uint64)) == b""
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,10 @@ def test_the_script_unpacks_what_was_packed(page):
         "few": np.append(-NUMBERS, NUMBERS)[:-1],
         "none": np.empty(0, np.int64),
     }
-    packed = {name: embed.pack_integers(values) for name, values in arrays.items()}
-    packed["sorted"] = embed.pack_sorted(arrays["sorted"])
+    packed = {name: markup.pack_integers(values) for name, values in arrays.items()}
+    packed["sorted"] = markup.pack_sorted(arrays["sorted"])
     real, bits = random.normal(size=99), random.random(77) < 0.5
-    packed |= {"real": embed.pack_counts(real), "bits": embed.pack_bits(bits)}
+    packed |= {"real": markup.pack_counts(real), "bits": markup.pack_bits(bits)}
     driver = "return Object.entries(all).map(([name, one]) => [name, [...one]]);"
     unpacked = dict(drive(page, driver, None, packed))
     assert {name: unpacked[name] for name in arrays} == {k: v.tolist() for k, v in arrays.items()}

@@ -14,7 +14,7 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import mask_of_blocks
 from geodp.grid.region import Region
 from geodp.io.read.public.polygons import read_polygons
-from geodp.release.report.html.formula import missing_cells_reason, missing_formula_reason
+from geodp.release.report.html.surface import missing_cells_reason, missing_formula_reason
 from geodp.table.public_totals import PublicTotals
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 

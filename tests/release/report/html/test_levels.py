@@ -11,9 +11,8 @@ from geodp.accuracy.interval import Z
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
 from geodp.io.write.scale import classify
-from geodp.release.report.html import levels
-from geodp.release.report.html.levels import list_levels
-from geodp.release.report.html.surface import pack_surface
+from geodp.release.report.html import surface as packing
+from geodp.release.report.html.surface import list_levels, pack_surface
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
 SEXES = geodp.Grid.regular((21, 30), **PLACE).with_attribute("sex", ["male", "female", "other"])
@@ -160,7 +159,7 @@ def test_a_large_map_is_drawn_in_coarser_squares(tmp_path, monkeypatch):
 def listed(grid, side, offset):
     """The slow, obvious square: every place of each one that is tried."""
     best = np.empty((2, 0), int)
-    parts = [i * grid.size // (2 * levels.MAX_CANDIDATES) for i in (1, 3, 5, 7, 9)]
+    parts = [i * grid.size // (2 * packing.MAX_CANDIDATES) for i in (1, 3, 5, 7, 9)]
     parts.sort(key=lambda part: abs(part - grid.size // 2))
     for at in grid.decode(grid.domain.keys_of_ranks(np.array(parts)))[:2].T:
         low = [(i + o) // side * side - o for i, o in zip(at, offset, strict=True)]
@@ -187,10 +186,10 @@ def masked(share):
 @pytest.mark.parametrize("grid", [SEXES, MESH, masked(0.01), masked(0.3), masked(0.95)])
 @pytest.mark.parametrize("max_cells", [1 << 16, 40, 7])
 def test_a_square_is_that_of_its_listed_cells_or_too_large(grid, max_cells, monkeypatch):
-    monkeypatch.setattr(levels, "MAX_CELLS", max_cells)
+    monkeypatch.setattr(packing, "MAX_CELLS", max_cells)
     for side in (1, 3, 8, 16, 32):
         for offset in ((0, 0), (2, 1)):
-            square, expected = levels._find_square(grid, side, offset), listed(grid, side, offset)
+            square, expected = packing._find_square(grid, side, offset), listed(grid, side, offset)
             if expected.shape[1] <= max_cells:
                 assert np.array_equal(square, expected)
             else:
@@ -220,6 +219,6 @@ def test_a_giant_domain_needs_no_more_than_the_largest_square(shape, sides, monk
     assert all(level.margins[""] > 0 for level in listed_levels)
     sizes.clear()
     for level in listed_levels:
-        levels._find_square(grid, level.side, level.offset)
-    assert max(sizes) <= levels.MAX_CELLS
-    assert sum(sizes) <= 2 * levels.MAX_CELLS * len(listed_levels)
+        packing._find_square(grid, level.side, level.offset)
+    assert max(sizes) <= packing.MAX_CELLS
+    assert sum(sizes) <= 2 * packing.MAX_CELLS * len(listed_levels)

@@ -23,8 +23,6 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release.report.html import (
-    chart,
-    colours,
     english,
     frame,
     head,
@@ -277,16 +275,16 @@ def test_texts_and_lines_have_enough_contrast():
     for name in ("ink", "soft", "mark"):
         assert contrast(named[name], "#ffffff") >= 4.5
     assert contrast("#ffffff", re.search(r"\.alarm \{[^}]*background: (#\w{6})", style)[1]) >= 4.5
-    for line in (colours.COAST, colours.LINE):
-        assert contrast(line, colours.PAPER) >= 3
+    for line in (frame.COAST, frame.LINE):
+        assert contrast(line, frame.PAPER) >= 3
 
 
 def test_the_chart_has_a_point_for_every_block(folder):
     _, card = read(folder)
-    drawn = chart.draw_errors(card.expected_error.blocks, english.PAGE)
+    drawn = parts.draw_errors(card.expected_error.blocks, english.PAGE)
     lines = re.findall(r'<polyline points="([^"]*)"', drawn)
     assert [len(line.split()) for line in lines] == [len(card.expected_error.blocks)] * 2
-    assert chart.draw_errors(card.expected_error.blocks[:1], english.PAGE) == ""
+    assert parts.draw_errors(card.expected_error.blocks[:1], english.PAGE) == ""
 
 
 def test_scripts_and_styles_are_short_files():

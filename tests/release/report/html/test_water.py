@@ -12,7 +12,7 @@ from geodp.io.write.frame import Frame
 from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY
 from geodp.release.report.html import english
-from geodp.release.report.html.colours import PALE_SHARE, PAPER, WATER, fade
+from geodp.release.report.html.frame import PALE_SHARE, PAPER, WATER, fade
 from geodp.release.report.html.surface import pack_surface
 from geodp.release.report.html.texts import texts_of
 from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns

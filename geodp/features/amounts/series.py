@@ -11,6 +11,7 @@ from geodp.errors import Rule
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.comparison import AmountDifference
 from geodp.features.amounts.declaring import AnyPrior, declare_prior
+from geodp.features.amounts.kind import AmountsSeriesCard
 from geodp.features.amounts.publish import (
     AmountsDesign,
     AmountsInputs,
@@ -21,7 +22,6 @@ from geodp.features.amounts.publish import (
     prepare_table,
     require_exact,
 )
-from geodp.features.amounts.series.card import AmountsSeriesCard
 from geodp.features.amounts.streams import AmountAxes, AmountTable
 from geodp.grid.region import Labels
 from geodp.privacy.assumption import ContributionBound

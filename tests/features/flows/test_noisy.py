@@ -7,8 +7,8 @@ import pytest
 
 import geodp
 from geodp.errors import VerificationError
-from geodp.features.flows.formats import noisy
-from geodp.features.flows.formats.noisy import name_file, read_noisy, read_prior, write_noisy
+from geodp.features.flows import noisy
+from geodp.features.flows.noisy import name_file, read_noisy, read_prior, write_noisy
 from geodp.features.flows.zones import Zones
 from geodp.io.verify.verify import verify
 from tests.features.flows.test_publish import GRID, publish

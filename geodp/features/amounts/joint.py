@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, AmountsCard, StatedAmount
 from geodp.features.amounts.english import FILES, describe_file
 from geodp.features.amounts.estimates import Ends
+from geodp.features.amounts.kind import COUNT, MEAN, MEDIAN, SUM, AmountsCard, StatedAmount
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.io.folder.publication import list_file, write_rows

@@ -1,1 +1,0 @@
-"""Files that show records, sums and means of amounts side by side."""
