@@ -397,7 +397,7 @@ TARGETS = (
     Target(
         "geodp.io.verify.files",
         ("tests/io/verify/test_files.py",),
-        ("check_restricted", "_require_unchanged"),
+        ("check_restricted", "require_unchanged"),
     ),
     Target(
         "geodp.release.noise_identity",
