@@ -142,5 +142,5 @@ def require_columns(options: Mapping[str, Any]) -> None:
     if "value" not in {one.option.name for one in chosen.option_fields()}:
         raise UsageError(
             f"Not for {chosen.kind}: --map, which names columns of counts.",
-            code="option-not-for-input",
+            code="map-not-for-input",
         )

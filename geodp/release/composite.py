@@ -98,7 +98,8 @@ class Composite(ABC, Generic[IndexOf]):
             for one, other in pairs
         ):
             raise UsageError(
-                "Both are the same release, which differs nowhere from itself.", code="compare-same"
+                "Both are the same release, which differs nowhere from itself.",
+                code="compare-same-release",
             )
 
     def write(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,7 @@ def public_folder(path: str | Path) -> Path:
             "first.",
             code="release-is-one-file",
         )
-    raise _lacks_card(path)
+    raise _lacks_card(path, folders)
 
 
 def not_json(name: str, error: Exception) -> VerificationError:
@@ -59,8 +61,18 @@ def not_json(name: str, error: Exception) -> VerificationError:
     return VerificationError(f"{name} is not readable as JSON: {error}.", code="card-not-json")
 
 
-def _lacks_card(path: str | Path) -> VerificationError:
-    """Make the error of a path without a release."""
+def _lacks_card(path: str | Path, folders: Iterable[Path]) -> VerificationError:
+    """Make the error of a path without a release; a card of an unknown kind is named."""
+    for file in (file for folder in folders for file in sorted(folder.glob("*.json"))):
+        with suppress(OSError, ValueError):
+            plain = read_json(file)
+            schema = plain.get("schema") if isinstance(plain, dict) else None
+            if isinstance(schema, str) and schema.startswith("geodp-"):
+                return VerificationError(
+                    f"{file} has the schema '{schema}', which is no kind of release that is "
+                    "installed here. If another package made this release, install that package.",
+                    code="kind-not-installed",
+                )
     return VerificationError(
         f"{path} holds no release: there is no public/{CARD}.", code="folder-without-release"
     )
@@ -93,7 +105,7 @@ def open_card(folder: Path) -> Card | Kind:
             except (OSError, ValueError) as error:
                 wrong = error
         if isinstance(wrong, FileNotFoundError | NotADirectoryError):
-            raise _lacks_card(folder)
+            raise _lacks_card(folder, [folder])
         if wrong is not None:
             raise not_json(name, wrong)
         raise VerificationError(

@@ -136,6 +136,11 @@ def test_no_release(tmp_path):
         verify(tmp_path)
     with refuses(VerificationError, "folder-without-release"):
         read_release_table(tmp_path / "absent")
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "style.json").write_text('{"version": 8}')
+    (tmp_path / "public" / "work.json").write_text('{"schema": "geodp-employment-1"}')
+    with refuses(VerificationError, "kind-not-installed: the schema 'geodp-employment-1'"):
+        verify(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"schema": "geodp-release-99"}'])
