@@ -246,7 +246,7 @@ def test_a_row_without_a_person_is_refused_and_nothing_is_charged(tmp_path):
 
 
 def test_a_wrong_keyword_is_told():
-    for name, said in (("untis", "give unit="), ("trips", "give largest="), ("value", "it takes")):
+    for name, said in (("units", "give unit="), ("trips", "give largest="), ("value", "it takes")):
         with pytest.raises(TypeError, match=rf"choose_trips\(\) takes no {name}=; {said}"):
             choose(rows_with([1, 2]), **{name: "person"})
     with refuses(UsageError, "option-not-for-reader: trips: gap"):

@@ -177,7 +177,7 @@ def test_wrong_calls_are_refused_before_anything_is_read(options, words):
     ("content", "words"),
     [
         ("{", "not GeoJSON"),
-        ('{"type": "FeatureCollection", "features": []}', "not GeoJSON"),
+        ('{"type": "FeatureCollection", "features": []}', "hold polygons and nothing else"),
         ('{"type": "Point", "coordinates": [139, 35]}', "hold polygons and nothing else"),
         ("names", "do not differ"),
     ],
