@@ -436,11 +436,8 @@ class MapsDesign:
         """Draw every map with a key of its own."""
         drawn = []
         for name, table, part in zip(self.preview.maps, tables, self.parts, strict=True):
-            own = key.derive(self.kind.name_key(name))
-            try:
+            with key.derive(self.kind.name_key(name)) as own:
                 drawn.append(DrawnCells.of(self.method.release(table, part, own)))
-            finally:
-                own.forget()
         return tuple(drawn)
 
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Maps:

@@ -101,7 +101,9 @@ def release_and_charge(
     """
     # The fingerprint comes before any draw: it decides whether this was charged already.
     derived_key, fingerprint = release_key(request.key, draws, compute_digest)
-    try:
+    # Overwritten even if the draw or the charge fails: whoever reads the memory later could
+    # subtract the noise.
+    with derived_key:
         return draw_and_charge(
             request.ledger,
             request.dataset,
@@ -111,10 +113,6 @@ def release_and_charge(
             keep,
             records=request.records,
         )
-    finally:
-        # Overwritten even if the draw or the charge fails: whoever reads the memory later could
-        # subtract the noise.
-        derived_key.forget()
 
 
 def draw_and_charge(

@@ -146,27 +146,12 @@ def release_streams(
         In every block of keys of a level, households <= persons <= max_size * households.
     """
     descent = method.descent(households.grid, event)
-    own, other = key.derive(HOUSEHOLDS), key.derive(MEMBERS)
-    try:
+    with key.derive(HOUSEHOLDS) as own, key.derive(MEMBERS) as other:
         released = method.release(households, event, own)
         measured = measure_members(members, released, descent, other, max_size)
         count = fit_members(measured, descent)
-    finally:
-        own.forget()
-        other.forget()
     persons = ReleasedTable(released.grid, released.key, released.count + count, event)
     return persons, released
-
-
-def release_others(
-    others: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
-) -> ReleasedTable:
-    """Release persons outside households; parameters as of :func:`release_streams`."""
-    own = key.derive(OTHERS)
-    try:
-        return method.release(others, event, own)
-    finally:
-        own.forget()
 
 
 def measure_members(
@@ -519,7 +504,8 @@ class StreamsDesign:
             )
         ]
         if streams.others is not None:
-            drawn.append(release_others(streams.others, method, each, key))
+            with key.derive(OTHERS) as own:
+                drawn.append(method.release(streams.others, each, own))
         return tuple(map(DrawnCells.of, drawn))
 
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Households:
