@@ -71,7 +71,8 @@ def write_plain(value: Any) -> Any:
     """
     if is_dataclass(value):
         plain: dict[str, Any] = {}
-        for one in list_fields(type(value)):
+        kind: Any = type(value)
+        for one in list_fields(kind):
             inner = getattr(value, one.name)
             if one.metadata.get("inline"):
                 plain |= write_plain(inner)

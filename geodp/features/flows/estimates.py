@@ -36,7 +36,7 @@ from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
-from geodp.release.protocol import ReleaseProtocol
+from geodp.release.base import BaseRelease
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -158,7 +158,7 @@ class FlowEstimator:
     decay : float
     labels : sequence of NoisyLabels
     prior : TrustedPrior or None
-    maps : sequence of ReleaseProtocol
+    maps : sequence of BaseRelease
         Both maps of ends as releases; empty: all is estimated by simulation.
     """
 
@@ -170,7 +170,7 @@ class FlowEstimator:
     decay: float
     labels: Sequence[NoisyLabels] = ()
     prior: TrustedPrior | None = None
-    maps: Sequence[ReleaseProtocol] = ()
+    maps: Sequence[BaseRelease] = ()
 
     def estimate_all(
         self,
