@@ -37,7 +37,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
-from geodp.release.composite import Composite, fill_tables
+from geodp.release.composite import Composite, fill_tables, place_cells
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.metadata import require_series_metadata
@@ -293,7 +293,8 @@ class Maps(Composite[MapsCard]):
         whole = replace(first, share=Fraction(1))
         events = {one.name: replace(first, share=one.share) for one in self.kind.streams}
         total = self.kind.name_event(whole)
-        facts = (self.kind.describe(total), describe_maps(self.maps))
+        identity = describe_maps(one.table for one in self.maps.values())
+        facts = (self.kind.describe(total), identity)
         return Rebuilt(self.kind.state(total), events, facts, total.loss)
 
 
@@ -302,9 +303,8 @@ def _ends(one: Estimate | RatioEstimate) -> Bounded:
     return one.count if isinstance(one, Estimate) else one.value, one.low, one.high
 
 
-def describe_maps(maps: Mapping[str, Release] | Mapping[str, ReleasedTable]) -> str:
+def describe_maps(tables: Iterable[ReleasedTable]) -> str:
     """Describe, for the card of each map, the released counts of all of them."""
-    tables = (one.table if isinstance(one, Release) else one for one in maps.values())
     arrays = (array for one in tables for array in (one.key, np.asarray(one.count, np.int64)))
     return f"that the counts of all maps of its release have the digest {digest(*arrays).hex()}"
 
@@ -443,13 +443,9 @@ class MapsDesign:
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Maps:
         """Return the release of what was drawn."""
         previews = self.preview.maps
-        tables = {
-            name: cells.on(one.grid, one.event)
-            for (name, one), cells in zip(previews.items(), drawn, strict=True)
-        }
+        tables = place_cells(previews.values(), drawn)
         # Of what is released: whoever puts maps of two releases together is found out.
-        identity = describe_maps(tables)
-        made = fill_tables(previews.values(), tables.values(), identity, charge)
+        made = fill_tables(previews.values(), tables, describe_maps(tables), charge)
         maps = dict(zip(previews, made, strict=True))
         return replace(self.preview, maps=maps).with_charge(charge)
 
@@ -458,7 +454,6 @@ class MapsSeriesKind(SeriesKind):
     """A kind of series of releases of several maps, which follows from the kind of these."""
 
     index = MapsSeriesCard
-    doors: ClassVar[Mapping[str, str]] = {}
 
 
 class MapsKind(IndexKind):
@@ -484,7 +479,6 @@ class MapsKind(IndexKind):
     quantities: ClassVar[tuple[Ratio, ...]] = ()
     constraints: ClassVar[tuple[Constraint[Maps], ...]] = ()
     series: ClassVar[SeriesKind]
-    doors: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         """Make the classes of indexes; UsageError for what no release can be made of."""

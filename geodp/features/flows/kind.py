@@ -294,7 +294,6 @@ class FlowsSeriesKind(SeriesKind):
         "This is a series of flows; give the folder of a table of one of its periods, inside its "
         "public folder.",
     )
-    doors: ClassVar[dict[str, str]] = {}
 
 
 KINDS = (FlowsKind(), FlowsSeriesKind())

@@ -145,7 +145,6 @@ class HouseholdsSeriesKind(SeriesKind):
         "This is a series of persons and households; give the folder of a table of one of its "
         "periods, inside its public folder.",
     )
-    doors: ClassVar[dict[str, str]] = {}
 
 
 KINDS = (HouseholdsKind(), HouseholdsSeriesKind())

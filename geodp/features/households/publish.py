@@ -36,6 +36,7 @@ from geodp.privacy.key import NoiseKey, Stream, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.noise.node import NodeNoise, number_children
+from geodp.release.composite import place_cells
 from geodp.release.inputs import state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
@@ -511,11 +512,7 @@ class StreamsDesign:
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Households:
         """Return the release of drawn tables, in their order."""
         # Persons have errors of their own, which the name of their method tells.
-        previews = self.preview.drawn
-        tables = [
-            one.on(empty.grid, empty.event) for one, empty in zip(drawn, previews, strict=True)
-        ]
-        return self.preview.with_tables(tables, charge)
+        return self.preview.with_tables(place_cells(self.preview.drawn, drawn), charge)
 
 
 AnyHouseholds: TypeAlias = "StreamsDesign | SizesDesign"

@@ -9,9 +9,7 @@ from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact
 from geodp.table.index import IndexCard
 from geodp.table.plain import Text, before
-from geodp.table.stated.release import Digest, Size
-
-Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
+from geodp.table.stated.release import Digest, Identity, Size
 
 
 @dataclass(frozen=True)
