@@ -66,7 +66,7 @@ class FlowsPrior:
     left_out: bool = False
 
     @classmethod
-    def of(cls, zones: Zones, cells: Cells, source: str, left_out: bool = False) -> Self:
+    def of(cls, zones: Zones, cells: Cells | Prior, source: str, left_out: bool = False) -> Self:
         """Make a prior from a table of pairs of the zones, whose labels are added up."""
         index = cells.grid.decode(cells.key)
         origin, destination = (zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2))
