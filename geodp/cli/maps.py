@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from geodp.cli.help import hide, option
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete, layout_options
 from geodp.cli.options import folder_options, grid_options, inputs
-from geodp.cli.publishing import Publishing
+from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, choose_reader, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import carry_out
@@ -23,7 +22,6 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.io.folder.staged_release import StagedTables
     from geodp.release.maps import Maps, MapsDesign, MapsKind
     from geodp.release.transaction import Inputs, Prepared
 
@@ -80,7 +78,7 @@ class MapsCommand(ReadingCommand):
         return hide(super().get_params(ctx), ("value",))
 
 
-class MapsPublishing(Publishing):
+class MapsPublishing(TablesPublishing):
     """A run of such a command, checked before anything is read."""
 
     def __init__(self, kind: MapsKind, options: dict[str, Any], seconds: dict[str, float]) -> None:
@@ -124,16 +122,6 @@ class MapsPublishing(Publishing):
     def design(self, inputs: Inputs) -> MapsDesign:
         """Design the release from the inputs of an interrupted run."""
         return self.kind.design(self.grid, self.request, inputs)
-
-    def stage(self) -> AbstractContextManager[StagedTables]:
-        """Yield the folder of the release."""
-        from geodp.io.folder.staged_release import StagedTables
-
-        return StagedTables.stage(**self.place)
-
-    def try_out(self, place: StagedTables, prepared: Prepared[MapsDesign, Maps]) -> None:
-        """Write empty maps."""
-        place.try_out(prepared.design.preview, [prepared.cells])
 
 
 def require_columns(options: Mapping[str, Any]) -> None:

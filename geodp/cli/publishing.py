@@ -198,6 +198,20 @@ class Publishing(ABC):
         return [self.beyond.format(f"restricted/{file}")] if self.beyond else []
 
 
+class TablesPublishing(Publishing):
+    """One run of a command that publishes several tables, each a release in its own folder."""
+
+    def stage(self) -> AbstractContextManager[Any]:
+        """Yield the folder of the release."""
+        from geodp.io.folder.staged_release import StagedTables
+
+        return StagedTables.stage(**self.place)
+
+    def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
+        """Write empty tables."""
+        place.try_out(prepared.design.preview, [prepared.cells])
+
+
 def _identify(public: Path, card: Any) -> str:
     """Return the id of a release that was written."""
     from geodp.io.folder.kinds import CARD

@@ -69,7 +69,8 @@ class NoiseKey:
     readers need, and a key that is fixed by a program, which protects nobody, everything.
 
     The secret is shown nowhere, is neither pickled nor copied, and two keys are equal only if
-    they are the same object. It is overwritten by :meth:`forget`, and when the object dies.
+    they are the same object. It is overwritten by :meth:`forget`, at the end of a ``with``
+    statement, and when the object dies.
     Out of reach are the short-lived byte strings from which Python's own libraries hand over a
     new secret: their memory is freed, and overwritten only by its next use.
 
@@ -206,6 +207,12 @@ class NoiseKey:
         """Overwrite the secret; whatever needs it afterwards raises UsageError."""
         self._secret[:] = bytes(len(self._secret))
         self._secret = bytearray()
+
+    def __enter__(self) -> NoiseKey:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.forget()
 
     def _hold(self) -> bytearray:
         if not self._secret:

@@ -20,8 +20,8 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.ledger import Charge
+from geodp.release.base import BaseRelease
 from geodp.release.parts import PartErrors
-from geodp.release.protocol import ReleaseProtocol
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain, write_plain
@@ -83,7 +83,7 @@ PUBLIC_CARD = "the domain, the grid and every value of this card: public by cons
 """What every card lists first as not protected."""
 
 
-def card_of(release: ReleaseProtocol) -> Card:
+def card_of(release: BaseRelease) -> Card:
     """Build the card of a release, without its list of files; see :meth:`geodp.Release.card`."""
     grid, method = release.grid, release.method
     return Card(
@@ -111,7 +111,7 @@ def state_budget(charge: Charge | StatedCharge | None) -> StatedCharge | None:
     return None if charge is None else read_plain(StatedCharge, charge.describe(), "budget")
 
 
-def _guarantee(release: ReleaseProtocol) -> StatedGuarantee:
+def _guarantee(release: BaseRelease) -> StatedGuarantee:
     """Describe the guarantee: the event's loss, the method's proof, and all assumptions."""
     method, event, grid = release.method, release.event, release.grid
     values = {
@@ -133,7 +133,7 @@ def _guarantee(release: ReleaseProtocol) -> StatedGuarantee:
     return read_plain(StatedGuarantee, {**values, **event.describe()}, "guarantee")
 
 
-def _mechanism(release: ReleaseProtocol) -> StatedMechanism:
+def _mechanism(release: BaseRelease) -> StatedMechanism:
     """Describe the method with its version and all settings."""
     method = release.method
     # A method names its noise under epsilon; under rho the law is Gaussian whatever it names.
@@ -156,7 +156,7 @@ def _mechanism(release: ReleaseProtocol) -> StatedMechanism:
     )
 
 
-def _error(release: ReleaseProtocol) -> StatedError:
+def _error(release: BaseRelease) -> StatedError:
     """Describe the expected error, as far as it is known before any data are read."""
     grid, event, method = release.grid, release.event, release.method
     blocks, isolated = release.expected_error(), method.isolated_cell(grid, event)
@@ -199,7 +199,7 @@ def _error(release: ReleaseProtocol) -> StatedError:
     )
 
 
-def state_cells(release: ReleaseProtocol) -> StatedCells | None:
+def state_cells(release: BaseRelease) -> StatedCells | None:
     """Describe how intervals of single cells are made; None without a closed form.
 
     States the interval of cells that are not listed, as the files have no rows for them.
@@ -296,7 +296,7 @@ def _cells_of_parts(parts: PartErrors) -> StatedCells:
     return StatedCells(meaning, VERSION, low, near, isolated, closed_form=False, parts=PARTS)
 
 
-def _area_errors(release: ReleaseProtocol) -> tuple[StatedLevel, ...]:
+def _area_errors(release: BaseRelease) -> tuple[StatedLevel, ...]:
     """List the errors of every level of official areas or regions, the coarsest first."""
     errors = release.block_errors
     if errors is None:
@@ -306,7 +306,7 @@ def _area_errors(release: ReleaseProtocol) -> tuple[StatedLevel, ...]:
     )
 
 
-def _floor(release: ReleaseProtocol) -> StatedFloor | None:
+def _floor(release: BaseRelease) -> StatedFloor | None:
     """Compute the smallest useful block; None without a public guess of the people."""
     errors = release.block_errors
     if release.people is None or errors is None:

@@ -16,6 +16,7 @@ from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
 from geodp.release.opening import require_unwritten
 from geodp.release.release import Release
+from geodp.release.transaction import DrawnCells
 from geodp.table.charged import StatedCharge
 from geodp.table.index import Constraint, Joint, Rebuilt, TablesCard
 from geodp.table.released import ReleasedTable
@@ -136,6 +137,12 @@ class Composite(ABC, Generic[IndexOf]):
     def write_into(self, place: StagedTables, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""
         return place.write(self, restricted)
+
+
+def place_cells(previews: Iterable[Release], drawn: Iterable[DrawnCells]) -> list[ReleasedTable]:
+    """Return what was drawn of several tables, each on the grid of its empty release."""
+    pairs = zip(previews, drawn, strict=True)
+    return [cells.on(empty.grid, empty.event) for empty, cells in pairs]
 
 
 def fill_tables(

@@ -22,7 +22,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
 from geodp.kernels.cell_paths import PLAIN
-from geodp.release.protocol import ReleaseProtocol
+from geodp.release.base import BaseRelease
 from geodp.release.simulation import CLOSED_FORM
 
 MAX_CELLS = 1 << 20
@@ -77,7 +77,7 @@ class Estimates:
             getattr(self, name)[at] = getattr(estimates, name)
 
 
-def require_tree(release: ReleaseProtocol) -> TreeVariance:
+def require_tree(release: BaseRelease) -> TreeVariance:
     """Return the tree of a release's closed form; UsageError if it has none."""
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
@@ -89,7 +89,7 @@ def require_tree(release: ReleaseProtocol) -> TreeVariance:
     return tree
 
 
-def error_of_region(release: ReleaseProtocol, region: Region) -> float:
+def error_of_region(release: BaseRelease, region: Region) -> float:
     """Compute the closed-form standard error of a region; 0 where public totals fix the sum."""
     if release.parts is not None:
         return release.parts.estimate_all([region], CLOSED_FORM)[0].standard_error
@@ -103,7 +103,7 @@ def error_of_region(release: ReleaseProtocol, region: Region) -> float:
     return float(np.sqrt(max(require_tree(release).region(key, grid), 0.0)))
 
 
-def estimate_regions(release: ReleaseProtocol, regions: Sequence[Region]) -> Estimates:
+def estimate_regions(release: BaseRelease, regions: Sequence[Region]) -> Estimates:
     """Estimate regions in closed form; see :meth:`geodp.Release.estimate`.
 
     Raises UsageError for a method without a closed form.
@@ -130,7 +130,7 @@ def estimate_regions(release: ReleaseProtocol, regions: Sequence[Region]) -> Est
     return Estimates(result.count + public_sums, result.standard_error, low, high, result.clamped)
 
 
-def _estimate(release: ReleaseProtocol, tree: TreeVariance, cells: RegionKeys) -> Estimates:
+def _estimate(release: BaseRelease, tree: TreeVariance, cells: RegionKeys) -> Estimates:
     """Estimate regions none of whose cells has a public total."""
     method, grid, event = release.method, release.grid, release.event
     first, domain = cells.first, grid if method.skips_outside else None
@@ -165,7 +165,7 @@ def _estimate(release: ReleaseProtocol, tree: TreeVariance, cells: RegionKeys) -
     return Estimates(count, error, low, high, visited.clamped)
 
 
-def estimate_frame(release: ReleaseProtocol, frame: Any, labels: Labels | None) -> Any:
+def estimate_frame(release: BaseRelease, frame: Any, labels: Labels | None) -> Any:
     """Add ``COLUMNS`` to a ``GeoDataFrame`` of polygons.
 
     Rows whose polygons contain no cell of the domain have 0 ``cells`` and NaN elsewhere.

@@ -14,11 +14,11 @@ from geodp.errors import Rule, UsageError
 from geodp.io.write.frame import MAX_BLOCKS
 from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.tables import name_of_counts
+from geodp.release.base import BaseRelease
 from geodp.table.display import show_count
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View
-    from geodp.table.released import ReleasedTable
 
 ALTERNATIVES = {
     "save dump to_file to_csv to_parquet to_excel to_json to_feather": (
@@ -52,14 +52,12 @@ TEXT_STYLE = "flex: 1; min-width: 18em; max-width: 40em"
 """CSS that puts the text beside the map, or below it in a narrow window."""
 
 
-class InMemory:
+class InMemory(BaseRelease):
     """Conversions of a release, with one row for every cell that is not 0.
 
     Columns are those of the files: codes or centres, other axes and labels, the count under its
     name, and if the error is known ``standard_error``, ``low`` and ``high``.
     """
-
-    table: ReleasedTable
 
     if TYPE_CHECKING:
 
@@ -102,13 +100,7 @@ class InMemory:
 
         Raises UsageError where pandas is not installed.
         """
-        try:
-            return self.to_arrow(name).to_pandas()
-        except ModuleNotFoundError:
-            raise UsageError(
-                "pandas is not installed: pip install pandas, or to_arrow().",
-                code="library-missing",
-            ) from None
+        return convert_to_pandas(self.to_arrow(name))
 
     def to_polars(self, name: str | None = None) -> Any:
         """Convert the rows to a ``polars.DataFrame``.
@@ -276,6 +268,17 @@ class InMemory:
                 f'src="data:image/png;base64,{data}">'
             )
         return f'<div style="{PREVIEW_STYLE}">{picture}<ul style="{TEXT_STYLE}">{lines}</ul></div>'
+
+
+def convert_to_pandas(rows: Any) -> Any:
+    """Convert a ``pyarrow.Table`` to a frame; UsageError where pandas is not installed."""
+    try:
+        return rows.to_pandas()
+    except ModuleNotFoundError:
+        raise UsageError(
+            "pandas is not installed: pip install pandas, or to_arrow().",
+            code="library-missing",
+        ) from None
 
 
 def _first_lines(view: View) -> Iterator[str]:

@@ -33,7 +33,7 @@ class IndexKind(Kind):
 
     index: ClassVar[type[IndexCard]]
     refusal: ClassVar[Rule]
-    doors: ClassVar[Mapping[str, str]]
+    doors: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         """Take the names of the kind, its file and its schema from the class of the index."""

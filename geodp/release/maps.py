@@ -16,7 +16,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from types import new_class
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,12 @@ from geodp.io.folder.publication import write_rows
 from geodp.io.write.uncertainty import RowErrors
 from geodp.io.write.view import View
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.assumption import Assumption, ContributionBound
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
-from geodp.release.composite import Composite, fill_tables
+from geodp.release.composite import Composite, fill_tables, place_cells
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.metadata import require_series_metadata
@@ -61,22 +61,21 @@ from geodp.release.sharing import Person
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable
 from geodp.table.index import (
     Constraint,
     Joint,
-    PeriodInfo,
     PeriodsCard,
     Rebuilt,
     TablesCard,
+    TablesGuarantee,
     Together,
     state_event,
 )
+from geodp.table.plain import before
 from geodp.table.reading import join_known
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.release import Size, Software, TableInfo
 from geodp.typing import FloatArray, KeyArray
 
 LABEL = b"geodp maps identity 1"
@@ -153,69 +152,17 @@ class RatioEstimate:
     high: float
 
 
-@dataclass(frozen=True)
-class MapsGuarantee:
-    """The privacy guarantee of all maps together.
-
-    Attributes
-    ----------
-    in_words, source, mechanism : str
-    epsilon, rho, delta : str or None
-        Exact, each with the nearest decimal; ``spends``: as one line.
-    neighbours, unit : str
-    contribution : int
-        The most that one unit adds to the sum of the counts of each map.
-    assumptions : tuple of Assumption
-        Assumptions about the input, and who answers for them.
-    """
-
-    in_words: str
-    source: str
-    mechanism: str
-    epsilon: Exact | None
-    epsilon_decimal: Amount | None
-    rho: Exact | None
-    rho_decimal: Amount | None
-    delta: Exact | None
-    delta_decimal: Amount | None
-    spends: str
-    neighbours: Literal["add-remove-one", "replace-one"]
-    unit: str
-    contribution: Size
-    assumptions: tuple[Assumption, ...]
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MapsCard(TablesCard):
     """The index of a release of several maps.
 
     Attributes
     ----------
-    schema : str
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
-    guarantee : MapsGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for all maps.
     quantities : tuple of Ratio
         What follows from the maps.
-    constraints : tuple of str
-        What holds exactly, a sentence each.
-    tables, files, left_out
-        The maps, each a release in a folder of its name; files of all together.
     """
 
-    schema: str
-    software: Software
-    private: bool
-    guarantee: MapsGuarantee
-    budget: StatedCharge | None
-    quantities: tuple[Ratio, ...]
-    constraints: tuple[str, ...]
-    tables: tuple[TableInfo, ...] = ()
-    files: tuple[File, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    quantities: tuple[Ratio, ...] = field(metadata=before("constraints"))
 
     @property
     def about(self) -> str:
@@ -224,38 +171,17 @@ class MapsCard(TablesCard):
 
 
 @dataclass(frozen=True)
-class MapsSeriesGuarantee(Together, MapsGuarantee):
+class MapsSeriesGuarantee(Together, TablesGuarantee):
     """The privacy guarantee of all periods together."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MapsSeriesCard(PeriodsCard):
-    """The index of a series of releases of several maps.
-
-    Attributes
-    ----------
-    schema : str
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
-    step : {"year", "month", "day", "hour"}
-        Length of a period.
-    guarantee : MapsSeriesGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for all periods.
-    periods : tuple of PeriodInfo
-        In chronological order; empty before they are written.
-    """
+    """The index of a series of releases of several maps."""
 
     promise: ClassVar = MapsSeriesGuarantee
 
-    schema: str
-    software: Software
-    private: bool
-    step: Literal["year", "month", "day", "hour"]
     guarantee: MapsSeriesGuarantee
-    budget: StatedCharge | None
-    periods: tuple[PeriodInfo, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,7 +293,8 @@ class Maps(Composite[MapsCard]):
         whole = replace(first, share=Fraction(1))
         events = {one.name: replace(first, share=one.share) for one in self.kind.streams}
         total = self.kind.name_event(whole)
-        facts = (self.kind.describe(total), describe_maps(self.maps))
+        identity = describe_maps(one.table for one in self.maps.values())
+        facts = (self.kind.describe(total), identity)
         return Rebuilt(self.kind.state(total), events, facts, total.loss)
 
 
@@ -376,9 +303,8 @@ def _ends(one: Estimate | RatioEstimate) -> Bounded:
     return one.count if isinstance(one, Estimate) else one.value, one.low, one.high
 
 
-def describe_maps(maps: Mapping[str, Release] | Mapping[str, ReleasedTable]) -> str:
+def describe_maps(tables: Iterable[ReleasedTable]) -> str:
     """Describe, for the card of each map, the released counts of all of them."""
-    tables = (one.table if isinstance(one, Release) else one for one in maps.values())
     arrays = (array for one in tables for array in (one.key, np.asarray(one.count, np.int64)))
     return f"that the counts of all maps of its release have the digest {digest(*arrays).hex()}"
 
@@ -510,23 +436,16 @@ class MapsDesign:
         """Draw every map with a key of its own."""
         drawn = []
         for name, table, part in zip(self.preview.maps, tables, self.parts, strict=True):
-            own = key.derive(self.kind.name_key(name))
-            try:
+            with key.derive(self.kind.name_key(name)) as own:
                 drawn.append(DrawnCells.of(self.method.release(table, part, own)))
-            finally:
-                own.forget()
         return tuple(drawn)
 
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Maps:
         """Return the release of what was drawn."""
         previews = self.preview.maps
-        tables = {
-            name: cells.on(one.grid, one.event)
-            for (name, one), cells in zip(previews.items(), drawn, strict=True)
-        }
+        tables = place_cells(previews.values(), drawn)
         # Of what is released: whoever puts maps of two releases together is found out.
-        identity = describe_maps(tables)
-        made = fill_tables(previews.values(), tables.values(), identity, charge)
+        made = fill_tables(previews.values(), tables, describe_maps(tables), charge)
         maps = dict(zip(previews, made, strict=True))
         return replace(self.preview, maps=maps).with_charge(charge)
 
@@ -535,7 +454,6 @@ class MapsSeriesKind(SeriesKind):
     """A kind of series of releases of several maps, which follows from the kind of these."""
 
     index = MapsSeriesCard
-    doors: ClassVar[Mapping[str, str]] = {}
 
 
 class MapsKind(IndexKind):
@@ -561,7 +479,6 @@ class MapsKind(IndexKind):
     quantities: ClassVar[tuple[Ratio, ...]] = ()
     constraints: ClassVar[tuple[Constraint[Maps], ...]] = ()
     series: ClassVar[SeriesKind]
-    doors: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         """Make the classes of indexes; UsageError for what no release can be made of."""
@@ -756,7 +673,7 @@ class MapsKind(IndexKind):
     def state(self, total: Measurement) -> MapsCard:
         """State the index of a release that is not drawn yet; ``total``: event of all maps."""
         counted = COUNTED.format(total.unit, total.contribution)
-        promise = MapsGuarantee(
+        promise = TablesGuarantee(
             source=PROOF,
             **state_event(total, "any result of these maps together"),
             assumptions=(replace(total.assumption, statement=counted),),

@@ -174,11 +174,8 @@ def release_key(
     """
     if key is None:
         # A fresh key never serves twice, so no digest is needed; a random fingerprint matches none.
-        fresh = NoiseKey.generate()
-        try:
+        with NoiseKey.generate() as fresh:
             return fresh.restrict(draws), secrets.token_hex(32)
-        finally:
-            fresh.forget()
     contents = compute_digest()
     return key.derive(contents, draws), key.fingerprint(contents)
 

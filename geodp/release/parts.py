@@ -16,7 +16,7 @@ from geodp.accuracy.interval import Estimate
 from geodp.accuracy.parts import PartEstimates, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.release.protocol import ReleaseProtocol
+from geodp.release.base import BaseRelease
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -34,13 +34,13 @@ class PartErrors:
         The released counts of the parts.
     split : Split
         The same release as a map and its parts.
-    map : ReleaseProtocol
+    map : BaseRelease
         The release of the map: all parts of a cell together.
     """
 
     table: ReleasedTable = field(repr=False)
     split: Split = field(repr=False)
-    map: ReleaseProtocol = field(repr=False)
+    map: BaseRelease = field(repr=False)
 
     alike: ClassVar[int] = 1
 

@@ -239,9 +239,6 @@ def draw_periods(
     drawn = []
     for number, (time, draw) in enumerate(zip(times, draws, strict=True)):
         progress.begin(f"Releasing {time}")
-        own = key.derive(name_part(label, number))
-        try:
+        with key.derive(name_part(label, number)) as own:
             drawn.append(draw(own))
-        finally:
-            own.forget()
     return tuple(drawn)

@@ -223,10 +223,8 @@ class TableDesign:
         # as if it were published alone, so whoever has both sees nothing new.
         part = self.method.first(table)
         derived_key, _ = key_of_table(self.request.key, part, base.method, base.event)
-        try:
+        with derived_key:
             first = base.method.release(part, base.event, derived_key)
-        finally:
-            derived_key.forget()
         return self.method.refine_base(first, table, self.event, key), None
 
     def complete(self, drawn: DrawnTable, charge: Charge | None) -> Release:

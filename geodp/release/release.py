@@ -18,35 +18,24 @@ from numpy.typing import NDArray
 from geodp.accuracy.areas import Areas, areas_of
 from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
-from geodp.accuracy.interval import Estimate, NodeSums, Tops
+from geodp.accuracy.interval import Estimate, Tops
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
-from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import write_publication
 from geodp.io.write import frame
 from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.io.write.view import View
-from geodp.mechanisms import Mechanism, find_method
-from geodp.mechanisms.base import Method
-from geodp.privacy.event import TableEvent
-from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
 from geodp.release.parts import PartErrors
 from geodp.release.simulated_estimates import simulate_estimates
 from geodp.release.simulation import CLOSED_FORM, SIMULATION
-from geodp.table.card import Card, StatedMetadata
-from geodp.table.charged import StatedCharge
+from geodp.table.card import Card
 from geodp.table.counts import CountTable
-from geodp.table.measured import Measurements
 from geodp.table.prior import Prior
-from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.error import StatedSettlements
-from geodp.table.stated.prior import StatedPrior
-from geodp.table.stated.reading import StatedReading
 
 SMOOTHED = "Smoothing over time"
 """Beginning of the sentence on cards of snapshots that were smoothed by others of their series."""
@@ -88,19 +77,6 @@ class Release(InMemory):
         closed forms are reused, as they are computed already.
     """
 
-    table: ReleasedTable
-    charge: Charge | StatedCharge | None = None
-    people: float | None = None
-    public_facts: tuple[str, ...] = ()
-    custom_method: Method[Any] | None = None
-    measurements: Measurements | None = None
-    totals: PublicTotals | None = None
-    prior: StatedPrior | None = None
-    postprocessing: tuple[str, ...] = ()
-    margins: Margins | None = None
-    settlements: StatedSettlements | None = None
-    metadata: StatedMetadata | None = None
-    reading: StatedReading | None = None
     preview: Release | None = None
 
     def __post_init__(self) -> None:
@@ -110,21 +86,6 @@ class Release(InMemory):
                 "A Release holds a released table; geodp.publish makes one.",
                 code="released-table-expected",
             )
-
-    @cached_property
-    def grid(self) -> Grid:
-        """The public grid."""
-        return self.table.grid
-
-    @cached_property
-    def event(self) -> TableEvent:
-        """Mechanism, epsilon, neighbours and sensitivity."""
-        return self.table.event
-
-    @cached_property
-    def method(self) -> Method[Any]:
-        """The method, with its settings."""
-        return self.custom_method or find_method(self.event.mechanism)
 
     def estimate(
         self,
@@ -182,11 +143,6 @@ class Release(InMemory):
                 )
             return estimate_frame(self, region, labels)
         return self.estimate_all([region], labels, method=method, prior=prior)[0]
-
-    @cached_property
-    def node_sums(self) -> NodeSums:
-        """Sums of the table's nodes, which all regions share."""
-        return NodeSums(self.table)
 
     @cached_property
     def parts(self) -> PartErrors | None:
@@ -368,12 +324,6 @@ class Release(InMemory):
     @cached_property
     def _table_intervals(self) -> Intervals:
         return self._intervals(self._alike)
-
-    @property
-    def has_public_margins(self) -> bool:
-        """Whether the margins of cells were measured on public maps."""
-        clamps = isinstance(self.method, Mechanism) and self.method.nonnegative
-        return clamps and self.margins is None
 
     @property
     def cell_margins(self) -> Margins:

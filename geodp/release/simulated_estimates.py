@@ -30,7 +30,7 @@ from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.release import simulation
-from geodp.release.protocol import ReleaseProtocol
+from geodp.release.base import BaseRelease
 from geodp.release.simulation import SEED, SIDES, SIMULATION, KeyRuns, Simulation
 from geodp.table.counts import Cells
 from geodp.table.prior import RULES, Prior
@@ -180,7 +180,7 @@ settlement there."""
 
 
 def simulate_estimates(
-    release: ReleaseProtocol, regions: Sequence[Region], prior: Prior | Cells | None = None
+    release: BaseRelease, regions: Sequence[Region], prior: Prior | Cells | None = None
 ) -> list[Estimate]:
     """Estimate regions with simulated standard errors and 95 % intervals.
 
@@ -261,7 +261,7 @@ class Allowances:
     simulation : Simulation
     """
 
-    release: ReleaseProtocol
+    release: BaseRelease
     simulation: Simulation
 
     @cached_property
@@ -343,7 +343,7 @@ class Allowances:
         return np.clip(ends, inner, outer)
 
 
-def _require_simulated(release: ReleaseProtocol) -> None:
+def _require_simulated(release: BaseRelease) -> None:
     """Raise UsageError for a release whose method cannot be run on a stand-in."""
     central = isinstance(release.method, Mechanism)
     if not central or not isinstance(release.table.event, Measurement):
@@ -360,7 +360,7 @@ def _require_simulated(release: ReleaseProtocol) -> None:
         )
 
 
-def _require_prior(release: ReleaseProtocol, prior: Prior | Cells | None) -> Prior | None:
+def _require_prior(release: BaseRelease, prior: Prior | Cells | None) -> Prior | None:
     """Return the prior on the release's grid; UsageError if it is not the one of the card."""
     stated = release.prior
     if stated is None:

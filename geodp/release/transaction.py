@@ -47,31 +47,8 @@ Keep = Callable[[Drawn, str], None]
 """Store a draw, under the fingerprint of its charge, until the release is complete."""
 
 
-class ChargedRequest(Protocol):
-    """What a request says of the key of the noise and of what is charged.
-
-    :class:`geodp.release.request.Request` is one.
-    """
-
-    @property
-    def key(self) -> NoiseKey | None:
-        """The kept key; None: a fresh one, which is forgotten."""
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """The ledger to charge."""
-
-    @property
-    def dataset(self) -> str | None:
-        """Name of the data set in the ledger."""
-
-    @property
-    def records(self) -> str | None:
-        """Which records the release is made from, as declared to the ledger."""
-
-
 def release_and_charge(
-    request: ChargedRequest,
+    request: Request,
     event: Measurement | Selection,
     draws: Draws,
     compute_digest: Callable[[], bytes],
@@ -84,7 +61,7 @@ def release_and_charge(
 
     Parameters
     ----------
-    request : ChargedRequest
+    request : Request
     event : Measurement or Selection
         The privacy event of everything that is drawn, as the ledger names it.
     draws, compute_digest
@@ -101,7 +78,9 @@ def release_and_charge(
     """
     # The fingerprint comes before any draw: it decides whether this was charged already.
     derived_key, fingerprint = release_key(request.key, draws, compute_digest)
-    try:
+    # Overwritten even if the draw or the charge fails: whoever reads the memory later could
+    # subtract the noise.
+    with derived_key:
         return draw_and_charge(
             request.ledger,
             request.dataset,
@@ -111,10 +90,6 @@ def release_and_charge(
             keep,
             records=request.records,
         )
-    finally:
-        # Overwritten even if the draw or the charge fails: whoever reads the memory later could
-        # subtract the noise.
-        derived_key.forget()
 
 
 def draw_and_charge(

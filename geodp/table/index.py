@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import (
     TYPE_CHECKING,
@@ -19,9 +19,10 @@ from typing import (
 )
 
 from geodp import __version__
+from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
-from geodp.table.charged import StatedCharge
-from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.plain import Text, before, read_plain, write_plain
 from geodp.table.stated.release import Digest, Size, Software, TableInfo
 
 if TYPE_CHECKING:
@@ -36,10 +37,11 @@ Joint = tuple[tuple[File, ...], tuple[LeftOut, ...]]
 """Entries of files that show several tables together, and of those that were left out."""
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
 class IndexCard:
     """What indexes of every kind have in common.
 
-    An index is a frozen dataclass of keywords, whose fields are the names of its JSON, in order.
+    An index is a frozen dataclass of keywords, whose fields are the names of its JSON.
 
     Attributes
     ----------
@@ -49,6 +51,14 @@ class IndexCard:
         Name of the index inside ``public``.
     identifier : str
         Value of ``schema``.
+    schema : str
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    guarantee : dataclass
+        Of all that the index lists together.
+    budget : StatedCharge or None
+        Charge to a ledger, once for everything.
     """
 
     kind: ClassVar[str]
@@ -59,7 +69,7 @@ class IndexCard:
         """Name the file and the schema by the kind."""
         cls.kind, cls.file, cls.identifier = kind, f"{kind}.json", f"geodp-{kind}-1"
 
-    schema: Any
+    schema: str
     software: Software
     private: bool
     guarantee: Any
@@ -106,12 +116,60 @@ class IndexCard:
         return read_plain(cls, plain, cls.kind)
 
 
-class TablesCard(IndexCard):
-    """An index of tables, each of which is a release in a folder of its name."""
+@dataclass(frozen=True, kw_only=True)
+class TablesGuarantee:
+    """The privacy guarantee of all tables of a release together.
 
-    tables: tuple[TableInfo, ...]
-    files: tuple[File, ...]
-    left_out: tuple[LeftOut, ...]
+    Attributes
+    ----------
+    in_words, mechanism : str
+    source : str
+        Why it holds.
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal; ``spends``: as one line.
+    neighbours, unit : str
+    contribution : int
+        The most that one unit adds to the sum of the counts of each table.
+    assumptions : tuple of Assumption
+        Assumptions about the input, and who answers for them.
+    """
+
+    in_words: str
+    source: str
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    spends: str
+    neighbours: Literal["add-remove-one", "replace-one"]
+    unit: str
+    contribution: Size
+    assumptions: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TablesCard(IndexCard):
+    """An index of tables, each of which is a release in a folder of its name.
+
+    Attributes
+    ----------
+    constraints : tuple of str
+        What holds exactly, a sentence each.
+    tables : tuple of TableInfo
+        Tables, each with a card of its own; empty before they are written.
+    files : tuple of File
+        Files that show all tables together.
+    left_out : tuple of LeftOut
+    """
+
+    guarantee: TablesGuarantee
+    constraints: tuple[str, ...]
+    tables: tuple[TableInfo, ...] = ()
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def event_with(self, table: Measurement) -> Measurement:
         """Return the event of all tables together; ``table``: that of one of them."""
@@ -170,11 +228,16 @@ class PeriodInfo:
     index_sha256: Digest
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PeriodsCard(IndexCard):
     """An index of periods, each of which is a release in a folder named by its time.
 
     Attributes
     ----------
+    step : {"year", "month", "day", "hour"}
+        Length of a period.
+    periods : tuple of PeriodInfo
+        In chronological order; empty before they are written.
     period : type
         Class of the index of a period.
     promise : type
@@ -184,8 +247,8 @@ class PeriodsCard(IndexCard):
     period: ClassVar[type[TablesCard]]
     promise: ClassVar[type]
 
-    step: Literal["year", "month", "day", "hour"]
-    periods: tuple[PeriodInfo, ...]
+    step: Literal["year", "month", "day", "hour"] = field(metadata=before("guarantee"))
+    periods: tuple[PeriodInfo, ...] = ()
     files: ClassVar[tuple[File, ...]] = ()
 
     @property

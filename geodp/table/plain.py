@@ -1,7 +1,8 @@
 """Conversion of frozen dataclasses to the plain values of a JSON document and back.
 
-The fields of a dataclass are the keys of its JSON object, in their order; a field whose name in
-Python differs has its key in its metadata. Types are enforced on reading, so that untrusted input
+The fields of a dataclass are the keys of its JSON object, in their order, but for those that are
+stated to come :func:`before` another; a field whose name in Python differs has its key in its
+metadata. Types are enforced on reading, so that untrusted input
 becomes a value of these types or is refused. Arrays of NumPy are values of their own, which no JSON
 has (:mod:`geodp.io.folder.packing`).
 """
@@ -40,6 +41,22 @@ class AtLeast:
     maximum: int | None = None
 
 
+def before(name: str) -> dict[str, str]:
+    """Return the metadata of a field that comes before an inherited one in JSON."""
+    return {"before": name}
+
+
+@lru_cache(maxsize=256)
+def list_fields(kind: type) -> tuple[Field[Any], ...]:
+    """List the fields of a dataclass in the order of its JSON."""
+    listed = [one for one in fields(kind) if "before" not in one.metadata]
+    for own in fields(kind):
+        if "before" in own.metadata:
+            names = [one.name for one in listed]
+            listed.insert(names.index(own.metadata["before"]), own)
+    return tuple(listed)
+
+
 def key_of(one: Field[Any]) -> str:
     """Return the key of a dataclass's field in JSON."""
     key: str = one.metadata.get("key", one.name)
@@ -54,7 +71,8 @@ def write_plain(value: Any) -> Any:
     """
     if is_dataclass(value):
         plain: dict[str, Any] = {}
-        for one in fields(value):
+        kind: Any = type(value)
+        for one in list_fields(kind):
             inner = getattr(value, one.name)
             if one.metadata.get("inline"):
                 plain |= write_plain(inner)
@@ -130,8 +148,8 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
     _require(isinstance(value, dict), where, "an object")
     # Keys are removed as they are read, so that what remains is unknown and is refused.
     left, types, values = dict(value), types_of(kind), {}
-    inline = [one for one in fields(kind) if one.metadata.get("inline")]
-    for one in fields(kind):
+    inline = [one for one in list_fields(kind) if one.metadata.get("inline")]
+    for one in list_fields(kind):
         if one in inline:
             continue
         key = key_of(one)

@@ -86,18 +86,14 @@ def _fix_series(patch):
 
 
 def _fix_households(patch):
-    streams, others = households_publish.release_streams, households_publish.release_others
+    streams = households_publish.release_streams
 
     def release_streams(households, _members, method, event, _key, max_size):
         # As many further members as households, which any largest size allows.
         fixed = fixed_table(households.grid)
         return streams(fixed, fixed, method, event, fixed_key(), max_size)
 
-    def release_others(table, method, event, _key):
-        return others(fixed_table(table.grid), method, event, fixed_key())
-
     patch.setattr(households_publish, "release_streams", release_streams)
-    patch.setattr(households_publish, "release_others", release_others)
 
 
 def _fix_amounts(patch):

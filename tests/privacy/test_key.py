@@ -118,6 +118,13 @@ def test_a_forgotten_key_is_overwritten_and_refuses_its_use():
         blocks(key, 1, np.array([1], np.uint64))
 
 
+def test_a_key_is_overwritten_at_the_end_of_a_with_statement():
+    with NoiseKey(bytes(range(1, 33))) as key:
+        held = key._secret
+        assert held != bytes(32)
+    assert held == bytes(32)
+
+
 def test_a_key_that_dies_is_overwritten():
     key = NoiseKey.generate()
     held = key._secret

@@ -111,7 +111,7 @@ def test_a_table_is_summed_once_for_all_estimates(monkeypatch):
         made.append(table)
         return NodeSums(table)
 
-    monkeypatch.setattr("geodp.release.release.NodeSums", count)
+    monkeypatch.setattr("geodp.release.base.NodeSums", count)
     several = replace(release(MESH))
     for size in (2, 3, 5):
         several.estimate(np.indices((size, size)).reshape(2, -1))

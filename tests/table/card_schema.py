@@ -6,7 +6,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
@@ -18,7 +18,7 @@ from geodp.features.households.kind import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
-from geodp.table.plain import AtLeast, Text, key_of, types_of
+from geodp.table.plain import AtLeast, Text, key_of, list_fields, types_of
 
 PACKAGE = Path(geodp.__file__).parent
 FILES = {
@@ -112,7 +112,7 @@ def _schema(kind, names):
 def _object(kind, names):
     """Return the schema of a dataclass, in the words of its docstring."""
     types, properties, needed = types_of(kind), {}, []
-    for field in fields(kind):
+    for field in list_fields(kind):
         if inline := field.metadata.get("inline"):
             properties |= {name: _schema(inline[name], names) for name in inline}
             continue

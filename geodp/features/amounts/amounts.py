@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from geodp.errors import Rule, UsageError, VerificationError
+from geodp.errors import Rule, VerificationError
 from geodp.features.amounts.comparison import (
     AmountDifference,
     compare_regions,
@@ -45,6 +45,7 @@ from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import PRIOR_PUBLIC, PUBLIC_CARD, state_budget
 from geodp.release.composite import Composite, fill_tables
+from geodp.release.frames import convert_to_pandas
 from geodp.release.opening import open_release
 from geodp.release.preview import preview_release
 from geodp.release.release import Release
@@ -222,13 +223,7 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
 
         Raises UsageError where pandas is not installed.
         """
-        try:
-            return self.to_arrow().to_pandas()
-        except ModuleNotFoundError:
-            raise UsageError(
-                "pandas is not installed: pip install pandas, or to_arrow().",
-                code="library-missing",
-            ) from None
+        return convert_to_pandas(self.to_arrow())
 
     def write_joint(self, folder: Path) -> Joint:
         """Write the table of all numbers in every format; return the index's entries of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,13 +28,6 @@ from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
 AXIS = "amount"
-
-
-@dataclass(frozen=True)
-class QuantileOfAmounts(Quantile):
-    """The candidate below which a part q of all records lies, each between two candidates."""
-
-    disjoint: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -166,10 +159,10 @@ def prepare_choice(
     return prepare(counts, question, request, facts=facts)
 
 
-def ask(q: Fraction, uppers: Sequence[str]) -> tuple[QuantileOfAmounts, Grid]:
+def ask(q: Fraction, uppers: Sequence[str]) -> tuple[Quantile, Grid]:
     """Return the question of the upper end of the clip, and the grid of its candidates."""
     labels = [label_number(exact(one, "candidates")) for one in uppers]
-    return QuantileOfAmounts(q, AXIS), line_up(AXIS, labels)
+    return Quantile(q, AXIS), line_up(AXIS, labels)
 
 
 def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from geodp.features.amounts.kind import StatedAmount
+from geodp.features.amounts.kind import StatedAmount
 
 PAGE: Mapping[str, str] = {
     "title": "{name} by area",

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import ceil, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from geodp.errors import UsageError
 from geodp.features.amounts.english import FILES, describe_file
 from geodp.features.amounts.estimates import Ends
 from geodp.features.amounts.kind import COUNT, MEAN, MEDIAN, SUM, AmountsCard, StatedAmount
+from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.io.folder.publication import list_file, write_rows
@@ -27,9 +28,6 @@ from geodp.io.write.view import View, keep_rows
 from geodp.table.card import LeftOut
 from geodp.table.index import Joint
 from geodp.typing import KeyArray
-
-if TYPE_CHECKING:
-    from geodp.features.amounts.numbers import AmountNumbers
 
 NAME = "amounts"
 """Name of the files, without their endings."""

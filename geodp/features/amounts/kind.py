@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from geodp.errors import Rule
-from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.release.index_kind import IndexKind, SeriesKind
-from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.index import OF_PERIOD, PeriodInfo, PeriodsCard, TablesCard, Together
-from geodp.table.plain import Text
+from geodp.table.charged import Exact
+from geodp.table.index import OF_PERIOD, PeriodsCard, TablesCard, TablesGuarantee, Together
+from geodp.table.plain import Text, before
 from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
-from geodp.table.stated.release import Digest, Size, Software, TableInfo
+from geodp.table.stated.release import Digest, Size
 
 COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
 """Names of the tables and columns; the table of records is a folder of its own."""
@@ -67,40 +65,18 @@ class StatedAmount:
     max_weight: Size | None = None
 
 
-@dataclass(frozen=True)
-class AmountsGuarantee:
+@dataclass(frozen=True, kw_only=True)
+class AmountsGuarantee(TablesGuarantee):
     """The privacy guarantee of all numbers together.
 
     Attributes
     ----------
-    in_words, mechanism : str
-    source : str
-        Why it holds.
-    epsilon, rho, delta : str or None
-        Exact, each with the nearest decimal; ``spends``: as one line.
-    neighbours, unit : str
     contribution : int
         Most records of one person; with weights, their largest sum.
-    assumptions : tuple of Assumption
-        Assumptions about the input, and who answers for them.
     not_protected : tuple of str
         What the guarantee does not cover, and what the absence of an error reveals.
     """
 
-    in_words: str
-    source: str
-    mechanism: str
-    epsilon: Exact | None
-    epsilon_decimal: Amount | None
-    rho: Exact | None
-    rho_decimal: Amount | None
-    delta: Exact | None
-    delta_decimal: Amount | None
-    spends: str
-    neighbours: Literal["add-remove-one", "replace-one"]
-    unit: str
-    contribution: Size
-    assumptions: tuple[Assumption, ...]
     not_protected: tuple[str, ...]
 
 
@@ -173,14 +149,8 @@ class AmountsCard(TablesCard, kind="amounts"):
 
     Attributes
     ----------
-    schema : "geodp-amounts-1"
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
     amount : StatedAmount
     guarantee : AmountsGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for everything.
     constraints : tuple of str
         What holds in every cell, and so in every area, a sentence each.
     tables : tuple of TableInfo
@@ -188,19 +158,12 @@ class AmountsCard(TablesCard, kind="amounts"):
         written.
     files : tuple of File
         Tables with the numbers of all cells.
-    left_out : tuple of LeftOut
+    prior : StatedAmountsPrior or None
     """
 
     schema: Literal["geodp-amounts-1"]
-    software: Software
-    private: bool
-    amount: StatedAmount
+    amount: StatedAmount = field(metadata=before("guarantee"))
     guarantee: AmountsGuarantee
-    budget: StatedCharge | None
-    constraints: tuple[str, ...]
-    tables: tuple[TableInfo, ...] = ()
-    files: tuple[File, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
     prior: StatedAmountsPrior | None = None
 
     def state_together(self, each: Measurement, total: Measurement) -> AmountsGuarantee:
@@ -237,19 +200,9 @@ class AmountsSeriesCard(PeriodsCard, kind="amounts-series"):
 
     Attributes
     ----------
-    schema : "geodp-amounts-series-1"
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
-    step : {"year", "month", "day", "hour"}
-        Length of a period.
     amount : StatedAmount
         The same in all periods.
     guarantee : AmountsSeriesGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for all periods.
-    periods : tuple of PeriodInfo
-        In chronological order; empty before they are written.
     prior : StatedAmountsPrior or None
         The prior of every period; what each learned of it is in its own index.
     """
@@ -258,13 +211,8 @@ class AmountsSeriesCard(PeriodsCard, kind="amounts-series"):
     promise: ClassVar = AmountsSeriesGuarantee
 
     schema: Literal["geodp-amounts-series-1"]
-    software: Software
-    private: bool
-    step: Literal["year", "month", "day", "hour"]
-    amount: StatedAmount
+    amount: StatedAmount = field(metadata=before("guarantee"))
     guarantee: AmountsSeriesGuarantee
-    budget: StatedCharge | None
-    periods: tuple[PeriodInfo, ...] = ()
     prior: StatedAmountsPrior | None = None
 
     @classmethod

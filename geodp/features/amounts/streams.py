@@ -272,22 +272,16 @@ def release_streams(
     """
     released, learned, offset = [], [], 0
     for number, (counts, event, label) in enumerate(streams):
-        own = key.derive(label)
-        try:
+        with key.derive(label) as own:
             if priors:
                 made, stated = design.method.release_informed(counts, event, own, priors[number])
                 released.append(made)
                 learned.append(stated)
             else:
                 released.append(design.method.release(counts, event, own))
-        finally:
-            own.forget()
     if design.of_sums is not None:
-        own = key.derive(WHOLE)
-        try:
+        with key.derive(WHOLE) as own:
             offset = draw_one_below(design.notches, own, KeyStream.ROUNDING)
-        finally:
-            own.forget()
     cells, each = align(released)
     sums = 0 if design.of_sums is None else 2
     fitted = fit(cells, each[:sums], each[sums:], design, offset)

@@ -60,14 +60,10 @@ class KeyFile:
                 "as the user who publishes.",
                 code=error.code,
             ) from None
-        try:
+        with key:
             restricted = key.restrict(draws)
-        finally:
-            key.forget()
-        try:
+        with restricted:
             yield restricted
-        finally:
-            restricted.forget()
 
 
 def require_owners() -> None:

@@ -86,11 +86,8 @@ class Bench:
         task = self.task
         method, event = task.runs[run]
         # As in a release: the key can draw only what the method declares.
-        key = key.restrict(method.declare(task.table.grid, event))
-        try:
-            return self._measure(run, key)
-        finally:
-            key.forget()
+        with key.restrict(method.declare(task.table.grid, event)) as restricted:
+            return self._measure(run, restricted)
 
     def _measure(self, run: int, key: NoiseKey) -> dict[str, Any]:
         task = self.task
@@ -167,10 +164,8 @@ def _here(
     bench: Bench, jobs: Sequence[tuple[int, int]], keys: Iterator[NoiseKey]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     for job, (key, (run, _)) in enumerate(zip(keys, jobs, strict=True)):
-        try:
+        with key:
             yield job, bench.trial(run, key)
-        finally:
-            key.forget()
 
 
 def _apart(
@@ -247,7 +242,5 @@ def _trial(run: int, words: NDArray[np.uint32], origin: str) -> dict[str, Any]:
     key = NoiseKey(words.astype("<u4").tobytes(), _origin=origin)
     # The array is a copy of the key's words: overwriting it leaves the key in one place only.
     words.fill(0)
-    try:
+    with key:
         return _bench.trial(run, key)
-    finally:
-        key.forget()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,14 +19,12 @@ from geodp.features.flows.reading.stays import Stays
 from geodp.features.flows.reading.trips import Trips
 from geodp.features.select.quantiles import ROUND, Quantile, count_at, line_up
 from geodp.features.select.question import Answer, request_selection
-from geodp.features.select.selected import Selected, SelectionDesign, prepare
+from geodp.features.select.selected import Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, rational
-from geodp.release.request import Request
-from geodp.release.transaction import Prepared
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
 
@@ -42,13 +40,6 @@ ONCE_FACT = (
     "{largest:,} where it has more"
 )
 """Statement of a choice on what was counted."""
-
-
-@dataclass(frozen=True)
-class QuantileOfTrips(Quantile):
-    """The number of trips that a part q of all units with trips does not exceed."""
-
-    disjoint: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -129,7 +120,8 @@ def choose_trips(
     # Of the bound it is only required that there is one.
     reader = kind.of(grid, **options, unit=asked.get("unit"), trips=most)
     request = request_selection(**asked | {"unit": reader.require_units()})
-    selected = prepare_choice(count_units(reader, paths, most), q, request).release()
+    counted = count_units(reader, paths, most)
+    selected = prepare(counted, Quantile(q, AXIS), request).release()
     return TripsChoice(find_trips(selected.chosen), selected)
 
 
@@ -161,26 +153,10 @@ def find_trips(chosen: Sequence[Answer]) -> int:
     return int(str(chosen[0]["label"]))
 
 
-def prepare_choice(
-    table: CountTable, q: Fraction, request: Request
-) -> Prepared[SelectionDesign, Selected]:
-    """Do everything of :func:`choose_trips` that comes after reading and before the charge.
-
-    Parameters
-    ----------
-    table : CountTable
-        Of units by their numbers of trips.
-    q : Fraction
-        Part of the units with no more trips than are chosen.
-    request : Request
-    """
-    return prepare(table, QuantileOfTrips(q, AXIS), request)
-
-
-def ask(q: Fraction, largest: int) -> tuple[QuantileOfTrips, Grid]:
+def ask(q: Fraction, largest: int) -> tuple[Quantile, Grid]:
     """Return the question of the most trips, and the grid of its candidates."""
     labels = [str(one) for one in list_candidates(largest)]
-    return QuantileOfTrips(q, AXIS), line_up(AXIS, labels)
+    return Quantile(q, AXIS), line_up(AXIS, labels)
 
 
 def list_candidates(largest: int) -> IntArray:

@@ -229,7 +229,7 @@ def require_no_prior(
         known = one.prior
         if known is None or stated is None or not stated.is_used:
             continue
-        flows = FlowsPrior.of_pairs(other.plan.zones, other.flows, known.flows.source)
+        flows = FlowsPrior.of(other.plan.zones, other.flows, known.flows.source)
         if flows.sha256 == known.flows.sha256:
             raise UsageError(
                 "One of the two releases is the prior of the other, which would understate what "

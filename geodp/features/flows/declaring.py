@@ -45,9 +45,7 @@ def declare_prior(
     if isinstance(prior, Flows):
         source = source or describe_charge(prior.index.budget)
     known = Prior.of(pairs, _without_labels(cells, pairs), source or "")
-    index = pairs.decode(known.key)
-    origin, destination = (zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2))
-    return FlowsPrior.of(zones, (origin, destination), known.count, known.source, left_out)
+    return FlowsPrior.of(zones, known, known.source, left_out)
 
 
 def give_prior(release: Flows, prior: Flows | CountTable) -> Flows:

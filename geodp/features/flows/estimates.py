@@ -36,7 +36,7 @@ from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
-from geodp.release.protocol import ReleaseProtocol
+from geodp.release.base import BaseRelease
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
@@ -158,7 +158,7 @@ class FlowEstimator:
     decay : float
     labels : sequence of NoisyLabels
     prior : TrustedPrior or None
-    maps : sequence of ReleaseProtocol
+    maps : sequence of BaseRelease
         Both maps of ends as releases; empty: all is estimated by simulation.
     """
 
@@ -170,7 +170,7 @@ class FlowEstimator:
     decay: float
     labels: Sequence[NoisyLabels] = ()
     prior: TrustedPrior | None = None
-    maps: Sequence[ReleaseProtocol] = ()
+    maps: Sequence[BaseRelease] = ()
 
     def estimate_all(
         self,
@@ -467,7 +467,6 @@ class FlowEstimator:
             spread_ends(blocks.first, truth.sum(axis=1 - axis), one.counts_at(plan.zones.key))
             for axis, one in enumerate((self.origins, self.destinations))
         ]
-        key = NoiseKey(random.bytes(32)).restrict(plan.declare())
         row, column = np.nonzero(truth)
         origins, destinations = (
             CountTable.from_keys(plan.zones.grid, plan.zones.key, one) for one in ends
@@ -475,9 +474,9 @@ class FlowEstimator:
         # Where in its block a trip begins and ends is told by the maps; pairs know blocks alone.
         start, end = blocks.first[row], blocks.first[column]
         trips = TripStreams(plan.zones, origins, destinations, start, end, truth[row, column])
-        released = plan.draw_ends(trips, key, self._end_priors).tables
-        noisy = plan.draw_pairs(trips, key)
-        key.forget()
+        with NoiseKey(random.bytes(32)).restrict(plan.declare()) as key:
+            released = plan.draw_ends(trips, key, self._end_priors).tables
+            noisy = plan.draw_pairs(trips, key)
         sums = [blocks.sums(one.counts_at(plan.zones.key)) for one in released]
         return fit_pairs(plan.zones, (sums[0], sums[1]), noisy, decay, self.prior).expected
 

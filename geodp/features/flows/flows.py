@@ -186,12 +186,11 @@ class Flows(Composite[FlowsCard]):
         return rows.assign(**dict(zip(UNCERTAINTY_COLUMNS, columns, strict=True)))
 
     def _frame(self) -> Any:
-        table = self.flows.table
-        if table.grid.places[0].system is not None or not table.grid.names.on_map:
-            labels = [one.name for one in table.grid.attributes]
-            return self.flows.to_pandas("count")[["origin", "destination", *labels, "count"]]
+        table, rows = self.flows.table, self.flows.to_pandas("count")
         labels = [one.name for one in table.grid.attributes]
-        rows = self.flows.to_pandas("count")[[*labels, "count"]]
+        if table.grid.places[0].system is not None or not table.grid.names.on_map:
+            return rows[["origin", "destination", *labels, "count"]]
+        rows = rows[[*labels, "count"]]
         index = table.grid.decode(table.key)[: len(table.grid.maps.axes)]
         for number, (name, axis) in enumerate(zip(table.grid.maps.axes, index, strict=True)):
             rows.insert(number, name, axis)

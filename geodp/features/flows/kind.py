@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from geodp.errors import Rule
-from geodp.privacy.assumption import Assumption
 from geodp.release.index_kind import IndexKind, SeriesKind
-from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Count, Exact, StatedCharge
-from geodp.table.index import PeriodInfo, PeriodsCard, TablesCard, Together
-from geodp.table.plain import AtLeast
+from geodp.table.charged import Amount, Count, Exact
+from geodp.table.index import PeriodsCard, TablesCard, TablesGuarantee, Together
+from geodp.table.plain import AtLeast, before
 from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
-from geodp.table.stated.release import Size, Software, TableInfo
+from geodp.table.stated.release import Size
 
 FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
 """Names of the tables: of their folders, files and columns."""
@@ -73,15 +71,12 @@ class MeasuredLabels:
     standard_error: Annotated[float, AtLeast(0)]
 
 
-@dataclass(frozen=True)
-class FlowsGuarantee:
+@dataclass(frozen=True, kw_only=True)
+class FlowsGuarantee(TablesGuarantee):
     """The privacy guarantee of all tables together.
 
     Attributes
     ----------
-    in_words, source, mechanism : str
-    epsilon, rho, delta : str or None
-        Exact, each with the nearest decimal; ``spends``: as one line.
     end_share : str
         Share of the budget of each map of ends, exact.
     levels : tuple of MeasuredLevel
@@ -89,33 +84,17 @@ class FlowsGuarantee:
     labels : MeasuredLabels or None
         Counts by label; None: flows have no labels. The shares of labels, of levels and of both
         ends add up to 1.
-    neighbours, unit : str
     contribution : int
         Most trips of one unit; with weights, their largest sum.
-    assumptions : tuple of Assumption
     max_weight : int or None
         Largest weight of a trip, which counts as so many; None: trips have no weights.
     raked_to : str or None
         Totals of the same data that weights were raked to.
     """
 
-    in_words: str
-    source: str
-    mechanism: str
-    epsilon: Exact | None
-    epsilon_decimal: Amount | None
-    rho: Exact | None
-    rho_decimal: Amount | None
-    delta: Exact | None
-    delta_decimal: Amount | None
-    spends: str
-    end_share: Exact
-    levels: tuple[MeasuredLevel, ...]
-    labels: MeasuredLabels | None
-    neighbours: Literal["add-remove-one", "replace-one"]
-    unit: str
-    contribution: Size
-    assumptions: tuple[Assumption, ...]
+    end_share: Exact = field(metadata=before("neighbours"))
+    levels: tuple[MeasuredLevel, ...] = field(metadata=before("neighbours"))
+    labels: MeasuredLabels | None = field(metadata=before("neighbours"))
     max_weight: Size | None = None
     raked_to: str | None = None
 
@@ -246,10 +225,6 @@ class FlowsCard(TablesCard, kind="flows"):
 
     Attributes
     ----------
-    schema : "geodp-flows-1"
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
     guarantee : FlowsGuarantee
     decay : StatedDecay
     prior : StatedFlowsPrior or None
@@ -258,27 +233,15 @@ class FlowsCard(TablesCard, kind="flows"):
         None: no trips are released, or nothing is drawn yet.
     stays : StatedStays or None
         None: trips were not made of pings or stays.
-    budget : StatedCharge or None
-        Charge to a ledger, once for all tables.
-    constraints : tuple of str
-        What holds exactly, a sentence each.
     tables : tuple of TableInfo
         Flows, origins and destinations, each with a card of its own.
     files : tuple of File
         Noisy pairs of blocks, noisy trips by label, and the flows of a prior.
-    left_out : tuple of LeftOut
     """
 
     schema: Literal["geodp-flows-1"]
-    software: Software
-    private: bool
     guarantee: FlowsGuarantee
-    decay: StatedDecay
-    budget: StatedCharge | None
-    constraints: tuple[str, ...]
-    tables: tuple[TableInfo, ...] = ()
-    files: tuple[File, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    decay: StatedDecay = field(metadata=before("budget"))
     prior: StatedFlowsPrior | None = None
     pairs: StatedPairErrors | None = None
     stays: StatedStays | None = None
@@ -296,33 +259,13 @@ class FlowsSeriesGuarantee(Together, FlowsGuarantee):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class FlowsSeriesCard(PeriodsCard, kind="flows-series"):
-    """The contents of ``flows-series.json``.
-
-    Attributes
-    ----------
-    schema : "geodp-flows-series-1"
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
-    step : {"year", "month", "day", "hour"}
-        Length of a period.
-    guarantee : FlowsSeriesGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for all periods.
-    periods : tuple of PeriodInfo
-        In chronological order; empty before they are written.
-    """
+    """The contents of ``flows-series.json``."""
 
     period: ClassVar = FlowsCard
     promise: ClassVar = FlowsSeriesGuarantee
 
     schema: Literal["geodp-flows-series-1"]
-    software: Software
-    private: bool
-    step: Literal["year", "month", "day", "hour"]
     guarantee: FlowsSeriesGuarantee
-    budget: StatedCharge | None
-    periods: tuple[PeriodInfo, ...] = ()
 
 
 class FlowsKind(IndexKind):
@@ -351,7 +294,6 @@ class FlowsSeriesKind(SeriesKind):
         "This is a series of flows; give the folder of a table of one of its periods, inside its "
         "public folder.",
     )
-    doors: ClassVar[dict[str, str]] = {}
 
 
 KINDS = (FlowsKind(), FlowsSeriesKind())

@@ -8,7 +8,6 @@ from pathlib import Path
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.kind import TABLES, FlowsCard
-from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.noisy import (
     PRIOR,
     name_file,
@@ -32,9 +31,11 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     plan, prior = opened.plan, None
     if card.prior is not None and not card.prior.left_out:
         prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)
-    return replace(
-        opened, noisy=_read_pairs(folder, plan), labels=_read_labels(folder, plan), prior=prior
+    labels = tuple(
+        read_labels(folder / name_labels(one.ends), one, plan.zones, plan.attributes)
+        for one in plan.empty_labels
     )
+    return replace(opened, noisy=_read_pairs(folder, plan), labels=labels, prior=prior)
 
 
 def _read_pairs(folder: Path, plan: Plan) -> tuple[NoisyPairs, ...]:
@@ -45,19 +46,4 @@ def _read_pairs(folder: Path, plan: Plan) -> tuple[NoisyPairs, ...]:
             folder / name_file(side), plan.zones.blocks(side), max(law.variance, MIN_VARIANCE)
         )
         for side, law in zip(plan.design.sides, plan.laws, strict=True)
-    )
-
-
-def _read_labels(folder: Path, plan: Plan) -> tuple[NoisyLabels, ...]:
-    """Read the noisy trips by label of every kind."""
-    law = plan.label_law
-    variance = max(0.0 if law is None else law.variance, MIN_VARIANCE)
-    return tuple(
-        read_labels(
-            folder / name_labels(one.ends),
-            replace(one, variance=variance),
-            plan.zones,
-            plan.attributes,
-        )
-        for one in plan.empty_labels
     )

@@ -66,27 +66,14 @@ class FlowsPrior:
     left_out: bool = False
 
     @classmethod
-    def of(
-        cls,
-        zones: Zones,
-        ends: tuple[IntArray, IntArray],
-        count: IntArray,
-        source: str,
-        left_out: bool = False,
-    ) -> Self:
-        """Make a prior from flows in any order, of which no pair of zones occurs twice."""
-        order = np.lexsort(ends[::-1])
-        return cls(zones.number, ends[0][order], ends[1][order], count[order], source, left_out)
-
-    @classmethod
-    def of_pairs(cls, zones: Zones, cells: Cells, source: str) -> Self:
+    def of(cls, zones: Zones, cells: Cells | Prior, source: str, left_out: bool = False) -> Self:
         """Make a prior from a table of pairs of the zones, whose labels are added up."""
         index = cells.grid.decode(cells.key)
         origin, destination = (zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2))
         pair, at = np.unique(origin * zones.number + destination, return_inverse=True)
         count = np.zeros(pair.size, np.int64)
         np.add.at(count, at, cells.count)
-        return cls(zones.number, *np.divmod(pair, zones.number), count, source)
+        return cls(zones.number, *np.divmod(pair, zones.number), count, source, left_out)
 
     @cached_property
     def sha256(self) -> str:

@@ -53,6 +53,7 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
+from geodp.release.composite import place_cells
 from geodp.release.inputs import read_input, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
@@ -313,10 +314,7 @@ class FlowsDesign:
     def complete(self, drawn: DrawnFlows, charge: Charge | None) -> Flows:
         """Return the release of what was drawn."""
         cells = (drawn.flows, drawn.origins, drawn.destinations)
-        previews = self.preview.tables.values()
-        tables = [
-            one.on(empty.grid, empty.event) for one, empty in zip(cells, previews, strict=True)
-        ]
+        tables = place_cells(self.preview.tables.values(), cells)
         noisy, labels = self.plan.take_pairs(drawn.noisy), self.plan.take_labels(drawn.labels)
         learned = drawn.decay, drawn.prior
         return self.preview.with_drawn(tables, noisy, labels, learned, charge)

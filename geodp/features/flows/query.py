@@ -30,10 +30,8 @@ HASHES = {
 
 def draw_secret() -> str:
     """Draw a secret of the ranks of one query, from a fresh key that is forgotten."""
-    key = NoiseKey.generate()
-    secret = key.fingerprint(RANKS)
-    key.forget()
-    return secret
+    with NoiseKey.generate() as key:
+        return key.fingerprint(RANKS)
 
 
 PERIOD = "trip_period"

@@ -276,17 +276,14 @@ class Plan:
 
         ``priors``: of origins and of destinations; empty without a prior.
         """
-        keys = [key.derive(one) for one in (ORIGINS, DESTINATIONS)]
         tables = trips.origins, trips.destinations
         learned: tuple[StatedPrior, ...] = ()
-        try:
+        with key.derive(ORIGINS) as first, key.derive(DESTINATIONS) as second:
+            keys = [first, second]
             if priors:
                 cells, learned = release_informed(tables, self.method, self.ends, keys, priors)
             else:
                 cells = release_with_one_total(tables, self.method, self.ends, keys)
-        finally:
-            for one in keys:
-                one.forget()
         made = [ReleasedTable(self.zones.grid, *one, self.ends) for one in cells]
         return DrawnEnds(made, learned)
 
@@ -306,11 +303,8 @@ class Plan:
 
     def draw_seed(self, key: NoiseKey, of: bytes = ROUNDING) -> int:
         """Draw the seed of a rounding: 63 bits; ``of``: ``ROUNDING`` or ``DIVIDING``."""
-        derived = key.derive(of)
-        try:
+        with key.derive(of) as derived:
             word = blocks(derived, Stream.ROUNDING, np.zeros(1, np.uint64))[0, 0]
-        finally:
-            derived.forget()
         return int(word >> np.uint64(1))
 
 
@@ -325,16 +319,13 @@ def _add_noise(
     counts: Iterable[IntArray], laws: Sequence[Law], key: NoiseKey, stream: bytes
 ) -> Iterator[IntArray]:
     """Yield arrays of counts with noise of a law each, under the key of a stream."""
-    derived = key.derive(stream)
-    try:
+    with key.derive(stream) as derived:
         for i, (noisy, law) in enumerate(zip(counts, laws, strict=True)):
             # Whole until the noise is in.
             noisy += (
                 NodeNoise(derived, Stream.STAGE + i, law).sequence(noisy.size).reshape(noisy.shape)
             )
             yield noisy
-    finally:
-        derived.forget()
 
 
 def count_cells(zones: Zones, ends: str, side: int) -> int:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from geodp.errors import Rule
-from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.release.index_kind import IndexKind, SeriesKind
-from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.index import PeriodInfo, PeriodsCard, TablesCard, Together
-from geodp.table.plain import AtLeast
-from geodp.table.stated.release import Size, Software, TableInfo
+from geodp.table.index import PeriodsCard, TablesCard, TablesGuarantee, Together
+from geodp.table.plain import AtLeast, before
 
 PERSONS, HOUSEHOLDS, OTHERS, SIZES = "persons", "households", "others", "sizes"
 """Names of the tables: of their folders, files and columns."""
@@ -22,41 +18,20 @@ Protect = Literal["person", "household"]
 """Whom the guarantee protects."""
 
 
-@dataclass(frozen=True)
-class HouseholdsGuarantee:
+@dataclass(frozen=True, kw_only=True)
+class HouseholdsGuarantee(TablesGuarantee):
     """The privacy guarantee of all tables together.
 
     Attributes
     ----------
-    in_words, mechanism : str
     other_unit : str
         What the guarantee means for a household, if a person is protected, or for a person.
-    source : str
-        Why it holds.
-    epsilon, rho, delta : str or None
-        Exact, each with the nearest decimal; ``spends``: as one line.
-    neighbours, unit : str
     contribution : int
         The most that one unit adds to the sum of the counts that it is part of.
-    assumptions : tuple of Assumption
-        Assumptions about the input, and who answers for them.
     """
 
-    in_words: str
-    other_unit: str
-    source: str
-    mechanism: str
-    epsilon: Exact | None
-    epsilon_decimal: Amount | None
-    rho: Exact | None
-    rho_decimal: Amount | None
-    delta: Exact | None
-    delta_decimal: Amount | None
-    spends: str
-    neighbours: Literal["add-remove-one", "replace-one"]
+    other_unit: str = field(metadata=before("source"))
     unit: Literal["person", "household"]
-    contribution: Size
-    assumptions: tuple[Assumption, ...]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,36 +40,18 @@ class HouseholdsCard(TablesCard, kind="households"):
 
     Attributes
     ----------
-    schema : "geodp-households-1"
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
     protects : {"person", "household"}
     max_size : int
         Most persons of a household: every area has at most this number for each household.
     guarantee : HouseholdsGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for all tables.
     constraints : tuple of str
         What holds in every cell, and so in every area, a sentence each.
-    tables : tuple of TableInfo
-        Tables, each with a card of its own.
-    files : tuple of File
-        Files that show all tables together.
-    left_out : tuple of LeftOut
     """
 
     schema: Literal["geodp-households-1"]
-    software: Software
-    private: bool
-    protects: Literal["person", "household"]
-    max_size: Annotated[int, AtLeast(2)]
+    protects: Literal["person", "household"] = field(metadata=before("guarantee"))
+    max_size: Annotated[int, AtLeast(2)] = field(metadata=before("guarantee"))
     guarantee: HouseholdsGuarantee
-    budget: StatedCharge | None
-    constraints: tuple[str, ...]
-    tables: tuple[TableInfo, ...] = ()
-    files: tuple[File, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
 
     def state_together(self, each: Measurement, total: Measurement) -> HouseholdsGuarantee:
         """State the guarantee of the periods of a series, of which one has this index.
@@ -142,34 +99,19 @@ class HouseholdsSeriesCard(PeriodsCard, kind="households-series"):
 
     Attributes
     ----------
-    schema : "geodp-households-series-1"
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
-    step : {"year", "month", "day", "hour"}
-        Length of a period.
     protects : {"person", "household"}
     max_size : int
         Most persons of a household, the same in all periods.
     guarantee : HouseholdsSeriesGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for all periods.
-    periods : tuple of PeriodInfo
-        In chronological order; empty before they are written.
     """
 
     period: ClassVar = HouseholdsCard
     promise: ClassVar = HouseholdsSeriesGuarantee
 
     schema: Literal["geodp-households-series-1"]
-    software: Software
-    private: bool
-    step: Literal["year", "month", "day", "hour"]
-    protects: Literal["person", "household"]
-    max_size: Annotated[int, AtLeast(2)]
+    protects: Literal["person", "household"] = field(metadata=before("guarantee"))
+    max_size: Annotated[int, AtLeast(2)] = field(metadata=before("guarantee"))
     guarantee: HouseholdsSeriesGuarantee
-    budget: StatedCharge | None
-    periods: tuple[PeriodInfo, ...] = ()
 
     @classmethod
     def take(cls, period: HouseholdsCard) -> dict[str, Any]:
@@ -203,7 +145,6 @@ class HouseholdsSeriesKind(SeriesKind):
         "This is a series of persons and households; give the folder of a table of one of its "
         "periods, inside its public folder.",
     )
-    doors: ClassVar[dict[str, str]] = {}
 
 
 KINDS = (HouseholdsKind(), HouseholdsSeriesKind())

@@ -36,6 +36,7 @@ from geodp.privacy.key import NoiseKey, Stream, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.noise.node import NodeNoise, number_children
+from geodp.release.composite import place_cells
 from geodp.release.inputs import state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
@@ -146,27 +147,12 @@ def release_streams(
         In every block of keys of a level, households <= persons <= max_size * households.
     """
     descent = method.descent(households.grid, event)
-    own, other = key.derive(HOUSEHOLDS), key.derive(MEMBERS)
-    try:
+    with key.derive(HOUSEHOLDS) as own, key.derive(MEMBERS) as other:
         released = method.release(households, event, own)
         measured = measure_members(members, released, descent, other, max_size)
         count = fit_members(measured, descent)
-    finally:
-        own.forget()
-        other.forget()
     persons = ReleasedTable(released.grid, released.key, released.count + count, event)
     return persons, released
-
-
-def release_others(
-    others: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
-) -> ReleasedTable:
-    """Release persons outside households; parameters as of :func:`release_streams`."""
-    own = key.derive(OTHERS)
-    try:
-        return method.release(others, event, own)
-    finally:
-        own.forget()
 
 
 def measure_members(
@@ -519,17 +505,14 @@ class StreamsDesign:
             )
         ]
         if streams.others is not None:
-            drawn.append(release_others(streams.others, method, each, key))
+            with key.derive(OTHERS) as own:
+                drawn.append(method.release(streams.others, each, own))
         return tuple(map(DrawnCells.of, drawn))
 
     def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Households:
         """Return the release of drawn tables, in their order."""
         # Persons have errors of their own, which the name of their method tells.
-        previews = self.preview.drawn
-        tables = [
-            one.on(empty.grid, empty.event) for one, empty in zip(drawn, previews, strict=True)
-        ]
-        return self.preview.with_tables(tables, charge)
+        return self.preview.with_tables(place_cells(self.preview.drawn, drawn), charge)
 
 
 AnyHouseholds: TypeAlias = "StreamsDesign | SizesDesign"

@@ -6,14 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from geodp.privacy.assumption import Assumption, name_layout
 from geodp.reprs import one_line
 from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.plain import read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
-from geodp.table.stated.release import Size, Software
+from geodp.table.stated.release import Identity, Size, Software
 
 SELECTION_SCHEMA: Literal["geodp-selection-1"] = "geodp-selection-1"
 """Value of ``schema`` in the card of a selection."""
@@ -167,7 +167,7 @@ class SelectionCard:
     mechanism: SelectorInfo
     false_hot_spots: FalseHotSpots | None
     chosen: tuple[Mapping[str, Code], ...]
-    release_id: Annotated[str, Text(r"[0-9a-f]{16}")] = "0" * 16
+    release_id: Identity = "0" * 16
 
     @property
     def listed(self) -> dict[str, str]:

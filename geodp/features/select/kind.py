@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from geodp.errors import VerificationError
 from geodp.features.select.card import SELECTION_SCHEMA, SelectionCard
 from geodp.io.folder.kinds import CARD, Check, Kind
 from geodp.io.opening import read_json
-
-if TYPE_CHECKING:
-    from geodp.features.explain.page import Explanation
 
 
 class SelectionKind(Kind):
@@ -40,7 +37,7 @@ class SelectionKind(Kind):
         """Read the card: ``chosen`` are the codes of the chosen candidates."""
         return self.read_card(folder)
 
-    def explain(self, card: Any, language: str) -> Explanation:
+    def explain(self, card: Any, language: str) -> Any:
         """Explain the selection in plain sentences."""
         from geodp.features.select.explanation import explain_selection
 

@@ -50,6 +50,7 @@ class Quantile(Question):
     """
 
     name: ClassVar[str] = "quantile"
+    disjoint: ClassVar[bool] = True
     q: Fraction
     axis: str
 

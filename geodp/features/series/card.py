@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.charged import Amount, Exact
 from geodp.table.index import IndexCard
-from geodp.table.plain import Text
-from geodp.table.stated.release import Digest, Size, Software
-
-Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
+from geodp.table.plain import Text, before
+from geodp.table.stated.release import Digest, Identity, Size
 
 
 @dataclass(frozen=True)
@@ -86,17 +84,11 @@ class SeriesCard(IndexCard, kind="series"):
 
     Attributes
     ----------
-    schema : "geodp-series-1"
-    software : Software
-    private : bool
-        Whether the key of the noise was secret.
     name : str
         Name of the count and of the files.
     step : {"year", "month", "day", "hour"}
         Length of a snapshot.
     guarantee : SeriesGuarantee
-    budget : StatedCharge or None
-        Charge to a ledger, once for all snapshots.
     smoothing : {"both", "forward", "none"}
         Whether the snapshots before one, or before and after it, predict it; ``cycles``: numbers of
         snapshots after which patterns repeat.
@@ -108,12 +100,9 @@ class SeriesCard(IndexCard, kind="series"):
     """
 
     schema: Literal["geodp-series-1"]
-    software: Software
-    private: bool
-    name: Annotated[str, Text(r"\w[\w-]*")]
-    step: Literal["year", "month", "day", "hour"]
+    name: Annotated[str, Text(r"\w[\w-]*")] = field(metadata=before("guarantee"))
+    step: Literal["year", "month", "day", "hour"] = field(metadata=before("guarantee"))
     guarantee: SeriesGuarantee
-    budget: StatedCharge | None
     smoothing: Literal["both", "forward", "none"]
     cycles: tuple[Size, ...]
     snapshots: tuple[SnapshotInfo, ...] = ()

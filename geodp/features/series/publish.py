@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -212,13 +213,10 @@ class SeriesDesign:
             draws = [partial(self._draw_one, one) for one in tables]
             return draw_periods(SNAPSHOT, self.periods.names, key, draws)
         # Smoothing draws the same noise under the same keys; only the post-processing differs.
-        keys = tuple(key.derive(name_part(SNAPSHOT, t)) for t in range(len(tables)))
-        try:
-            method = cast(Pyramid, self.method)
+        with ExitStack() as stack:
+            derived = (key.derive(name_part(SNAPSHOT, t)) for t in range(len(tables)))
+            keys, method = tuple(map(stack.enter_context, derived)), cast(Pyramid, self.method)
             smoothed = Smoother(tuple(tables), keys, method, self.each, self.smoothing).run()
-        finally:
-            for own in keys:
-                own.forget()
         return tuple(map(DrawnCells.of, smoothed))
 
     def _draw_one(self, table: CountTable, key: NoiseKey) -> DrawnCells:

@@ -273,12 +273,9 @@ class Parts(Mechanism):
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Release both, the map with a key that is derived from that of the parts."""
         base = self.base(table.grid, event)
-        map_key = key.derive(digest(OF_THE_MAP))
         # The derived key is erased even if the map's release fails.
-        try:
+        with key.derive(digest(OF_THE_MAP)) as map_key:
             drawn = base.method.release(self.first(table), base.event, map_key)
-        finally:
-            map_key.forget()
         return self.refine_base(drawn, table, event, key)
 
     def refine_base(

@@ -12,10 +12,11 @@ from geodp.errors import InputError, UsageError
 from geodp.features.flows.choice import (
     count_units,
     list_candidates,
-    prepare_choice,
 )
 from geodp.features.flows.reading.bounding import trips_of_units
 from geodp.features.flows.reading.trips import Trips
+from geodp.features.select.quantiles import Quantile
+from geodp.features.select.selected import prepare
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -45,7 +46,7 @@ def prepared(world, q, neighbours=ADD_REMOVE, largest=MOST):
     request = Request(
         terms=Terms.of(epsilon=1, neighbours=neighbours, unit="person"), allow_empty=True
     )
-    return prepare_choice(count_units(reader, rows_of(world), largest), q, request)
+    return prepare(count_units(reader, rows_of(world), largest), Quantile(q, "trips"), request)
 
 
 @pytest.mark.parametrize("share", ["1/2", "1/4", "0.1", "0.02"])
@@ -109,7 +110,9 @@ def test_chances_are_those_that_the_documentation_states():
     number, chances = list_candidates(100), {}
     for epsilon in ("0.05", "0.01"):
         terms = Terms.of(epsilon=epsilon, neighbours=ADD_REMOVE, unit="person")
-        chances[epsilon] = np.exp(log_chances(prepare_choice(table, q, Request(terms=terms)), q))
+        chances[epsilon] = np.exp(
+            log_chances(prepare(table, Quantile(q, "trips"), Request(terms=terms)), q)
+        )
     few, many = np.isin(number, (9, 10, 12, 15)), (number >= 8) & (number <= 25)
     assert chances["0.05"][few].sum() == pytest.approx(0.99, abs=0.005)
     assert chances["0.01"][many].sum() == pytest.approx(0.74, abs=0.005)

@@ -48,7 +48,7 @@ def with_prior(table=None, prior=None, **more):
 
 def prior_of(dense):
     ends = np.nonzero(dense)
-    return FlowsPrior.of(ZONES, ends, dense[ends], SOURCE)
+    return FlowsPrior(ZONES.number, *ends, dense[ends], SOURCE)
 
 
 def estimated(dense, scales, prior):
@@ -141,7 +141,7 @@ def draw_ends(priors=(), table=None, budget="1/4"):
 
 
 def ends_prior(table):
-    return FlowsPrior.of_pairs(Zones.of(GRID), table, SOURCE).ends(Zones.of(GRID))
+    return FlowsPrior.of(Zones.of(GRID), table, SOURCE).ends(Zones.of(GRID))
 
 
 def errors_of_ends(made, table):

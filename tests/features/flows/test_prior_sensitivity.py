@@ -49,7 +49,7 @@ def draw(table, prior, patch, counted):
 
 @pytest.mark.parametrize("known", [trips_on(seed=4), trips_on(seed=9, number=50)])
 def test_maps_are_functions_of_the_noisy_counts(known, monkeypatch):
-    prior, now = FlowsPrior.of_pairs(ZONES, known, "a census"), trips_on()
+    prior, now = FlowsPrior.of(ZONES, known, "a census"), trips_on()
     made = PLAN.draw_ends(
         TripStreams.of(now, ZONES),
         NoiseKey(bytes(range(32))).restrict(PLAN.declare()),

@@ -15,7 +15,7 @@ from geodp.cli.check import begin_check, check_options
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import folder_options, grid_options, inputs
-from geodp.cli.publishing import Publishing
+from geodp.cli.publishing import TablesPublishing
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
@@ -73,7 +73,7 @@ def publish(**options: Any) -> None:
     carry_out(options, lambda *run: AmountsPublishing(*run).run())
 
 
-class AmountsPublishing(Publishing):
+class AmountsPublishing(TablesPublishing):
     """A run of ``geodp amounts publish``, checked before anything is read."""
 
     beyond = BEYOND
@@ -124,12 +124,6 @@ class AmountsPublishing(Publishing):
         from geodp.features.amounts.publish import design_amounts
 
         return design_amounts(self.axes, self.request, inputs, **self.asked)
-
-    def stage(self) -> AbstractContextManager[Any]:
-        """Yield the folder of the release."""
-        from geodp.io.folder.staged_release import StagedTables
-
-        return StagedTables.stage(**self.place)
 
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
         """Write a release of no record, and of one."""

@@ -49,12 +49,11 @@ class TripBound:
     def __init__(self, trips: int, per_pair: int, secret: NoiseKey | None = None) -> None:
         self._trips, self._per_pair = require_bounds(trips, per_pair)
         secret = NoiseKey.generate() if secret is None else secret
-        weights = secret.derive(NAMES)
-        lines = blocks(weights, Stream.SAMPLE, np.arange(WEIGHTS, dtype=np.uint64))
+        with secret.derive(NAMES) as weights:
+            lines = blocks(weights, Stream.SAMPLE, np.arange(WEIGHTS, dtype=np.uint64))
         self._weights = np.ascontiguousarray(lines[0])
         # Odd, so that different pairs, and different trips of one pair, have different addresses.
         self._factors = lines[1, :2] | np.uint64(1)
-        weights.forget()
         self._ranks = secret.derive(RANKS)
 
     def keep(

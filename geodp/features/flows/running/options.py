@@ -80,7 +80,7 @@ method_option = option(
     group="Privacy",
     help="Method of both maps of ends: pyramid, with settings after a colon.  [default: pyramid]",
 )
-_LEAVE_OUT = option(
+leave_out_option = option(
     "--leave-out-prior",
     group="Output",
     is_flag=True,
@@ -343,11 +343,6 @@ def reading_options(command: Command) -> Command:
 def prior_options(command: Command) -> Command:
     """Add the options of a prior to a command."""
     return add_options(command, _PRIOR)
-
-
-def leave_out_option(command: Command) -> Command:
-    """Add the option that leaves a prior out of the public files to a command."""
-    return add_options(command, (_LEAVE_OUT,))
 
 
 def choosing_options(command: Command) -> Command:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 from geodp.cli.check import begin_check, check_options
 from geodp.cli.help import option
 from geodp.cli.options import folder_options, grid_options, inputs
-from geodp.cli.publishing import Publishing
+from geodp.cli.publishing import TablesPublishing
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import carry_out
 from geodp.features.flows.running.inputs import (
@@ -97,7 +96,7 @@ def publish(**options: Any) -> None:
     carry_out(options, lambda *run: FlowsPublishing(*run).run())
 
 
-class FlowsPublishing(Publishing):
+class FlowsPublishing(TablesPublishing):
     """A run of ``geodp flows publish``, checked before anything is read."""
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
@@ -140,12 +139,6 @@ class FlowsPublishing(Publishing):
         zones, attributes = Zones.of(self.reader.grid), self.reader.labelled.attributes
         share = self.options["label_share"]
         return design_flows(zones, attributes, self.request, inputs, self.levels, share)
-
-    def stage(self) -> AbstractContextManager[StagedTables]:
-        """Yield the folder of the release."""
-        from geodp.io.folder.staged_release import StagedTables
-
-        return StagedTables.stage(**self.place)
 
     def try_out(self, place: StagedTables, prepared: Prepared[FlowsDesign, Flows]) -> None:
         """Write empty tables and noisy pairs."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -36,7 +35,7 @@ from geodp.cli.pages import (
     require_list,
     write_html,
 )
-from geodp.cli.publishing import Publishing
+from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
 from geodp.cli.request_options import read_request, request_options
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from geodp.features.households.households import Households
     from geodp.features.households.publish import AnyHouseholds
     from geodp.grid.grid import Grid
-    from geodp.io.folder.staged_release import StagedTables
     from geodp.io.write.map.captions import Language
     from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Prepared
@@ -480,7 +478,7 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
 COMMAND = households
 
 
-class HouseholdsPublishing(Publishing):
+class HouseholdsPublishing(TablesPublishing):
     """A run of ``geodp households publish``, checked before anything is read."""
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
@@ -524,16 +522,6 @@ class HouseholdsPublishing(Publishing):
             size = sized.max_size
             grid = sized.grid if self.request.terms.unit == "household" else sized.joint.map
         return design_households(grid, size, self.request, inputs)
-
-    def stage(self) -> AbstractContextManager[StagedTables]:
-        """Yield the folder of the release."""
-        from geodp.io.folder.staged_release import StagedTables
-
-        return StagedTables.stage(**self.place)
-
-    def try_out(self, place: StagedTables, prepared: Prepared[AnyHouseholds, Households]) -> None:
-        """Write empty tables."""
-        place.try_out(prepared.design.preview, [prepared.cells])
 
     def fields(self, release: Households) -> dict[str, Any]:
         """Return whom the guarantee protects, and the largest size."""
