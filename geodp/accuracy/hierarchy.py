@@ -114,7 +114,7 @@ class IrregularTree(TreeVariance):
             return []
 
         def place_of(key: NDArray[np.uint64]) -> NDArray[np.int64]:
-            return order.numbers(key, ndim)
+            return order.numbers(key, ndim)[0]
 
         place = order.hierarchy.number
         levels = [
