@@ -51,6 +51,8 @@ def evaluate(
 
     The result is computed from the confidential counts and is not differentially private.
 
+    Without epsilon and rho, epsilon is 0.1. No error depends on ``unit`` and ``people``.
+
     Parameters
     ----------
     table : CountTable
@@ -59,9 +61,6 @@ def evaluate(
         Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every method; or Mechanism
         objects. A method that does not support the grid, or the noise of the budget, is not run,
         and listed with the reason.
-    epsilon : str, int, float, Decimal or Fraction
-        See :func:`geodp.publish`; without epsilon and rho, it is 0.1. Epsilon and delta, or rho,
-        mean Gaussian noise. No error depends on ``unit`` and ``people``.
     trials : int
         Number of releases of each method.
     key : NoiseKey, optional

@@ -428,17 +428,15 @@ def plan(
 ) -> Plan:
     """Plan a release before any data is read.
 
+    Without a contribution, it is 1, if the input's source declares this when it is published. The
+    sum of all counts that you guess gives the resolution floor, the output's size and the bias of
+    small labels.
+
     Parameters
     ----------
     grid : Grid
     method : str or Mechanism, optional
         See :func:`geodp.publish`.
-    contribution : int, optional
-        Maximal contribution of one person to the sum of all counts. Default: 1, if the input's
-        source declares this when it is published.
-    people : float, optional
-        A public estimate of the sum of all counts; for the resolution floor, the output's size and
-        the bias of small labels.
     regions : mapping, optional
         Names of rectangles (west, south, east, north), polygons or codes of areas.
 
@@ -590,9 +588,15 @@ def compare(
     regions: Mapping[str, Any] | None = None,
     **terms: Any,
 ) -> Comparison:
-    """Plan several methods; other parameters are those of :func:`geodp.plan`.
+    """Plan several methods; raises UsageError if none of them can be planned.
 
-    Raises UsageError if none of them can be planned.
+    Parameters
+    ----------
+    grid : Grid
+    methods : sequence of str or Mechanism
+        See :func:`geodp.publish`.
+    regions : mapping, optional
+        See :func:`geodp.plan`.
 
     Examples
     --------
