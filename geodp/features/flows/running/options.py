@@ -106,7 +106,7 @@ prior_options = add_options(
         help="Column of counts in the file of the prior, which has no persons.  [default: --value]",
     ),
 )
-"""Options of a prior."""
+"""Options of a prior; those of other releases read another kind of file."""
 
 trips_option = option(
     "--trips",
