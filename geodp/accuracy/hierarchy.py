@@ -82,9 +82,7 @@ class IrregularTree(TreeVariance):
         above_variance = nodes[0].variance
         largest, digit = [float(above_variance[0])], 0
         for above, level in pairwise(nodes):
-            last = digit
-            while prod(order.radices[last:]) > level.keys:
-                last += 1
+            last = order.digits_above(level.keys)
             for at in range(digit + 1, last + 1):
                 # Digits of attributes split a node evenly; only digits of regions distinguish
                 # children.
@@ -114,7 +112,7 @@ class IrregularTree(TreeVariance):
             return []
 
         def place_of(key: NDArray[np.uint64]) -> NDArray[np.int64]:
-            return order.numbers(key, ndim)
+            return order.numbers(key, ndim).ravel()
 
         place = order.hierarchy.number
         levels = [
@@ -124,7 +122,7 @@ class IrregularTree(TreeVariance):
         ]
         digits = len(order.radices)
         for fanout, noise in zip(reversed(self.fanouts), reversed(self.measured[:-1]), strict=True):
-            last, digits = digits, _digits_above(order.radices, digits, fanout)
+            last, digits = digits, order.digits_above(levels[-1].keys * fanout)
             step = [order.radices[i] for i in range(digits, last) if order.axes[i] == 0]
             place = levels[-1].place // prod(step)
             first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
@@ -175,11 +173,3 @@ class _Nodes:
     def below_of(self, node: NDArray[np.uint64], keys: int) -> NDArray[np.float64]:
         """Return the sum of the variances of the children of nodes."""
         return self.below[self._at(node, keys)]
-
-
-def _digits_above(radices: tuple[int, ...], last: int, fanout: int) -> int:
-    """Return the number of digits above the last ones that number ``fanout`` children."""
-    while fanout > 1:
-        last -= 1
-        fanout //= radices[last]
-    return last

@@ -251,17 +251,3 @@ class NodeSums:
         begin, end = np.split(find(key, np.concatenate([first, first + np.uint64(stride)])), 2)
         held: FloatArray = (sums[end] - sums[begin]).astype(np.float64)
         return held
-
-    def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], FloatArray]:
-        """Nodes from ``start`` to before ``stop`` that hold somebody, and their sums.
-
-        They cover ``stride`` keys each.
-        """
-        key, sums, stride = self._at(stride)
-        ends = np.array([start * stride, stop * stride - 1], np.uint64)
-        begin = int(np.searchsorted(key, ends[0], "left"))
-        end = int(np.searchsorted(key, ends[1], "right"))
-        node = key[begin:end] // np.uint64(stride)
-        first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
-        held = np.diff(sums[begin + np.append(first, node.size)])
-        return node[first], held.astype(np.float64)

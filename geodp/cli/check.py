@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import add_options, option
 from geodp.cli.inputs import FACTS, sha256
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget, which refuses only what every budget would."""
 
-_CHECK: tuple[Callable[[Any], Any], ...] = (
+check_options = add_options(
     option(
         "--check",
         group="Output",
@@ -39,11 +39,7 @@ _CHECK: tuple[Callable[[Any], Any], ...] = (
         "data.",
     ),
 )
-
-
-def check_options(command: Command) -> Command:
-    """Add the options of a dry run and of its seconds to a command that publishes."""
-    return add_options(command, _CHECK)
+"""Options of a dry run and of its seconds, of commands that publish."""
 
 
 def require_unpublished(output: Path) -> None:

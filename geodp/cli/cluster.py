@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import add_options, option
 from geodp.errors import UsageError
 from geodp.feature_registry import find_modules
 
@@ -23,7 +23,7 @@ ALONE = (
 """Options that need a single machine: no process of a cluster holds the entire table."""
 
 # Declared here and not in the feature, so that --help needs no import of Dask.
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+cluster_options = add_options(
     option(
         "--cluster",
         group="Cluster",
@@ -52,11 +52,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "trusted.",
     ),
 )
-
-
-def cluster_options(command: Command) -> Command:
-    """Give a command the options of a cluster."""
-    return add_options(command, _OPTIONS)
+"""Options of a cluster."""
 
 
 def wants_cluster(options: Mapping[str, Any]) -> bool:

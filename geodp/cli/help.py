@@ -9,7 +9,6 @@ from collections.abc import (
     Iterator,
     Mapping,
     MutableMapping,
-    Sequence,
 )
 from copy import copy
 from importlib import import_module
@@ -67,13 +66,10 @@ def hide(params: Iterable[click.Parameter], names: Collection[str]) -> list[clic
 
     For options that many commands share, and that a command refuses with a reason.
     """
-    found = []
-    for one in params:
-        chosen = one
+    found = [copy(one) if one.name in names else one for one in params]
+    for one in found:
         if isinstance(one, click.Option) and one.name in names:
-            chosen = copy(one)
-            chosen.hidden = True
-        found.append(chosen)
+            one.hidden = True
     return found
 
 
@@ -90,11 +86,15 @@ json_option = option(
 """The option of commands that print one document in place of text."""
 
 
-def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
-    """Add options to a command, which its help shows in this order."""
-    for decorate in reversed(options):
-        command = decorate(command)
-    return command
+def add_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds options to a command, which its help shows in this order."""
+
+    def decorate(command: Command) -> Command:
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return decorate
 
 
 ALL = "geodp.help-all"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import add_options, option
 from geodp.cli.inputs import (
     FACTS,
     check_units,
@@ -70,7 +70,7 @@ preset_option = option(
     "the one that fits]",
 )
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+layout_options = add_options(
     preset_option,
     option(
         "--recipe",
@@ -80,11 +80,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "options on the command line take precedence.",
     ),
 )
-
-
-def layout_options(command: Command) -> Command:
-    """Give a command the options of presets and recipes."""
-    return add_options(command, _OPTIONS)
+"""Options of presets and recipes."""
 
 
 def complete(context: click.Context, options: dict[str, Any]) -> bool:

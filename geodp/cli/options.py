@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import Command, add_options, json_option, option
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
         "quadkey:16, geohash:6, h3:7, s2:13, file:GRID.toml (your own), regular:ROWSxCOLS, "
         "like:RASTER.tif, units:TABLE.csv ...",
     )
-    return add_options(command, (spec, *_GRID))
+    return add_options(spec, *_GRID)(command)
 
 
 def grid_option_names() -> list[str]:
@@ -326,7 +326,7 @@ pad_time_option = option(
     help="Minimum duration of the run in seconds, since its own duration depends on the data; "
     "nothing is printed earlier. Not with --profile.",
 )
-_RUN: tuple[Callable[[Any], Any], ...] = (
+run_options = add_options(
     pad_time_option,
     output_folder,
     option(
@@ -337,9 +337,10 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         help="Name of the column of counts and of the files.",
     ),
 )
+"""Options of a publishing run, apart from its request."""
 
 
-_FOLDER: tuple[Callable[[Any], Any], ...] = (
+folder_options = add_options(
     pad_time_option,
     output_folder,
     option(
@@ -356,27 +357,12 @@ _FOLDER: tuple[Callable[[Any], Any], ...] = (
         help="Complete an interrupted run of the same command from what it was charged for; "
         "nothing is read, drawn or charged.",
     ),
-    option(
-        "--json",
-        "as_json",
-        group="Output",
-        is_flag=True,
-        help="Print one JSON document to stdout.",
-    ),
+    json_option,
 )
+"""Options of a release of several tables in one folder, charged once."""
 
 
-def folder_options(command: Command) -> Command:
-    """Add the options of a release of several tables in one folder, charged once."""
-    return add_options(command, _FOLDER)
-
-
-def run_options(command: Command) -> Command:
-    """Add the options of a publishing run, apart from its request, to a command."""
-    return add_options(command, _RUN)
-
-
-_WEIGHTS: tuple[Callable[[Any], Any], ...] = (
+weight_options = add_options(
     option(
         "--weight",
         group="Input",
@@ -399,11 +385,7 @@ _WEIGHTS: tuple[Callable[[Any], Any], ...] = (
         "invariants outside the guarantee, and stand on the card.",
     ),
 )
-
-
-def weight_options(command: Command) -> Command:
-    """Add the options of weights, which :mod:`geodp.io.read.rows.weights` describes."""
-    return add_options(command, _WEIGHTS)
+"""Options of weights, which :mod:`geodp.io.read.rows.weights` describes."""
 
 
 def split_specs(texts: Sequence[str]) -> list[str]:
@@ -432,30 +414,26 @@ memory_option = click.option(
 )
 
 
-def evaluation_options(command: Command) -> Command:
-    """Add the options of a command that measures errors on confidential inputs."""
-    return add_options(
-        command,
-        (
-            option(
-                "--key-file",
-                group="Privacy",
-                type=click.Path(path_type=Path),
-                help="File of a stored noise key, which makes the result reproducible.",
-            ),
-            option(
-                "--public-input",
-                group="Input",
-                everyday=True,
-                is_flag=True,
-                help="Assert that the inputs are public.",
-            ),
-            option(
-                "--output",
-                group="Output",
-                everyday=True,
-                type=click.Path(path_type=Path),
-                help="JSON file to write; confidential, with permissions 0600.",
-            ),
-        ),
-    )
+evaluation_options = add_options(
+    option(
+        "--key-file",
+        group="Privacy",
+        type=click.Path(path_type=Path),
+        help="File of a stored noise key, which makes the result reproducible.",
+    ),
+    option(
+        "--public-input",
+        group="Input",
+        everyday=True,
+        is_flag=True,
+        help="Assert that the inputs are public.",
+    ),
+    option(
+        "--output",
+        group="Output",
+        everyday=True,
+        type=click.Path(path_type=Path),
+        help="JSON file to write; confidential, with permissions 0600.",
+    ),
+)
+"""Options of a command that measures errors on confidential inputs."""

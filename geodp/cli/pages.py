@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import add_options, option
 from geodp.cli.output import write_file
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.table.withdrawal import Notice
 
-_PAGE: tuple[Callable[[Any], Any], ...] = (
+page_options = add_options(
     option(
         "--output",
         group="Output",
@@ -37,17 +37,13 @@ _PAGE: tuple[Callable[[Any], Any], ...] = (
         help="Language of the page.",
     ),
 )
+"""Options of every page: its file and its language."""
 
 place_name_option = option(
     "--place-name",
     group="Domain",
     help="Field or column of --places that names the places; default: name.",
 )
-
-
-def page_options(command: Command) -> Command:
-    """Add the options of every page to a command: its file and its language."""
-    return add_options(command, _PAGE)
 
 
 def require_list(places: Path | None, name: str | None) -> None:

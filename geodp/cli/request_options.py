@@ -277,8 +277,7 @@ def request_options(*fields: str, without: Collection[str] = ()) -> Callable[[Co
         Fields that the command does not have.
     """
     chosen = [name for name in fields or FIELDS if name not in without]
-    options = [one for name in FIELDS if name in chosen for one in FIELDS[name]]
-    return lambda command: add_options(command, options)
+    return add_options(*(one for name in FIELDS if name in chosen for one in FIELDS[name]))
 
 
 def read_request(
@@ -307,7 +306,10 @@ def read_request(
         "ledger": lambda: open_ledger(options),
         "totals": lambda: read_public_totals(options, grid),
         "prior": lambda: read_prior(options, grid),
-        "measurements": lambda: _measurements(options),
+        # True means the default depth; a text names the smallest complete areas.
+        "measurements": lambda: (
+            options["measurements"] and (options["measurements_complete_to"] or True)
+        ),
         "metadata": lambda: read_metadata_options(options, kind),
         **{name: partial(options.get, name) for name in PLAIN},
     }
@@ -322,12 +324,6 @@ PLAIN = ("dataset", "records", "allow_empty", "simulate")
 
 SOURCES = {"key": "key_file", "totals": "public_totals"}
 """Options whose names differ from their field's."""
-
-
-def _measurements(options: Mapping[str, Any]) -> bool | str:
-    """Return whether measurements are published, or down to which areas they are complete."""
-    # True means the default depth; a text names the smallest complete areas.
-    return bool(options["measurements"]) and (options["measurements_complete_to"] or True)
 
 
 def open_key(options: Mapping[str, Any]) -> NoiseKey | None:

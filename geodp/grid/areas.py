@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.reprs import one_line
@@ -23,36 +22,29 @@ class AreaLevels:
         Names of the attributes, which are no areas.
     digits : int
         Digits of a key.
+    table : Hierarchy, optional
+        The public table that defines the areas, where they are regions or pairs of regions.
     nested : bool
         Whether the order of cells is one of areas; otherwise there are no steps.
-    tables : tuple of Hierarchy
-        The public table that defines the areas, where they are regions.
-    levels : tuple of str
-        Names of the levels of that table, the coarsest first and the cells last.
     """
 
     __repr__ = one_line
 
-    steps: tuple[tuple[str, int], ...]
-    labelled: tuple[str, ...]
-    digits: int
-
-    nested: ClassVar[bool] = True
+    steps: tuple[tuple[str, int], ...] = ()
+    labelled: tuple[str, ...] = ()
+    digits: int = 0
+    table: Hierarchy | None = None
+    nested: bool = True
 
     @property
     def tables(self) -> tuple[Hierarchy, ...]:
-        """List no tables: the areas are those that a code system publishes."""
-        return ()
+        """The public table that defines the areas, where they are regions."""
+        return () if self.table is None else (self.table,)
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """List no levels, as there is no table."""
-        return ()
-
-    @property
-    def _no_areas(self) -> tuple[str, ...]:
-        """Names of steps that end at no area."""
-        return ("", *self.labelled)
+        """Names of the levels of that table, the coarsest first and the cells last."""
+        return () if self.table is None else (*self.table.levels, CELL)
 
     @property
     def above_cells(self) -> tuple[tuple[str, int], ...]:
@@ -60,13 +52,14 @@ class AreaLevels:
         areas, digits = [], 0
         for name, step in self.steps:
             digits += step
-            # A step that ends at the last digit is the cell itself, which is listed elsewhere.
-            if name not in self._no_areas and digits < self.digits:
+            # A step that ends at the last digit is the cell itself, which is listed elsewhere. A
+            # cell above attributes is a run of keys, but no region.
+            if name not in ("", CELL, *self.labelled) and digits < self.digits:
                 areas.append((name, digits))
         return tuple(areas)
 
     def name_codes(self, depth: int | None = None) -> tuple[str, ...]:
-        """Return the names of the columns that identify an area.
+        """Return the names of the columns that identify an area: of a region and those above it.
 
         ``depth``: the largest number of levels of regions. Default: all.
 
@@ -75,7 +68,7 @@ class AreaLevels:
         >>> AreaLevels((("jis:basic", 2),), (), 2).name_codes(1)
         ('code',)
         """
-        return ("code",)
+        return ("code",) if self.table is None else self.table.levels[:depth]
 
     def list_nodes(self) -> dict[str, int]:
         """Return the number of leading digits that the keys of each kind of area share.
@@ -98,55 +91,6 @@ class AreaLevels:
                 area = name
             nodes[f"{area} by {', '.join(labels)}" if labels else area] = digits
         return nodes
-
-
-@dataclass(frozen=True)
-class NoAreaLevels(AreaLevels):
-    """Levels of an order of cells that does not follow areas: there are none."""
-
-    __repr__ = one_line
-
-    steps: tuple[tuple[str, int], ...] = ()
-    labelled: tuple[str, ...] = ()
-    digits: int = 0
-
-    nested: ClassVar[bool] = False
-
-
-@dataclass(frozen=True)
-class RegionLevels(AreaLevels):
-    """Levels of the regions of an official table, or of pairs of regions.
-
-    Attributes
-    ----------
-    table : Hierarchy
-    """
-
-    __repr__ = one_line
-
-    table: Hierarchy
-
-    @property
-    def tables(self) -> tuple[Hierarchy, ...]:
-        """The official table."""
-        return (self.table,)
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """Names of the levels of the table, and of the cells."""
-        return (*self.table.levels, CELL)
-
-    @property
-    def _no_areas(self) -> tuple[str, ...]:
-        """Names of steps that end at no region.
-
-        A cell above attributes is a run of keys, but no region.
-        """
-        return (*super()._no_areas, CELL)
-
-    def name_codes(self, depth: int | None = None) -> tuple[str, ...]:
-        """Return the table's first levels, which identify a region and its ancestors."""
-        return self.table.levels[:depth]
 
 
 def insert_attributes(

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.axes import Mask
-from geodp.grid.hierarchy import HierarchyOrder
+from geodp.grid.hierarchy import TableOrder
 from geodp.grid.order import Order
-from geodp.grid.pairs import PairOrder
 from geodp.kernels.searching import find
 from geodp.reprs import one_line
 
@@ -490,7 +489,7 @@ class Hierarchical(Domain):
 
     __repr__ = one_line
 
-    order: HierarchyOrder | PairOrder
+    order: TableOrder
 
     kind: ClassVar[str] = "table of regions"
     cut: ClassVar[str] = "regions"
@@ -534,7 +533,7 @@ class Hierarchical(Domain):
 
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return ranks of cells: in the order of regions, attributes of each in index order."""
-        place = np.atleast_2d(self.order.numbers(key, len(self.shape)))
+        place = self.order.numbers(key, len(self.shape))
         # Numbers of cells are strictly increasing, but have gaps.
         number = np.searchsorted(self.order.hierarchy.number, place)
         labels = self.order.decode(key, len(self.shape))[2 * self.order.ends :]
@@ -575,7 +574,7 @@ def _blocks_across(order: Order, shape: Sequence[int], shift: int) -> list[int]:
 
 def domain_of(order: Order, shape: tuple[int, ...], mask: Mask | None, places: int) -> Domain:
     """Return the domain of a grid's order, axes, mask and number of places."""
-    if isinstance(order, HierarchyOrder | PairOrder):
+    if isinstance(order, TableOrder):
         return Hierarchical(order, shape)
     if mask is None:
         return Rectangular(order, shape)

@@ -8,7 +8,6 @@ system, and as the transform defines otherwise.
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,13 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.advice import by_names
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.grid.areas import AreaLevels, NoAreaLevels, RegionLevels, insert_attributes
+from geodp.grid.areas import AreaLevels, insert_attributes
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.bounds import bounds_of_degrees
 from geodp.grid.codes import CodeSystem, code_system
 from geodp.grid.crs import normalise_crs
 from geodp.grid.domain import Domain, domain_of, in_box
-from geodp.grid.hierarchy import Hierarchy, HierarchyOrder
+from geodp.grid.hierarchy import Hierarchy, HierarchyOrder, TableOrder
 from geodp.grid.lattice import Lattice, affine_coefficients
 from geodp.grid.names import CellNames, names_of
 from geodp.grid.order import Order, bits_for, official_digits
@@ -37,7 +36,7 @@ from geodp.reprs import few
 
 
 @dataclass(frozen=True)
-class Maps(ABC):
+class Maps:
     """Properties that depend on the number of maps of a grid.
 
     Attributes
@@ -65,28 +64,24 @@ class Maps(ABC):
     ends: ClassVar[tuple[str, ...]] = ()
     prefixes: ClassVar[tuple[str, ...]]
     axes: ClassVar[tuple[str, ...]]
-    region_order: ClassVar[type[HierarchyOrder] | type[PairOrder]] = HierarchyOrder
+    region_order: ClassVar[type[TableOrder]] = HierarchyOrder
     geometry: ClassVar[str]
     missing: ClassVar[str]
 
     @property
-    @abstractmethod
     def one(self) -> Lattice | None:
         """The only map; None if there are more or none."""
+        return self.places[0] if len(self.places) == 1 else None
 
     @property
     def system(self) -> CodeSystem | None:
         """Code system of the only map, if it has one."""
-        return None
+        return None if self.one is None else self.one.system
 
     @property
-    @abstractmethod
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Names of the published areas of the only map and their sides in cells, if it has any."""
-
-    @abstractmethod
-    def require_one(self, refusal: str) -> Lattice:
-        """Return the only map; raise UsageError with a message if there is not exactly one."""
+        return () if self.system is None else tuple(self.system.areas)
 
     def name_columns(self, *names: str) -> tuple[str, ...]:
         """Return the names of columns that each map has."""
@@ -113,47 +108,9 @@ class OneMap(Maps):
     geometry: ClassVar[str] = "Polygon"
     missing: ClassVar[str] = ""
 
-    @property
-    def one(self) -> Lattice:
-        """The map."""
-        return self.places[0]
-
-    @property
-    def system(self) -> CodeSystem | None:
-        """Code system of the map, if it has one."""
-        return self.places[0].system
-
-    @property
-    def areas(self) -> tuple[tuple[str, int], ...]:
-        """Areas of the map's code system; empty without one."""
-        return () if self.system is None else tuple(self.system.areas)
-
-    def require_one(self, refusal: str) -> Lattice:
-        """Return the map."""
-        return self.places[0]
-
 
 @dataclass(frozen=True)
-class _NotOne(Maps):
-    """Base of no map, and of several."""
-
-    @property
-    def one(self) -> None:
-        """None, as there is not exactly one map."""
-        return
-
-    @property
-    def areas(self) -> tuple[tuple[str, int], ...]:
-        """No areas, as these belong to one map."""
-        return ()
-
-    def require_one(self, refusal: str) -> Lattice:
-        """Raise UsageError with the message."""
-        raise UsageError(refusal)
-
-
-@dataclass(frozen=True)
-class NoMap(_NotOne):
+class NoMap(Maps):
     """Plain axes only, without a location."""
 
     codes: ClassVar[tuple[str, ...]] = ()
@@ -164,7 +121,7 @@ class NoMap(_NotOne):
 
 
 @dataclass(frozen=True)
-class MapPair(_NotOne):
+class MapPair(Maps):
     """Maps of origin and destination, such as where people live and work.
 
     Examples
@@ -178,7 +135,7 @@ class MapPair(_NotOne):
     ends: ClassVar[tuple[str, ...]] = ENDS
     prefixes: ClassVar[tuple[str, ...]] = tuple(f"{end}_" for end in ENDS)
     axes: ClassVar[tuple[str, ...]] = tuple(f"{end}_{one}" for end in ENDS for one in OneMap.axes)
-    region_order: ClassVar[type[HierarchyOrder] | type[PairOrder]] = PairOrder
+    region_order: ClassVar[type[TableOrder]] = PairOrder
     geometry: ClassVar[str] = "LineString"
     missing: ClassVar[str] = "no_pairs"
 
@@ -486,15 +443,15 @@ class Grid:
         """Levels of areas or regions that the order of cells nests."""
         labelled, digits = tuple(one.name for one in self.attributes), len(self.order.axes)
         if (table := self.hierarchy) is not None:
-            return RegionLevels(self._among_attributes(self.order.steps), labelled, digits, table)
+            return AreaLevels(self._among_attributes(self.order.steps), labelled, digits, table)
         if not self.maps.areas or self.mask is not None:
-            return NoAreaLevels()
+            return AreaLevels(nested=False)
         names, sides, place = self._official()
         where = ("below", "above", *names)
         # An order is a list of digits without a name: it follows official areas if it equals the
         # order that these areas give.
         if all(self.order != self.with_official_order(at).order for at in where):
-            return NoAreaLevels()
+            return AreaLevels(nested=False)
         parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
         count = [sum(radix > 1 for _, radix in part) for part in parts]
         # An area as large as the entire map needs no digit.
@@ -555,7 +512,9 @@ class Grid:
 
         Raise UsageError with a message if there is not exactly one.
         """
-        return self.maps.require_one(refusal)
+        if (place := self.maps.one) is None:
+            raise UsageError(refusal)
+        return place
 
     @property
     def plain_map(self) -> Lattice | None:

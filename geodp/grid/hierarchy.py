@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.axes import FORMULA, NO_FORMULA
 from geodp.grid.order import KEY_BITS, Digits, Limits, Order, bits_for
 from geodp.grid.outlines import Outlines
@@ -326,16 +326,50 @@ class Hierarchy:
 
 @dataclass(frozen=True)
 class TableOrder(Order):
-    """Order by the digits of places' numbers in a table of regions.
+    """Order by the digits of places' numbers in a table of regions, among digits of other axes.
+
+    The digits of a place are on the axis of its rows: axis 0, and axis 2 for the end of a pair.
 
     Attributes
     ----------
     hierarchy : Hierarchy
+    ends : int
+        Class attribute: number of places of a cell, 2 for an origin and a destination.
+    mismatch : Rule
+        Class attribute: refusal of digits that number no cells of the table.
     """
 
     __repr__ = one_line
 
     hierarchy: Hierarchy = field(kw_only=True)
+
+    ends: ClassVar[int]
+    mismatch: ClassVar[Rule]
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, attributes: Digits = (), under: str | None = None) -> Self:
+        """Create the order; attributes come below the cells by default.
+
+        On every level the digits of the origin come before those of the destination.
+
+        Parameters
+        ----------
+        hierarchy : Hierarchy
+        attributes : sequence of (axis, radix)
+        under : str, optional
+            Level of regions directly below which the attributes come; ``""``: above all regions.
+        """
+        ends = range(cls.ends)
+        parts: list[Digits] = [
+            [(2 * end, radix) for end in ends for radix in radices] for radices in hierarchy.digits
+        ]
+        at = len(parts)
+        if under is not None:
+            at = hierarchy.levels.index(under) + 1 if under else 0
+        parts.insert(at, [digit for digit in attributes if digit[1] > 1])
+        digits = [digit for part in parts for digit in part]
+        axes, radices = (tuple(digit[i] for digit in digits) for i in (0, 1))
+        return cls(axes, radices, hierarchy=hierarchy)
 
     @property
     def is_binary(self) -> bool:
@@ -347,100 +381,85 @@ class TableOrder(Order):
         """False, as regions have any shape and different numbers of parts."""
         return False
 
-
-@dataclass(frozen=True)
-class HierarchyOrder(TableOrder):
-    """Order by the digits of the place's number on axis 0, among digits of other axes."""
-
-    ends: ClassVar[int] = 1
-
-    @classmethod
-    def of(
-        cls, hierarchy: Hierarchy, attributes: Digits = (), under: str | None = None
-    ) -> HierarchyOrder:
-        """Create the order; attributes come below the cells by default.
-
-        Parameters
-        ----------
-        hierarchy : Hierarchy
-        attributes : sequence of (axis, radix)
-        under : str, optional
-            Level of regions directly below which the attributes come; ``""``: above all regions.
-        """
-        parts = hierarchy.digits
-        if under is not None:
-            parts = parts[: hierarchy.levels.index(under) + 1] if under else ()
-        at = sum(len(radices) for radices in parts)
-        places = [(0, radix) for radix in hierarchy.radices]
-        digits = [*places[:at], *(d for d in attributes if d[1] > 1), *places[at:]]
-        axes, sizes = (tuple(digit[i] for digit in digits) for i in (0, 1))
-        return cls(axes, sizes, hierarchy=hierarchy)
-
-    @property
-    def steps(self) -> tuple[tuple[str, int], ...]:
-        """Levels of the tree and the number of digits of each; one named "" is not a region."""
-        return self.hierarchy.steps
-
-    def without_attributes(self, digits: int, ndim: int) -> HierarchyOrder:
+    def without_attributes(self, digits: int, ndim: int) -> Self:
         """Return the order of the cells alone."""
-        return HierarchyOrder.of(self.hierarchy)
+        return self.of(self.hierarchy)
 
     def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
-        """Return the places' numbers in the keys of a grid: uint64[n] to int64[n]."""
-        return np.asarray(self._inner.decode(key, ndim - 1)[0], np.int64)
+        """Return the places' numbers in the keys of a grid: uint64[n] to int64[ends, n]."""
+        return self._inner.decode(key, ndim - self.ends)[: self.ends]
 
     @cached_property
     def _inner(self) -> Order:
-        """Order of the same digits, the place's number as axis 0, attributes from axis 1 on."""
-        return Order(tuple(max(axis - 1, 0) for axis in self.axes), self.radices)
+        """Order of the same digits, the places' numbers as first axes, attributes after them."""
+        rows = 2 * self.ends
+        axes = (axis // 2 if axis < rows else axis - self.ends for axis in self.axes)
+        return Order(tuple(axes), self.radices)
 
     def require_fit(self, sizes: Sequence[int]) -> None:
-        """Raise UsageError unless the digits number the regions' cells and other axes."""
-        places = tuple(r for axis, r in zip(self.axes, self.radices, strict=True) if axis == 0)
-        if places != self.hierarchy.radices or 1 in self.axes or self.offset:
-            raise UsageError(
-                "The digits of the order do not match its regions.", code="order-not-of-regions"
+        """Raise UsageError unless the digits number the cells of all places, and other axes."""
+        rows, cell = 2 * self.ends, self.hierarchy.cell
+        columns = any(axis < rows and axis % 2 for axis in self.axes)
+        if columns or self.offset or len(sizes) < rows:
+            raise UsageError(self.mismatch)
+        for row in range(0, rows, 2):
+            radices = tuple(
+                r for axis, r in zip(self.axes, self.radices, strict=True) if axis == row
             )
-        cell = self.hierarchy.cell
-        if (cell < 0).any() or (cell >= np.array(sizes[:2])[:, None]).any():
-            raise UsageError("The regions extend beyond the grid.", code="regions-beyond-grid")
-        self._inner.require_fit((prod(places), *sizes[2:]))
+            if radices != self.hierarchy.radices:
+                raise UsageError(self.mismatch)
+            if (cell < 0).any() or (cell >= np.array(sizes[row : row + 2])[:, None]).any():
+                raise UsageError("The regions extend beyond the grid.", code="regions-beyond-grid")
+        self._inner.require_fit((*self._capacity, *sizes[rows:]))
+
+    @property
+    def _capacity(self) -> tuple[int, ...]:
+        """Numbers that the digits of each place can have."""
+        return (prod(self.hierarchy.radices),) * self.ends
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the keys of cell indices: int64[d, n] to uint64[n].
 
         Raises CodeError for a cell outside all regions, or a label beyond its attribute's digits.
         """
-        number = self.hierarchy.number_of(index[:2])
-        if (number < 0).any():
+        rows = 2 * self.ends
+        number = np.stack(
+            [self.hierarchy.number_of(index[at : at + 2]) for at in range(0, rows, 2)]
+        )
+        outside = (number < 0).any(axis=0)
+        if outside.any():
             raise CodeError(
-                int((number < 0).argmax()), "The cell is in no region.", code="cell-in-no-region"
+                int(outside.argmax()), "The cell is in no region.", code="cell-in-no-region"
             )
-        return self._inner.encode(np.concatenate([number[None], index[2:]]))
+        return self._inner.encode(np.concatenate([number, index[rows:]]))
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
         """Return the cell indices of keys: uint64[n] to int64[ndim, n].
 
-        Row and column are -1 if no cell has the key.
+        Rows and columns are -1 if no cell has the number.
         """
-        inner = self._inner.decode(key, ndim - 1)
-        return np.concatenate([self.hierarchy.cell_of(inner[0]), inner[1:]])
+        inner = self._inner.decode(key, ndim - self.ends)
+        cells = [self.hierarchy.cell_of(one) for one in inner[: self.ends]]
+        return np.concatenate([*cells, inner[self.ends :]])
 
     def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
     ) -> NDArray[np.int64]:
         """Count the domain's cells in blocks of keys that share their first digits: int64[n]."""
-        low = self._inner.decode(first, len(sizes) - 1)
-        side = self._inner.sides(digits, len(sizes) - 1)
-        number = self.hierarchy.number
-        start, stop = (np.searchsorted(number, low[0] + more) for more in (0, side[0]))
-        labels = np.clip(np.array(sizes[2:])[:, None] - low[1:], 0, side[1:, None])
-        return np.asarray((stop - start) * labels.prod(axis=0), np.int64)
+        ndim = len(sizes) - self.ends
+        low, sides = self._inner.decode(first, ndim), self._inner.sides(digits, ndim)
+        labels = np.array(sizes[2 * self.ends :], np.int64)[:, None] - low[self.ends :]
+        counts = np.clip(labels, 0, sides[self.ends :, None]).prod(axis=0)
+        for at, side in zip(low[: self.ends], sides[: self.ends], strict=True):
+            start, stop = (np.searchsorted(self.hierarchy.number, at + i) for i in (0, side))
+            counts *= stop - start
+        return np.asarray(counts, np.int64)
 
     def limits(self, sizes: Sequence[int]) -> Limits:
-        """Return the limits of the place's number, as axis 0, and of attributes from axis 1."""
-        high = np.array((prod(self.hierarchy.radices), *sizes[2:]), np.int64)
-        return Limits(self._inner.axes, np.zeros_like(high), high, self.hierarchy.number[None])
+        """Return the limits of the places' numbers, as first axes, and of attributes after them."""
+        high = np.array((*self._capacity, *sizes[2 * self.ends :]), np.int64)
+        number = np.tile(self.hierarchy.number, (self.ends, 1))
+        return Limits(self._inner.axes, np.zeros_like(high), high, number)
 
     def describe(self) -> dict[str, Any]:
         """Return plain values for the release card, without the table."""
@@ -457,6 +476,21 @@ class HierarchyOrder(TableOrder):
                 **({"placed": True} if self.hierarchy.placed else {}),
             },
         }
+
+
+@dataclass(frozen=True)
+class HierarchyOrder(TableOrder):
+    """Order of the cells of one map."""
+
+    ends: ClassVar[int] = 1
+    mismatch: ClassVar[Rule] = Rule(
+        "order-not-of-regions", "The digits of the order do not match its regions."
+    )
+
+    @property
+    def steps(self) -> tuple[tuple[str, int], ...]:
+        """Levels of the tree and the number of digits of each; one named "" is not a region."""
+        return self.hierarchy.steps
 
 
 def _text(code: object) -> str:

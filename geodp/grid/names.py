@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,34 +182,43 @@ def as_read(text: str) -> str:
     return unicodedata.normalize("NFC", text).translate(WIDE).strip()
 
 
-class CellNames(ABC):
+@dataclass(frozen=True)
+class CellNames:
     """Names of the cells of a grid, and what they imply for readers and writers.
 
     Attributes
     ----------
-    on_map : bool
-        Whether cells lie on a map, so that they have coordinates, axes and neighbours; units have
-        codes only.
+    places : tuple of Lattice
+        Maps of the cells; units lie in one row.
+    table : Hierarchy, optional
+        The table whose finest units the cells are. Without one they lie on a map, so that they have
+        coordinates, axes and neighbours; units have codes only.
     """
 
-    on_map: ClassVar[bool]
+    places: tuple[Lattice, ...]
+    table: Hierarchy | None
 
     @property
-    @abstractmethod
+    def on_map(self) -> bool:
+        """Whether cells lie on a map."""
+        return self.table is None
+
+    @property
     def level(self) -> str:
-        """Name of the level of the cells."""
+        """Name of the level of the cells: the table's finest one."""
+        return CELL if self.table is None else self.table.levels[-1]
 
     @property
-    @abstractmethod
     def texts(self) -> str:
         """Names that a table defines, concatenated; codes of a map are ASCII."""
+        return "" if self.table is None else "".join(self.table.codes[-1])
 
     @property
-    @abstractmethod
     def cells(self) -> tuple[Hierarchy, CellSystem, int] | None:
         """Table, system and level of cells of H3 or S2; None for other cells."""
+        system = None if self.table is None else cells_of(self.table)
+        return None if self.table is None or system is None else (self.table, *system)
 
-    @abstractmethod
     def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
         """Return the codes of cells in a release.
 
@@ -221,15 +229,24 @@ class CellNames(ABC):
         index : int64[d, n]
             Indices of cells of the domain.
         """
+        row, col = index[2 * number : 2 * number + 2]
+        if self.table is None:
+            return self.places[number].format(row, col)
+        codes = self.table.codes[-1]
+        # Codes are in key order, columns in the order of the grid.
+        names = np.empty(self.places[0].cols, np.array(codes).dtype)
+        names[self.table.cell[1]] = codes
+        return np.asarray(names[col])
 
-    @abstractmethod
     def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
         """Return row and column of written codes, int64[2, n]; the inverse of :meth:`format`.
 
         Raises CodeError for an invalid code.
         """
+        if self.table is not None:
+            return self.find(codes)
+        return np.stack(parse_codes(self.places[number], codes))
 
-    @abstractmethod
     def find(
         self,
         codes: Sequence[str] | NDArray[Any],
@@ -253,144 +270,7 @@ class CellNames(ABC):
         S2 on such a grid, or one of another level than the grid's; UsageError if cells are not
         units, or there is no unit `other`.
         """
-
-    @abstractmethod
-    def require_map(self, refusal: str) -> None:
-        """Raise UsageError with a message if cells lie on no map."""
-
-    @abstractmethod
-    def require_table(self, refusal: str) -> Hierarchy:
-        """Return the table of units; raise UsageError with a message if there is none."""
-
-    @abstractmethod
-    def explain_outside(
-        self, inside: NDArray[np.bool_], beyond: NDArray[np.bool_], cut: str
-    ) -> dict[str, NDArray[np.bool_]]:
-        """Return why cells lie outside the domain: bool[n] for each reason.
-
-        Parameters
-        ----------
-        inside, beyond : bool[n]
-            Whether cells are in the domain, and whether they are beyond its bounds.
-        cut : str
-            What excludes cells within the bounds, in one word.
-        """
-
-
-@dataclass(frozen=True)
-class MapNames(CellNames):
-    """Codes of the cells of maps, from their code system, or rows and columns.
-
-    Attributes
-    ----------
-    places : tuple of Lattice
-    """
-
-    places: tuple[Lattice, ...]
-
-    on_map: ClassVar[bool] = True
-
-    @property
-    def level(self) -> str:
-        """Cells of a map have no other name."""
-        return CELL
-
-    @property
-    def texts(self) -> str:
-        """Empty, as there is no table."""
-        return ""
-
-    @property
-    def cells(self) -> None:
-        """None, as cells of a lattice are not cells of H3 or S2."""
-        return
-
-    def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
-        """Return the map's codes."""
-        row, col = index[2 * number : 2 * number + 2]
-        return self.places[number].format(row, col)
-
-    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
-        """Read the map's codes."""
-        return np.stack(parse_codes(self.places[number], codes))
-
-    def find(
-        self,
-        codes: Sequence[str] | NDArray[Any],
-        *,
-        drops: bool = False,
-        other: str | None = None,
-    ) -> IntArray:
-        """Raise UsageError, as cells of a map are not units."""
-        raise UsageError(NO_UNITS)
-
-    def require_map(self, refusal: str) -> None:
-        """Do nothing, as cells lie on a map."""
-
-    def require_table(self, refusal: str) -> Hierarchy:
-        """Raise UsageError with the message."""
-        raise UsageError(refusal)
-
-    def explain_outside(
-        self, inside: NDArray[np.bool_], beyond: NDArray[np.bool_], cut: str
-    ) -> dict[str, NDArray[np.bool_]]:
-        """Return the cells beyond the bounds, and those excluded within them."""
-        return {"bounds": beyond, cut: ~inside & ~beyond}
-
-
-@dataclass(frozen=True)
-class UnitNames(CellNames):
-    """Codes of the finest units of a table, which are the cells of a grid of one row.
-
-    Attributes
-    ----------
-    table : Hierarchy
-    cols : int
-        Number of columns of the grid.
-    """
-
-    table: Hierarchy
-    cols: int
-
-    on_map: ClassVar[bool] = False
-
-    @property
-    def level(self) -> str:
-        """The table's finest level."""
-        return self.table.levels[-1]
-
-    @property
-    def texts(self) -> str:
-        """Codes of all units."""
-        return "".join(self.table.codes[-1])
-
-    @property
-    def cells(self) -> tuple[Hierarchy, CellSystem, int] | None:
-        """Table, system and level of cells of H3 or S2, from the table's levels and codes."""
-        system = cells_of(self.table)
-        return None if system is None else (self.table, *system)
-
-    def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
-        """Return the codes of units."""
-        codes = self.table.codes[-1]
-        # Codes are in key order, columns in the order of the grid.
-        names = np.empty(self.cols, np.array(codes).dtype)
-        names[self.table.cell[1]] = codes
-        return np.asarray(names[index[2 * number + 1]])
-
-    def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
-        """Look up the codes."""
-        return self.find(codes)
-
-    def find(
-        self,
-        codes: Sequence[str] | NDArray[Any],
-        *,
-        drops: bool = False,
-        other: str | None = None,
-    ) -> IntArray:
-        """Return row and column of units; see :meth:`CellNames.find`."""
-        table = self.table
+        table = self.require_table(NO_UNITS)
         array, cells = as_array(codes).reshape(-1), cells_of(table)
         # 13 might be the unit 013: counting it elsewhere would be silent, so integers are refused
         # for tables with such codes.
@@ -402,15 +282,13 @@ class UnitNames(CellNames):
         # Integers are ids of 64 bits: a token of digits alone would have the same text.
         if cells is not None:
             wrong |= [isinstance(code, int) for code in array.tolist()]
-            rest = np.flatnonzero(wrong)
-            with _positions(rest):
-                at[rest], wrong[rest] = _find_cells(table, *cells, array[rest])
-        else:
-            rest = np.flatnonzero(wrong)
-            with _positions(rest):
-                at[rest], wrong[rest] = match_numbers(
-                    table, texts[rest], needed=drops or home is not None
-                )
+        rest, needed = np.flatnonzero(wrong), drops or home is not None
+        with _positions(rest):
+            at[rest], wrong[rest] = (
+                match_numbers(table, texts[rest], needed=needed)
+                if cells is None
+                else _find_cells(table, *cells, array[rest])
+            )
         # A blank is a missing value, and no place that lies elsewhere.
         require(~(wrong & (texts == "")), lambda _: MISSING)
         if not drops:
@@ -425,18 +303,31 @@ class UnitNames(CellNames):
         return np.where(wrong, -1, table.cell[:, at])
 
     def require_map(self, refusal: str) -> None:
-        """Raise UsageError with the message."""
-        raise UsageError(refusal)
+        """Raise UsageError with a message if cells lie on no map."""
+        if self.table is not None:
+            raise UsageError(refusal)
 
     def require_table(self, refusal: str) -> Hierarchy:
-        """Return the table."""
+        """Return the table of units; raise UsageError with a message if there is none."""
+        if self.table is None:
+            raise UsageError(refusal)
         return self.table
 
     def explain_outside(
         self, inside: NDArray[np.bool_], beyond: NDArray[np.bool_], cut: str
     ) -> dict[str, NDArray[np.bool_]]:
-        """Return the cells that are not in the table, as "units"."""
-        return {"units": ~inside}
+        """Return why cells lie outside the domain: bool[n] for each reason.
+
+        Parameters
+        ----------
+        inside, beyond : bool[n]
+            Whether cells are in the domain, and whether they are beyond its bounds.
+        cut : str
+            What excludes cells within the bounds, in one word.
+        """
+        if self.table is not None:
+            return {"units": ~inside}
+        return {"bounds": beyond, cut: ~inside & ~beyond}
 
 
 def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
@@ -450,8 +341,8 @@ def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
         # Regions of a map remain cells with coordinates; only a table without a lattice makes
         # units.
         if place.rows == 1 and place.system is None and place.crs is None:
-            return UnitNames(table, place.cols)
-    return MapNames(places)
+            return CellNames(places, table)
+    return CellNames(places, None)
 
 
 def _find_unit(table: Hierarchy, code: str) -> IntArray:

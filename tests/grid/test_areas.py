@@ -2,7 +2,7 @@
 
 import pytest
 
-from geodp.grid.areas import AreaLevels, NoAreaLevels, RegionLevels
+from geodp.grid.areas import AreaLevels
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.units import grid_of_units, pairs_of_units
@@ -16,7 +16,7 @@ UNITS = grid_of_units({"block": ["11", "12", "21"], "tract": ["1", "1", "2"]}, "
 
 def test_an_order_of_no_areas_has_no_steps():
     for grid in (EUROPE, Grid.regular((4, 4)), Grid.regular((4, 4)).pairs(), Grid.regular((4,))):
-        assert grid.areas == NoAreaLevels()
+        assert grid.areas == AreaLevels(nested=False)
         assert (grid.areas.nested, grid.areas.steps, grid.areas.above_cells) == (False, (), ())
 
 
@@ -29,7 +29,7 @@ def test_official_areas_are_steps_and_tell_their_cells_by_one_code():
 
 def test_regions_are_told_by_those_that_hold_them():
     grid = Grid.regular((2, 2)).with_hierarchy(REGIONS)
-    assert grid.areas == RegionLevels((("county", 1), ("cell", 1)), (), 2, REGIONS)
+    assert grid.areas == AreaLevels((("county", 1), ("cell", 1)), (), 2, REGIONS)
     assert (grid.areas.tables, grid.areas.levels) == ((REGIONS,), ("county", "cell"))
     assert (grid.areas.name_codes(1), UNITS.areas.name_codes(1)) == (("county",), ("tract",))
     assert pairs_of_units(UNITS).areas.above_cells == (("tract", 2),)

@@ -117,17 +117,12 @@ def find_kernels() -> Iterator[Finding]:
     yield Finding("kernels compiled", str(cached) if cached else none)
 
 
-def find_noise() -> Iterator[Finding]:
-    """Find the version of the map from key and node to noise."""
+def find_drawing() -> Iterator[Finding]:
+    """Find the version of the map from key and node to noise, and the threads of a release."""
+    from geodp.mechanisms.trees.parallel import processors
     from geodp.privacy.key import NOISE_FORMAT
 
     yield Finding("noise format", NOISE_FORMAT)
-
-
-def find_threads() -> Iterator[Finding]:
-    """Find the number of threads of a release."""
-    from geodp.mechanisms.trees.parallel import processors
-
     yield Finding("threads", str(processors(0)))
 
 
@@ -135,8 +130,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     find_versions,
     find_geography,
     find_kernels,
-    find_noise,
-    find_threads,
+    find_drawing,
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,6 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
-    from geodp.io.write.format import Export
     from geodp.mechanisms import Mechanism
     from geodp.privacy.assumption import Assumption
     from geodp.release.plan_file import Settings
@@ -40,22 +38,6 @@ formats_option = option(
     group="Output",
     help="Further formats for OUTPUT/formats, separated by commas: those of geodp export.",
 )
-
-
-def choose_formats(options: Mapping[str, Any]) -> list[Export]:
-    """Return the requested formats; UsageError for unknown ones."""
-    from geodp.io.folder.exports import choose_exports
-
-    return [] if options["formats"] is None else choose_exports(options["formats"])
-
-
-def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, list[str]]:
-    """Write the formats from the public files; return the written files by folder."""
-    from geodp.release.opening import open_view
-
-    if not chosen:
-        return {}
-    return {"formats": place.write_exports(open_view(place.folder), chosen)}
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
@@ -145,6 +127,7 @@ class TablePublishing(Publishing):
     def _start(self) -> None:
         """Open and check everything that does not depend on the data, so that errors come early."""
         from geodp.grid.coarsen import Coarsening
+        from geodp.io.folder.exports import choose_exports
         from geodp.io.folder.staged_release import check_publication
 
         options, self.read_on = self.options, grid_of(self.options)
@@ -152,7 +135,8 @@ class TablePublishing(Publishing):
         self.coarser = None if stop is None else Coarsening.of(self.read_on, stop)
         self.grid = self.read_on if self.coarser is None else self.coarser.grid
         self.request = read_request(begin_check(options), self.grid)
-        self.formats = choose_formats(options)
+        formats = options["formats"]
+        self.formats = [] if formats is None else choose_exports(formats)
         if self.plan is not None:
             self.plan.require_grid(self.grid)
         if refusal := cast("Mechanism", self.request.method).unsupported(self.grid):
@@ -206,12 +190,15 @@ class TablePublishing(Publishing):
     def write(self, release: Release, run: dict[str, Any], place: StagedRelease) -> Written:
         """Write the release, and further formats from its public files."""
         from geodp.io.memory import work_within
+        from geodp.release.opening import open_view
 
         run = {**run, "released_people": release.table.total, "seconds": dict(self.seconds)}
         # The only phase whose memory grows with the output formats, so the limit applies to it.
         with work_within(self.options["memory"]):
             written = place.write(release.view().named(self.options["name"]), run)
-            return written | write_formats(place, self.formats)
+            if self.formats:
+                written["formats"] = place.write_exports(open_view(place.folder), self.formats)
+        return written
 
     def fields(self, release: Release) -> dict[str, Any]:
         """Return the warnings about a release."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import Command, add_options, option
+from geodp.cli.help import add_options, option
 from geodp.cli.options import BoundsType, GridCommand
 from geodp.errors import UsageError
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 ENGINES = ("duckdb", "spark", "bigquery", "postgres", "snowflake")
 """Names of ``geodp.grid.codes.sql.ENGINES``, so that ``--help`` imports nothing heavy."""
 
-_QUERY: tuple[Callable[[Any], Any], ...] = (
+query_options = add_options(
     option(
         "--grid",
         "spec",
@@ -44,11 +43,7 @@ _QUERY: tuple[Callable[[Any], Any], ...] = (
         help="SQL dialect of the query.",
     ),
 )
-
-
-def query_options(command: Command) -> Command:
-    """Add the options of a query of a feature to a command: its grid and its dialect."""
-    return add_options(command, _QUERY)
+"""Options of a query of a feature: its grid and its dialect."""
 
 
 @click.command(cls=GridCommand)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.compare.difference import (
     REACH,
     Alternative,
@@ -24,6 +24,8 @@ from geodp.features.compare.regions import is_same, noise_of_cells
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.typing import FloatArray
+
+CELL_ERROR_UNKNOWN = Rule("cell-error-unknown", "{} has no closed form of the error of a cell.")
 
 FEW = 2048
 """Values of a difference of unlike noises whose tails are summed; more are rounded to so many."""
@@ -138,10 +140,7 @@ def variances_at(release: Release, key: NDArray[np.uint64]) -> FloatArray:
     """Compute the variances of cells: float64[n]; UsageError if there is no closed form."""
     variances = release.method.variances_of(release.grid, release.event, 1, key)
     if variances is None:
-        raise UsageError(
-            f"{release.event.mechanism} has no closed form of the error of a cell.",
-            code="cell-error-unknown",
-        )
+        raise UsageError(CELL_ERROR_UNKNOWN.format(release.event.mechanism))
     return variances
 
 
@@ -258,10 +257,7 @@ def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[FloatArray, Flo
     """Return the 95 % intervals of cells."""
     intervals = release.intervals()
     if intervals is None:
-        raise UsageError(
-            f"{release.event.mechanism} has no closed form of the error of a cell.",
-            code="cell-error-unknown",
-        )
+        raise UsageError(CELL_ERROR_UNKNOWN.format(release.event.mechanism))
     return intervals.of(key)
 
 

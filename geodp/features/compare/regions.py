@@ -8,6 +8,7 @@ closed form of any region. Different releases have independent noise.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from math import gcd, isclose, sqrt
 from typing import Any, NamedTuple
@@ -243,10 +244,7 @@ def _reach(first: LatticeNoise, second: LatticeNoise, chance: float) -> float:
     short, reach = 0, 1
     while not is_far(reach):
         short, reach = reach, 2 * reach
-    while reach - short > 1:
-        middle = (short + reach) // 2
-        short, reach = (short, middle) if is_far(middle) else (middle, reach)
-    return short * step
+    return (short + bisect_left(range(short + 1, reach), True, key=is_far)) * step
 
 
 def _conservative(sides: tuple[Side, Side], difference: float, question: Hypothesis) -> Difference:

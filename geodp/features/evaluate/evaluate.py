@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.features.evaluate.queries import Polygons, Queries, Rectangles
 from geodp.features.evaluate.result import NOTICE, Evaluation, summary
 from geodp.features.evaluate.trials import Bench, Progress, Run, Task, run_all
 from geodp.grid.grid import Grid
 from geodp.mechanisms import METHODS, Mechanism, mechanism
-from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
@@ -29,17 +28,11 @@ NOTHING_RUNS = "No method supports this grid and budget."
 __all__ = ["NOTICE", "Evaluation", "choose_methods", "evaluate"]
 
 
+@takes(Terms.of)
 def evaluate(
     table: CountTable,
     *,
     methods: str | Mechanism | Sequence[str | Mechanism] = ("pyramid", "topdown", "laplace"),
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     trials: int = 10,
     key: NoiseKey | None = None,
     rectangles: int = 0,
@@ -49,6 +42,7 @@ def evaluate(
     processes: int = 1,
     public: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Evaluation:
     """Measure the errors of methods on a table.
 
@@ -56,6 +50,8 @@ def evaluate(
     aligned blocks of 1, 4, 16 ... and all keys that overlap the public domain.
 
     The result is computed from the confidential counts and is not differentially private.
+
+    Without epsilon and rho, epsilon is 0.1. No error depends on ``unit`` and ``people``.
 
     Parameters
     ----------
@@ -65,9 +61,6 @@ def evaluate(
         Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every method; or Mechanism
         objects. A method that does not support the grid, or the noise of the budget, is not run,
         and listed with the reason.
-    epsilon, rho, delta, neighbours, contribution, unit, people
-        See :func:`geodp.publish`; without epsilon and rho, epsilon is 0.1. Epsilon and delta, or
-        rho, mean Gaussian noise. No error depends on the last two.
     trials : int
         Number of releases of each method.
     key : NoiseKey, optional
@@ -115,11 +108,10 @@ def evaluate(
         )
     _require_integer("trials", trials, 1)
     _require_integer("processes", processes, 1)
-    if epsilon is None and rho is None:
-        epsilon = DEFAULT_EPSILON
-    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
-    request = Request(terms=terms, key=key)
-    terms = request.terms.bound(bound_contribution(table, contribution))
+    if options.get("epsilon") is None and options.get("rho") is None:
+        options["epsilon"] = DEFAULT_EPSILON
+    request = Request(terms=Terms.of(**options), key=key)
+    terms = request.terms.bound(bound_contribution(table, options.get("contribution")))
     runs, refused = _runs(methods, table.grid, terms, request.key_origin)
     workload = _queries(table.grid, rectangles, seed, polygons, queries)
     bench = Bench(Task(table, runs, *workload))

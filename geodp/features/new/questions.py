@@ -179,7 +179,7 @@ def list_questions(call: Call) -> list[Question]:
     questions = (
         [_file_prompt_question(call, prompt) for prompt in call.file_prompts]
         if call.inputs
-        else [_file_question()]
+        else [Question(1, WHICH_FILE, "File", "FILE", split_arguments)]
     )
     if questions and (columns := call.columns):
         questions[0] = replace(questions[0], notes=(_list_columns(columns),))
@@ -196,10 +196,6 @@ def list_questions(call: Call) -> list[Question]:
 def _list_columns(columns: Sequence[str]) -> str:
     """Format the columns of a file as a sentence."""
     return translate_message(f"Its columns: {list_names(columns)}.")
-
-
-def _file_question() -> Question:
-    return Question(1, WHICH_FILE, "File", "FILE", split_arguments)
 
 
 def _file_prompt_question(call: Call, ask: str) -> Question:

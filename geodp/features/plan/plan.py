@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.blocks import BlockError, resolution_floor
 from geodp.accuracy.interval import Z
 from geodp.accuracy.variance import TreeVariance
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
@@ -22,9 +23,7 @@ from geodp.io.read.public.land import warn_of_sea
 from geodp.mechanisms import METHODS, Mechanism, choose_method
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
-from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
 from geodp.release.publish import make_event
@@ -419,32 +418,25 @@ def _some_cells(domain: Domain, random: np.random.Generator) -> NDArray[np.uint6
     return domain.keys_of_ranks(number)
 
 
+@takes(Terms.of)
 def plan(
     grid: Grid,
     method: str | Mechanism | None = None,
     *,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     regions: Mapping[str, Any] | None = None,
+    **terms: Any,
 ) -> Plan:
     """Plan a release before any data is read.
+
+    Without a contribution, it is 1, if the input's source declares this when it is published. The
+    sum of all counts that you guess gives the resolution floor, the output's size and the bias of
+    small labels.
 
     Parameters
     ----------
     grid : Grid
-    method, epsilon, rho, delta, neighbours, unit
+    method : str or Mechanism, optional
         See :func:`geodp.publish`.
-    contribution : int, optional
-        Maximal contribution of one person to the sum of all counts. Default: 1, if the input's
-        source declares this when it is published.
-    people : float, optional
-        A public estimate of the sum of all counts; for the resolution floor, the output's size and
-        the bias of small labels.
     regions : mapping, optional
         Names of rectangles (west, south, east, north), polygons or codes of areas.
 
@@ -461,8 +453,7 @@ def plan(
     >>> planned.smallest(5000, 1.3).cells
     1
     """
-    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
-    return Planner(grid, terms, regions).plan(method)
+    return Planner(grid, Terms.of(**terms), regions).plan(method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -589,22 +580,23 @@ class Comparison:
         return {"plans": [one.to_dict() for one in self.plans], "refused": self.refused}
 
 
+@takes(Terms.of)
 def compare(
     grid: Grid,
     methods: Sequence[str | Mechanism],
     *,
-    epsilon: Budget | None = None,
-    rho: Budget | None = None,
-    delta: Budget | None = None,
-    neighbours: str = ADD_REMOVE,
-    contribution: int | None = None,
-    unit: str = "person",
-    people: float | None = None,
     regions: Mapping[str, Any] | None = None,
+    **terms: Any,
 ) -> Comparison:
-    """Plan several methods; other parameters are those of :func:`geodp.plan`.
+    """Plan several methods; raises UsageError if none of them can be planned.
 
-    Raises UsageError if none of them can be planned.
+    Parameters
+    ----------
+    grid : Grid
+    methods : sequence of str or Mechanism
+        See :func:`geodp.publish`.
+    regions : mapping, optional
+        See :func:`geodp.plan`.
 
     Examples
     --------
@@ -612,8 +604,7 @@ def compare(
     >>> {name: round(error, 1) for name, error in comparison.table()[64].items()}
     {'pyramid': 11.3, 'topdown': 10.6}
     """
-    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
-    planner = Planner(grid, terms, regions)
+    planner = Planner(grid, Terms.of(**terms), regions)
     plans: dict[str, Plan] = {}
     refused = {}
     for method in methods:

@@ -195,10 +195,6 @@ class PatternGrid:
         """Spellings that are read; the first is the one written."""
         return _spellings(self.description, self.label)
 
-    def of_label(self, label: str) -> PatternGrid:
-        """Return the grid of another size of the same description."""
-        return PatternGrid(self.description, label)
-
     def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
         """Convert codes, of one spelling or mixed, to lattice indices; see `CodeSystem.parse`."""
         array = as_array(codes)
@@ -269,7 +265,7 @@ class PatternGrid:
         others = [label for label, _ in self.description.sizes if label != self.label]
         # Publishers' tables mix resolutions under one column name: naming the right grid saves a
         # search.
-        for other in map(self.of_label, others):
+        for other in (PatternGrid(self.description, label) for label in others):
             if other._reads(text):
                 several = (
                     f", and codes before it have {self.label}; a table of cells of several sizes "

@@ -7,19 +7,16 @@ from math import prod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
     EvenTree,
-    block_variances,
-    inside,
-    run_variances,
+    TreeMechanism,
     without_negatives,
 )
 from geodp.privacy.event import PURE, Guarantee, Measurement
@@ -30,7 +27,7 @@ from geodp.table.released import ReleasedTable
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hay(Mechanism):
+class Hay(TreeMechanism):
     """Hay, Rastogi, Miklau, Suciu (2010): noisy counts of a tree over the keys, made consistent.
 
     Every node of every level, root included, gets noise of one scale; least squares in two
@@ -119,27 +116,11 @@ class Hay(Mechanism):
             for level in range(height + 1)
         )
 
-    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Compute the exact variances of blocks of keys, which may be nodes, parts or runs of
-        nodes.
-
-        None with ``nonnegative``, and on more than 2**20 keys if the fan-out is not a power of 2.
-        """
-        tree = self.tree_variance(grid, event)
-        return None if tree is None else block_variances(tree, grid.bits, inside(grid))
-
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """Return the tree's estimates; None with ``nonnegative``."""
         if self.nonnegative:
             return None
         return self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
-
-    def variances_of(
-        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
-    ) -> NDArray[np.float64] | None:
-        """Compute exact variances; None with ``nonnegative``, and on more than 2**20 keys."""
-        tree = self.tree_variance(grid, event)
-        return None if tree is None else run_variances(tree, grid, stride, block)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Release every cell of the domain, as a real number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, prod
@@ -168,11 +169,7 @@ def _best_splits(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def _min_fanout(height: int, n: int) -> int:
     """Return the smallest b, at least 2, with ``b**height >= n``."""
-    low, high = 2, max(n, 2)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if middle**height >= n else (middle + 1, high)
-    return low
+    return 2 + bisect_left(range(2, n), n, key=lambda fanout: fanout**height)
 
 
 def _splits(shape: tuple[int, ...], fanout: int, height: int) -> list[tuple[int, ...]]:

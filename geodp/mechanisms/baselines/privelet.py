@@ -16,11 +16,11 @@ from geodp.grid.order import Order
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
+    TreeMechanism,
     axis_bits,
     block_variances,
     depths,
     inside,
-    run_variances,
 )
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
@@ -35,7 +35,7 @@ LINEAR = (
 
 
 @dataclass(frozen=True)
-class Privelet(Mechanism):
+class Privelet(TreeMechanism):
     """Xiao, Wang, Gehrke (2011): noise on the Haar wavelet of the counts in key order.
 
     Measured are the total and, at every node of the binary tree over the keys, left half minus
@@ -87,12 +87,6 @@ class Privelet(Mechanism):
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the tree of halves, with variance ``sigma**2 / 2`` each."""
         return haar_tree(grid.bits, DiscreteLaplace.of_scale(event.scale).variance)
-
-    def variances_of(
-        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
-    ) -> NDArray[np.float64] | None:
-        """Compute exact variances; None on more than 2**20 keys."""
-        return run_variances(self.tree_variance(grid, event), grid, stride, block)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
         """Release every cell of the domain, as a real number."""

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     EvenTree,
-    block_variances,
+    TreeMechanism,
     inside,
-    run_variances,
     sums_of_runs,
 )
 from geodp.privacy.event import PURE, Guarantee, Measurement
@@ -37,7 +36,7 @@ SHARE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Quadtree(Mechanism):
+class Quadtree(TreeMechanism):
     """Cormode, Procopiuc, Srivastava, Shen, Yu (2012): a quadtree with a geometric budget.
 
     The domain is halved along every axis on each level, until the cells or the tree's largest
@@ -133,18 +132,6 @@ class Quadtree(Mechanism):
             )
             for level, scale in enumerate(scales)
         )
-
-    def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Compute exact variances if the leaves are cells; None if they are larger."""
-        tree = self.tree_variance(grid, event)
-        return None if tree is None else block_variances(tree, grid.bits, inside(grid))
-
-    def variances_of(
-        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
-    ) -> NDArray[np.float64] | None:
-        """Compute exact variances as :meth:`variances`; None on more than 2**20 keys."""
-        tree = self.tree_variance(grid, event)
-        return None if tree is None else run_variances(tree, grid, stride, block)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """Return the tree of the estimates; None if the leaves are larger than cells."""

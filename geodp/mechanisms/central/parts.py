@@ -226,7 +226,7 @@ class Parts(Mechanism):
         # What the map leaves of the budget is divided equally among the vectors, which are measured
         # on the same people.
         share = (1 - self.share) / max(self.count_vectors(grid), 1)
-        return Schedule.of(levels, share, self.last)
+        return Schedule(levels.fanouts, levels.strides, share, self.last)
 
     def list_signals(
         self, grid: Grid, event: Measurement, people: float | None

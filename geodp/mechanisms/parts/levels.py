@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from geodp.grid.joint import Joint
 from geodp.mechanisms.trees.descent import variance_of
-from geodp.mechanisms.trees.levels import LevelScheme
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import Stream
 from geodp.privacy.noise.law import Law
@@ -139,11 +138,6 @@ class Schedule:
     strides: tuple[int, ...]
     share: Fraction
     last: int = 1
-
-    @classmethod
-    def of(cls, chain: LevelScheme, share: Fraction, last: int = 1) -> Self:
-        """Make a schedule with the levels of a scheme; the scheme's shares are not used."""
-        return cls(chain.fanouts, chain.strides, share, last)
 
     def shares(self, levels: int) -> tuple[Fraction, ...]:
         """Return the shares of the budget if ``levels`` are measured; they add up to ``share``."""

@@ -194,7 +194,9 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
         None on a grid whose attributes have no two labels.
     """
     rows: Rows = []
-    ends = _ends(grid.order.radices, tree.fanouts)
+    strides = (prod(tree.fanouts[level:]) for level in range(len(tree.fanouts) + 1))
+    # Digits above the nodes of every level, from the root's 0 on.
+    ends = [grid.order.digits_above(stride) for stride in strides]
     cells = grid.size // prod(len(attribute.labels) for attribute in grid.attributes)
     first = len(grid.shape) - len(grid.attributes)
     for axis, attribute in enumerate(grid.attributes, first):
@@ -307,15 +309,3 @@ def _variance(grid: Grid, tree: TreeVariance, ends: list[int], axis: int) -> flo
             variance += tree.variances[i] * nodes * part**2 * (1 - 1 / apart)
             part /= apart
     return variance + tree.variances[0] * part**2
-
-
-def _ends(radices: tuple[int, ...], fanouts: tuple[int, ...]) -> list[int]:
-    """Return the number of digits above the nodes of every level, from the root's 0 on."""
-    ends = [0]
-    for fanout in fanouts:
-        end = ends[-1]
-        while fanout > 1:
-            fanout //= radices[end]
-            end += 1
-        ends.append(end)
-    return ends

@@ -219,7 +219,7 @@ class Informed:
         opened = [one for some in self._each(work, layer.runs(self.threads)) for one in some]
         layer.prefix, count, layer.z, layer.share = parallel.concat(opened)
         if tables is None:
-            layer.forget_prior()
+            layer.share = layer.totals = np.empty(0)  # nothing is predicted from them
         return count
 
     def improve(self, stage: Stage, below: FloatArray | None = None) -> list[FloatArray]:

@@ -123,10 +123,6 @@ class Layer:
         noisy, inside, prior = self.stored.pop(nodes.start)
         return (noisy.astype(np.int64, copy=False), inside), prior
 
-    def forget_prior(self) -> None:
-        """Release the memory of the prior's counts."""
-        self.share = self.totals = np.empty(0)
-
     def workspace(self) -> LaneWorkspace:
         """Allocate the arrays of one thread."""
         return make_workspace(self.fanout)

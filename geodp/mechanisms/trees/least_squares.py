@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.grid.grid import Grid
+from geodp.mechanisms.base import Mechanism
 from geodp.mechanisms.measure import add_noise
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.typing import FloatArray, IntArray
 
@@ -104,6 +106,25 @@ class EvenTree:
     def best(self) -> TreeVariance:
         """Return the tree with the variances of the estimates."""
         return TreeVariance(self.fanouts, from_below(self.fanouts, self.variances))
+
+
+class TreeMechanism(Mechanism):
+    """A method whose errors are those of its tree over the keys: None where that is None."""
+
+    def variances(self, grid: Grid, event: Measurement) -> FloatArray | None:
+        """Compute exact variances of blocks, which may be nodes, parts or runs of nodes.
+
+        None on more than 2**20 keys if a node's children are not a power of 2.
+        """
+        tree = self.tree_variance(grid, event)
+        return None if tree is None else block_variances(tree, grid.bits, inside(grid))
+
+    def variances_of(
+        self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
+    ) -> FloatArray | None:
+        """Compute exact variances; None on more than 2**20 keys."""
+        tree = self.tree_variance(grid, event)
+        return None if tree is None else run_variances(tree, grid, stride, block)
 
 
 def sums_of_runs(values: Any, length: int) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import Command, add_options, hide, option
+from geodp.cli.help import add_options, hide, option
 from geodp.cli.options import StrictCommand, weight_options
 from geodp.cli.readers import ReadingCommand, make_reader, reader_options
 from geodp.errors import UsageError
@@ -140,7 +139,7 @@ class PriorCommand(StrictCommand):
         return [*params[:at], *reading, *params[at:]]
 
 
-_RELEASE: tuple[Callable[[Any], Any], ...] = (
+release_options = add_options(
     amount_option,
     unit_of_amount_option,
     clip_option,
@@ -170,11 +169,7 @@ _RELEASE: tuple[Callable[[Any], Any], ...] = (
     method_option,
     contribution_option,
 )
-
-
-def release_options(command: Command) -> Command:
-    """Give a command the options of what is released of amounts, and with which method."""
-    return add_options(command, _RELEASE)
+"""Options of what is released of amounts, and with which method."""
 
 
 def check_reading(context: click.Context, options: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from geodp.cli.output import (
 )
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
-from geodp.cli.request_options import request_options, terms_of
+from geodp.cli.request_options import open_key, request_options, terms_of
 from geodp.cli.running import report_progress
 
 if TYPE_CHECKING:
@@ -111,14 +111,10 @@ def evaluate(**options: Any) -> None:
     # Imported here, as help and completion must not load the numerical libraries.
     from geodp.features.evaluate.evaluate import choose_methods
     from geodp.features.evaluate.evaluate import evaluate as run
-    from geodp.privacy.key import NoiseKey
 
     terms = terms_of(options)
     specs = split_specs(options["methods"])
-    key = None
-    if options["key_file"] is not None:
-        key = NoiseKey.from_file(options["key_file"])
-    grid = grid_of(options)
+    key, grid = open_key(options), grid_of(options)
     # A misspelt method fails here, before minutes of reading.
     choose_methods(specs, grid, gaussian=terms.gaussian)
     polygons = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.comparing import mark_below
-from geodp.cli.help import Command, add_options, json_option, option
+from geodp.cli.help import add_options, json_option, option
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import POLYGON_NAME, polygons_option, require_named
 from geodp.cli.running import report_progress
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from geodp.features.flows.flows import Flows
 
 
-_FLOWS = (
+flow_options = add_options(
     option(
         "--from",
         "origins",
@@ -68,11 +68,6 @@ _FLOWS = (
     ),
 )
 """Options that say which flows are estimated."""
-
-
-def flow_options(command: Command) -> Command:
-    """Add the options that say which flows are estimated to a command."""
-    return add_options(command, _FLOWS)
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)

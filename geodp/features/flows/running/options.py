@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from geodp.cli.help import Command, add_options, hide, option
+from geodp.cli.help import add_options, hide, option
 from geodp.cli.options import weight_options
 from geodp.cli.readers import InputCommand, make_option
 from geodp.cli.request_options import prior_options as vouching_options
@@ -88,7 +88,7 @@ leave_out_option = option(
     "need it again (geodp flows estimate --prior).",
 )
 
-_PRIOR = (
+prior_options = add_options(
     option(
         "--prior",
         group="Input",
@@ -262,7 +262,7 @@ _ROWS = (
 )
 """Options on places outside; those that other readers have, too, are of :class:`TripsCommand`."""
 
-_READING = (
+reading_options = add_options(
     *_PLACES,
     option(
         "--person",
@@ -292,10 +292,10 @@ _READING = (
     *_RULES,
     *_ROWS,
 )
-"""Options that describe trips that are published."""
+"""Options that describe trips."""
 
 
-_CHOOSING = (
+choosing_options = add_options(
     *_PLACES,
     option(
         "--person",
@@ -333,18 +333,3 @@ _CHOOSING = (
     *_ROWS,
 )
 """Options that describe trips that are only counted by person."""
-
-
-def reading_options(command: Command) -> Command:
-    """Add the options that describe trips to a command."""
-    return add_options(command, _READING)
-
-
-def prior_options(command: Command) -> Command:
-    """Add the options of a prior to a command."""
-    return add_options(command, _PRIOR)
-
-
-def choosing_options(command: Command) -> Command:
-    """Add the options that describe trips that are only counted by person to a command."""
-    return add_options(command, _CHOOSING)
