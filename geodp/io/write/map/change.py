@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.io.write.drawing.fonts import find_families, measure, shorten
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, TextLine, mix
+from geodp.io.write.drawing.fonts import find_families, shorten
+from geodp.io.write.drawing.sheet import CellRaster, Colour, Sheet, TextLine, mix
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (
     EDGE,
     GAP,
     MIN_WIDTH,
-    SEGMENT,
     SMALL,
     Page,
     draw_box,
+    draw_classes,
     draw_legend,
     draw_panel,
     draw_shores,
@@ -144,16 +144,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     if change.panel.margin is not None:
         lines.append(look.captions.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
     write_foot(page, open_view, panels, lines)
-    software = str(later.card.software)
-    return Sheet(
-        width=math.ceil(page.width),
-        height=math.ceil(page.y + 24),
-        paper=look.theme.paper,
-        title=look.title or later.name,
-        description=later.table.event.statement,
-        software=software,
-        items=(*page.items,),
-    )
+    return page.finish(look.title or later.name, later.table.event.statement, later.card.software)
 
 
 def draw_change(page: Page, change: MapChange, left: float) -> None:
@@ -228,16 +219,10 @@ def _draw_changes(page: Page, change: MapChange, what: str) -> None:
         text = captions.changed.format(unit=unit.format(what=captions.counts))
     page.y += 30
     page.write(text, SMALL + 0.5, theme.ink)
-    colours, top, count = list_colours(theme), page.y + 9, len(MORE)
+    colours, count = list_colours(theme), len(MORE)
     order = [*range(FIRST + 2 * count - 1, FIRST + count - 1, -1), *range(FIRST, FIRST + count)]
     ends = [*(f"−{begin:,}" for begin in BEGINS[::-1]), "0", *(f"+{begin:,}" for begin in BEGINS)]
-    for place, number in enumerate(order):
-        page.items.append(Box(EDGE + SEGMENT * place, top, SEGMENT, 12, colours[number]))
-    page.y = top + 27
-    for place, end in enumerate(ends, 1):
-        middle = EDGE + SEGMENT * place
-        page.items.append(Box(middle - 0.5, top + 12, 1, 3, theme.soft))
-        page.write(end, SMALL, theme.soft, middle - measure(end, SMALL) / 2)
+    draw_classes(page, [colours[number] for number in order], ends)
     if change.panel.margin is None:
         return
     page.y += 25
@@ -249,6 +234,4 @@ def _draw_changes(page: Page, change: MapChange, what: str) -> None:
     for raster, caption in shown:
         line = caption.format(margin=margin)
         page.items.append(CellRaster(x, page.y - 10, 20, 12, raster, colours, (12, 20)))
-        page.items.append(Box(x, page.y - 10, 20, 12, None, theme.line))
-        page.write(line, SMALL, theme.ink, x + 28)
-        x += 50 + measure(line, SMALL)
+        x = page.write_sample(None, line, x)

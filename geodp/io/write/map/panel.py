@@ -152,10 +152,17 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
             f"The bounds hold no cell of the map, which has the bounds {ends}.",
             code="map-bounds-empty",
         )
-    moved = None if place.transform is None else (a, 0.0, c + a * col, 0.0, e, f + e * row)
-    first = place.row0 + row, place.col0 + col
-    part = replace(place, rows=rows, cols=cols, row0=first[0], col0=first[1], transform=moved)
-    return part, (row, col)
+    return cut(place, (row, col), (rows, cols)), (row, col)
+
+
+def cut(place: Lattice, first: tuple[int, int], size: tuple[int, int]) -> Lattice:
+    """Return a part of a lattice by its first row and column, and its rows and columns."""
+    (row, col), (rows, cols), moved = first, size, None
+    if place.transform is not None:
+        a, _, c, _, e, f = place.transform
+        moved = (a, 0.0, c + a * col, 0.0, e, f + e * row)
+    row0, col0 = place.row0 + row, place.col0 + col
+    return replace(place, rows=rows, cols=cols, row0=row0, col0=col0, transform=moved)
 
 
 def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.bool_]:
