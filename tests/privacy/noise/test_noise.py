@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
 from geodp.errors import UsageError
-from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks, draw_digits
 from geodp.privacy.noise import node
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -195,8 +195,7 @@ def test_the_table_leaves_tails_open_and_the_node_decides_them(name):
 
 def test_further_digits_are_those_of_the_node_under_the_marked_stream():
     key = NoiseKey(bytes(range(32)))
-    source = NodeNoise(key, 7, law_of("laplace", Fraction(5)))
-    found = list(islice(source._digits(np.uint64(9)), 24))
+    found = list(islice(draw_digits(key, 7, 9), 24))
     address = np.array([9], np.uint64)
     expected = [blocks(key, 7 + 2**31, address, counter)[:, 0] for counter in range(3)]
     assert found == np.concatenate(expected).tolist()
