@@ -270,21 +270,17 @@ class Measurement(TableEvent):
         >>> Measurement.of("laplace", Terms.of(epsilon="1/2", contribution=3), 1).scale
         Fraction(6, 1)
         """
-        if terms.contribution is None:
-            raise UsageError(
-                "The contribution is not bounded; set it with Terms.bound.",
-                code="contribution-unbounded",
-            )
+        contribution = terms.require_bounded()
         # Positional, in the order of the fields: the order enters the digest that derives the
         # noise's key.
         amounts = amounts_of(terms.loss)
         # Replacing one person removes one and adds another: two changes of the measured vector.
-        factor = terms.contribution * (2 if terms.neighbours == REPLACE else 1)
+        factor = contribution * (2 if terms.neighbours == REPLACE else 1)
         return cls(
             mechanism,
             amounts["epsilon"],
             terms.neighbours,
-            terms.contribution,
+            contribution,
             terms.enforced,
             sensitivity * factor,
             terms.unit,

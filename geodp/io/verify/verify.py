@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,12 +33,9 @@ from geodp.io.verify.measurements import check_measurements, has_measurements
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.statements import check_statements
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.verify.written import Remake, Remaking, has_totals
+from geodp.io.verify.written import OpenView, Remake, Remaking, has_totals
 from geodp.table.card import Card
 from geodp.table.stated.domain import StatedDomain
-
-if TYPE_CHECKING:
-    from geodp.io.verify.formats import OpenView
 
 AnyCard = TypeVar("AnyCard")
 
@@ -141,18 +138,14 @@ def _check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
 
 def _check_identity(folder: Path, card: Card) -> str:
     if card.in_parts:
-        identity = parts_id(card.listed.values(), card.to_json())
-        require(
-            identity == card.release_id,
-            Rule("release-id-differs", "The release id is not that of the parts and the card."),
-        )
-        return f"{identity}, of the parts and the card"
-    identity = release_id(folder / f"{card.name}.csv", card.to_json())
+        table, identity = "parts", parts_id(card.listed.values(), card.to_json())
+    else:
+        table, identity = "CSV", release_id(folder / f"{card.name}.csv", card.to_json())
     require(
         identity == card.release_id,
-        Rule("release-id-differs", "The release id is not that of the CSV and the card."),
+        Rule("release-id-differs", f"The release id is not that of the {table} and the card."),
     )
-    return f"{identity}, of the CSV and the card"
+    return f"{identity}, of the {table} and the card"
 
 
 def _check_cells(remaking: Remaking) -> str:

@@ -215,6 +215,10 @@ It returns None for a method that this installation does not have.
 """
 
 
+OpenView: TypeAlias = Callable[[Path], View]
+"""Function from the folder of a release to the view that exports are written from."""
+
+
 class Remaking:
     """A written release, read once for all checks, and computed again when the first needs it.
 

@@ -23,7 +23,8 @@ from geodp.release.report.html.markup import (
 )
 from geodp.release.report.sentences import describe_loss
 from geodp.table.caption import list_captioned
-from geodp.table.card import Card, File, LeftOut
+from geodp.table.card import Card
+from geodp.table.index import TablesCard
 from geodp.table.stated.error import StatedBlock, StatedError
 
 
@@ -278,19 +279,7 @@ def registry_section(page: Page, record: Mapping[str, Any]) -> Html:
     return join([element("p", page["registry"]), shown])
 
 
-class ListsFiles(Protocol):
-    """A card that lists files, and those that a release lacks."""
-
-    @property
-    def files(self) -> tuple[File, ...]:
-        """Files with their digests."""
-
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Missing files."""
-
-
-def files_section(page: Page, card: ListsFiles) -> Html:
+def files_section(page: Page, card: Card | TablesCard) -> Html:
     """Write the section on the files with their checksums, and those left out."""
     rows = [
         (
