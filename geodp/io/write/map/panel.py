@@ -179,14 +179,11 @@ def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | No
         of_map = error.map[number]
         standard_error = of_map.standard_error if error.blocks is not None else None
         return of_map.cells, None if standard_error is None else float(Z * standard_error)
-    if len(grid.shape) > 2 or (frame.block > 1 and not _follows_map(grid)):
+    # Only in such an order squares of the map are ranges of keys.
+    follows_map = grid.order.follows_map and not any(grid.order.offset)
+    if len(grid.shape) > 2 or (frame.block > 1 and not follows_map):
         return None, None
     for one in error.blocks or ():
         if one.cells == frame.block**2:
             return one.cells, float(Z * one.standard_error)
     return (1, None) if frame.block == 1 else (None, None)
-
-
-def _follows_map(grid: Grid) -> bool:
-    """Test whether squares of the map are contiguous ranges of keys."""
-    return grid.order.follows_map and not any(grid.order.offset)

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from geodp.io.write.map.captions import Language
 from geodp.release.report.html.head import write_bounds, write_figure
@@ -28,26 +28,6 @@ from geodp.table.index import TablesCard
 from geodp.table.stated.error import StatedBlock, StatedError
 
 
-class ExplainedPart(Protocol):
-    """Part of an explanation of a release, see :mod:`geodp.features.explain`."""
-
-    @property
-    def heading(self) -> str:
-        """Heading of the part."""
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Sentences of the part, in their order."""
-
-    @property
-    def head(self) -> tuple[str, ...]:
-        """Column headers of a table; empty without one."""
-
-    @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        """Rows of the table."""
-
-
 def quote(page: Page, text: str) -> Html:
     """Quote a sentence of the card, translated where the page has a translation."""
     # The page's texts include those of the card, whose keys are the English sentences.
@@ -63,8 +43,11 @@ def reading_section(page: Page, unit: str) -> Html:
     return element("div", *items, class_="two")
 
 
-def guarantee_section(explained: Sequence[ExplainedPart]) -> Html:
-    """Write the section that explains the guarantee to people."""
+def guarantee_section(explained: Sequence[Any]) -> Html:
+    """Write the section that explains the guarantee to people.
+
+    ``explained``: sections of an explanation, see :mod:`geodp.features.explain.page`.
+    """
     items = []
     for part in explained:
         items += [element("h3", part.heading), *(element("p", one) for one in part.sentences)]
