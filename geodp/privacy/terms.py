@@ -158,15 +158,7 @@ class Terms:
         amounts = amounts_of(self.loss)
         if isinstance(self.loss, ApproximateDP):
             amounts["epsilon" if self.by_rho else "rho"] = None
-        return {
-            "epsilon": amounts["epsilon"],
-            "rho": amounts["rho"],
-            "delta": amounts["delta"],
-            "neighbours": self.neighbours,
-            "contribution": self.contribution,
-            "unit": self.unit,
-            "people": self.people,
-        }
+        return {**amounts, **{name: getattr(self, name) for name in NAMES if name not in amounts}}
 
     def require_bounded(self) -> int:
         """Return how often a unit is counted at most; UsageError where that is not bounded."""

@@ -141,10 +141,10 @@ def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
     look = geotiff.profile(dtype, len(names), window.height, window.width) | placed
     bands = [(one, view.counted) for one in names]
     drawn, held = (((n + 1, None, counts(n)) for n in range(count)) for _ in range(2))
-    if view.errors is not None:
-        drawn = chain(drawn, [(len(names), None, empty + view.errors.standard_error)])
+    error = [] if view.errors is None else [empty + view.errors.standard_error]
+    every = chain(drawn, ((len(names), None, values) for values in error))
     pack = partial(geotiff.pack, NUM_THREADS="1")
-    geotiff.write_bands(packed, look, bands, geotiff.tags_of(view), drawn, held, pack)
+    geotiff.write_bands(packed, look, bands, geotiff.tags_of(view), every, held, pack)
     # Two workers may write the same tile; the rename makes either complete file win.
     os.replace(packed, path)
     return True

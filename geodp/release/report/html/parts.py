@@ -25,7 +25,7 @@ from geodp.release.report.sentences import describe_loss
 from geodp.table.caption import list_captioned
 from geodp.table.card import Card
 from geodp.table.index import TablesCard
-from geodp.table.stated.error import StatedBlock, StatedError
+from geodp.table.stated.error import StatedBlock, StatedError, StatedLevel
 
 
 def quote(page: Page, text: str) -> Html:
@@ -63,15 +63,7 @@ def errors_section(page: Page, card: Card) -> Html:
         return element("p", page["error_unknown"])
     names = ("column_cells", "column_error", "column_margin", "column_largest")
     head = [page[name] for name in names]
-    rows = [
-        (
-            f"{b.cells:,}",
-            write_figure(b.standard_error),
-            f"±{write_figure(b.margin_95)}",
-            write_figure(b.largest),
-        )
-        for b in error.blocks
-    ]
+    rows = [_write_figures(one) for one in error.blocks]
     # Before the chart and not in its small print: most land is not where its figures hold.
     exception = [element("p", page["error_exception"])] if card.mechanism.nonnegative else []
     items = [
@@ -92,13 +84,15 @@ def errors_section(page: Page, card: Card) -> Html:
         ),
     ]
     if error.areas:
-        levels = [
-            (a.level, f"{a.cells:,}", write_figure(a.standard_error),
-             f"±{write_figure(a.margin_95)}", write_figure(a.largest))
-            for a in error.areas
-        ]  # fmt: skip
+        levels = [(one.level, *_write_figures(one)) for one in error.areas]
         items.append(table(page["error_levels"], [page["column_level"], *head], levels))
     return join(items)
+
+
+def _write_figures(one: StatedBlock | StatedLevel) -> tuple[str, ...]:
+    """Write the cells of a sum, its error and its margin, and the largest error anywhere."""
+    figures = [write_figure(error) for error in (one.standard_error, one.margin_95, one.largest)]
+    return f"{one.cells:,}", figures[0], f"±{figures[1]}", figures[2]
 
 
 def _explain_growth(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
