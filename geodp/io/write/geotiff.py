@@ -166,15 +166,6 @@ def band_names(grid: Grid, name: str, extras: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _count_windows(place: Lattice, what: str) -> Iterator[Window]:
-    """Yield `windows`, with progress."""
-    every = [*windows(place)]
-    progress.begin(what, len(every), public=True)
-    for window in every:
-        yield window
-        progress.advance()
-
-
 def dtype_of(table: ReleasedTable) -> str:
     """Choose ``float32``, or ``float64`` if a count would not be exact in it."""
     if table.count.dtype == np.int64:
@@ -531,8 +522,9 @@ def draw_map(
     what : str
         Label of the progress.
     """
-    bands = band_count(grid)
-    for window in _count_windows(grid.places[0], what):
+    bands, every = band_count(grid), [*windows(grid.places[0])]
+    progress.begin(what, len(every), public=True)
+    for window in every:
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
@@ -544,6 +536,7 @@ def draw_map(
                 yield 2 * bands + band + 2, window, high
         if errors is not None:
             yield bands + 1, window, empty + errors.standard_error
+        progress.advance()
 
 
 FORMATS = (GeoTiff(),)

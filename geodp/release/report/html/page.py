@@ -84,10 +84,8 @@ def write_page(
     page, script_texts = {**texts.page, **texts.card}, dict(texts.script)
     # Maps of units have no squares: the texts on squares are replaced.
     if grid.outlines is not None:
-        page, script_texts = (
-            {**page, **texts.page_of_units},
-            {**script_texts, **texts.script_of_units},
-        )
+        page |= texts.page_of_units
+        script_texts |= texts.script_of_units
     # The script binds its own sentences where it shows them: copied ones have plain spaces.
     page = {name: bind(text) for name, text in page.items()}
     who = name_counted(view, page, language)
@@ -101,13 +99,13 @@ def write_page(
     quotes = quote_places(list_places(view, places), script_texts, view.limit)
     named = places is not None or grid.hierarchy is not None
     # A list of nothing but the whole domain would repeat the header.
-    listing = quotes if any(not one.is_entire_domain for one in quotes) else []
-    largest = (
-        quote_places(list_largest(view), script_texts, view.limit) if surface is not None else []
-    )
+    whole = [one for one in quotes if one.is_entire_domain]
+    listing = quotes if len(whole) < len(quotes) else []
+    largest = list[Quote]()
     if surface is None:
         shown = [("map", element("p", page["no_map"]))]
     else:
+        largest = quote_places(list_largest(view), script_texts, view.limit)
         left_out = _count_left_out(listing, places)
         listed = draw_places(page, script_texts, who, listing, largest, view.limit, named, left_out)
         drawn = draw_map(who, card, page, surface)
@@ -115,14 +113,7 @@ def write_page(
     shown += _card_sections(card, explained, unit, page, language, surface is not None)
     if record is not None:
         shown.append(("registry", parts.registry_section(page, record)))
-    total = next(
-        (
-            bind(one.format_sentence(script_texts, who, view.limit))
-            for one in quotes
-            if one.is_entire_domain
-        ),
-        None,
-    )
+    total = bind(whole[0].format_sentence(script_texts, who, view.limit)) if whole else None
     style = "".join(read_asset(f"{name}.css") for name in STYLES)
     header = write_header(view, unit, page, about, title, total)
     body = _write_body(shown, header, card, page)
