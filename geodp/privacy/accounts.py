@@ -23,7 +23,7 @@ from geodp.privacy.loss import (
     within,
 )
 from geodp.privacy.names import canonical_name, look_alike
-from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
+from geodp.privacy.neighbours import REPLACE, canonical_unit, require_neighbours
 from geodp.privacy.samples import Records, follow_samples, read_records, write_records
 from geodp.reprs import one_line
 
@@ -368,12 +368,4 @@ def require_short(loss: Loss) -> None:
             "The exact sum of all losses would be too long a fraction; choose a budget with fewer "
             "digits, such as 1/10. Nothing was charged.",
             code="sum-too-long",
-        )
-
-
-def require_neighbours(neighbours: str) -> None:
-    """Raise UsageError for an unknown neighbouring relation."""
-    if neighbours not in NEIGHBOURS:
-        raise UsageError(
-            f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"
         )

@@ -181,9 +181,9 @@ class TableEvent(Event):
         """The guarantee as one sentence."""
 
     @property
-    @abstractmethod
     def is_private(self) -> bool:
         """Whether the noise comes from a key that nobody could know beforehand."""
+        return self.key_origin in ("entropy", "file")
 
     @property
     @abstractmethod
@@ -270,21 +270,17 @@ class Measurement(TableEvent):
         >>> Measurement.of("laplace", Terms.of(epsilon="1/2", contribution=3), 1).scale
         Fraction(6, 1)
         """
-        if terms.contribution is None:
-            raise UsageError(
-                "The contribution is not bounded; set it with Terms.bound.",
-                code="contribution-unbounded",
-            )
+        contribution = terms.require_bounded()
         # Positional, in the order of the fields: the order enters the digest that derives the
         # noise's key.
         amounts = amounts_of(terms.loss)
         # Replacing one person removes one and adds another: two changes of the measured vector.
-        factor = terms.contribution * (2 if terms.neighbours == REPLACE else 1)
+        factor = contribution * (2 if terms.neighbours == REPLACE else 1)
         return cls(
             mechanism,
             amounts["epsilon"],
             terms.neighbours,
-            terms.contribution,
+            contribution,
             terms.enforced,
             sensitivity * factor,
             terms.unit,
@@ -410,11 +406,6 @@ class Measurement(TableEvent):
         if self.rho is None:
             return float(self.scale / share)
         return math.sqrt(self.sigma2 / share)
-
-    @property
-    def is_private(self) -> bool:
-        """Whether the noise comes from a key that nobody could know beforehand."""
-        return self.key_origin in ("entropy", "file")
 
     @property
     def is_normal(self) -> bool:

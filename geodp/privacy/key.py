@@ -264,6 +264,18 @@ def lines(
         chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
 
 
+def draw_digits(key: NoiseKey, stream: int, item: int, law: LawName = UNIFORM) -> Iterator[int]:
+    """Yield further random digits of an item or a node, 64 at a time.
+
+    ``law``: of what is decided by them.
+    """
+    address = np.array([item], np.uint64)
+    for counter in range(2**32):
+        # A stream of its own: digits of the first block belong to other items as well.
+        more = blocks(key, int(stream) | FURTHER, address, counter, law=law)
+        yield from (int(word) for word in more[:, 0])
+
+
 @contextmanager
 def expose(key: NoiseKey, *draws: Draw) -> Iterator[NDArray[np.uint32]]:
     """Lend a key's words to a kernel for some draws, and overwrite them afterwards.

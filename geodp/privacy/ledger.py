@@ -54,7 +54,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError, VerificationError
-from geodp.privacy.accounts import CENTRAL, LOCAL, require_neighbours, require_short
+from geodp.privacy.accounts import CENTRAL, LOCAL, require_short
 from geodp.privacy.accounts import Account as Account
 from geodp.privacy.accounts import Charge as Charge
 from geodp.privacy.books import Books, charge_of, replay_of, verify, write_details
@@ -63,7 +63,7 @@ from geodp.privacy.chain.witness import Witness, resolve_witness
 from geodp.privacy.hash_chain import HashChain, Head, LedgerEntry, Log, canonical
 from geodp.privacy.loss import Loss
 from geodp.privacy.names import require_label, require_one_script
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
+from geodp.privacy.neighbours import ADD_REMOVE, REPLACE, require_neighbours
 from geodp.privacy.samples import (
     Records,
     SecretSample,
@@ -71,6 +71,7 @@ from geodp.privacy.samples import (
     require_new_sample,
     write_records,
 )
+from geodp.privacy.terms import read_contribution
 
 
 class Ledger:
@@ -456,11 +457,8 @@ def _terms_of(
 ) -> dict[str, Any]:
     """Return the terms of a release as a ledger's entry has them; UsageError for wrong ones."""
     require_neighbours(neighbours)
-    if isinstance(contribution, bool) or not isinstance(contribution, int) or contribution < 1:
-        raise UsageError(
-            "contribution must be a whole number of at least 1.", code="charge-contribution"
-        )
-    terms = {"mechanism": mechanism, "neighbours": neighbours, "contribution": contribution}
+    times = read_contribution(contribution)
+    terms = {"mechanism": mechanism, "neighbours": neighbours, "contribution": times}
     return terms | write_records(records)
 
 

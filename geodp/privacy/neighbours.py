@@ -35,3 +35,11 @@ def canonical_unit(text: str) -> str:
         "unit must name whom the guarantee protects: person, household, trip ...",
         code="unit-missing",
     )
+
+
+def require_neighbours(neighbours: str) -> None:
+    """Raise UsageError for an unknown neighbouring relation."""
+    if neighbours not in NEIGHBOURS:
+        raise UsageError(
+            f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"
+        )

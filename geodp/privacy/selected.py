@@ -112,11 +112,7 @@ class Selection(Event):
         >>> Selection.of("select-top", terms, once, 10, "file").rate
         Fraction(1, 20)
         """
-        if terms.contribution is None:
-            raise UsageError(
-                "The contribution is not bounded; set it with Terms.bound.",
-                code="contribution-unbounded",
-            )
+        contribution = terms.require_bounded()
         if not isinstance(terms.loss, PureDP):
             raise UsageError(
                 "A selection is made under epsilon alone: give no rho and no delta.",
@@ -127,11 +123,11 @@ class Selection(Event):
             mechanism,
             terms.loss.epsilon,
             terms.neighbours,
-            terms.contribution,
+            contribution,
             terms.enforced,
             terms.unit,
             key_origin,
-            terms.contribution * (change.moved if moves else change.added),
+            contribution * (change.moved if moves else change.added),
             # A replacement can lower one candidate's utility and raise another's, so nothing is
             # monotone then.
             change.monotone and not moves,

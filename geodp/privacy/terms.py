@@ -15,7 +15,7 @@ from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, amounts_of, budget
 from geodp.privacy.loss import ApproximateDP, Loss, PureDP, ZeroConcentratedDP
-from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, canonical_unit
+from geodp.privacy.neighbours import ADD_REMOVE, canonical_unit, require_neighbours
 from geodp.reprs import one_line
 
 MAX_PEOPLE = 1 << 60
@@ -76,12 +76,9 @@ class Terms:
                 "A delta goes with Gaussian noise, which has a rho: give one.",
                 code="delta-needs-rho",
             )
-        if self.neighbours not in NEIGHBOURS:
-            raise UsageError(
-                f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"
-            )
+        require_neighbours(self.neighbours)
         if self.contribution is not None:
-            object.__setattr__(self, "contribution", _integer_contribution(self.contribution))
+            object.__setattr__(self, "contribution", read_contribution(self.contribution))
         # Normalised once here, so that equal terms have equal digests and equal noise keys.
         object.__setattr__(self, "unit", canonical_unit(self.unit))
         object.__setattr__(self, "people", _guess(self.people))
@@ -161,15 +158,16 @@ class Terms:
         amounts = amounts_of(self.loss)
         if isinstance(self.loss, ApproximateDP):
             amounts["epsilon" if self.by_rho else "rho"] = None
-        return {
-            "epsilon": amounts["epsilon"],
-            "rho": amounts["rho"],
-            "delta": amounts["delta"],
-            "neighbours": self.neighbours,
-            "contribution": self.contribution,
-            "unit": self.unit,
-            "people": self.people,
-        }
+        return {**amounts, **{name: getattr(self, name) for name in NAMES if name not in amounts}}
+
+    def require_bounded(self) -> int:
+        """Return how often a unit is counted at most; UsageError where that is not bounded."""
+        if self.contribution is None:
+            raise UsageError(
+                "The contribution is not bounded; set it with Terms.bound.",
+                code="contribution-unbounded",
+            )
+        return self.contribution
 
     def bound(self, bound: ContributionBound) -> Self:
         """Return these terms with a contribution, and with who answers for it.
@@ -186,7 +184,8 @@ class Terms:
         return replace(self, contribution=bound.value, enforced=bound.enforced, layout=bound.layout)
 
 
-def _integer_contribution(contribution: object) -> int:
+def read_contribution(contribution: object) -> int:
+    """Return how often a unit is counted at most; UsageError for no whole number above 0."""
     if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
         raise UsageError(
             "contribution must be a whole number of at least 1.", code="charge-contribution"

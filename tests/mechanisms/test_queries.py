@@ -14,6 +14,7 @@ from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
 from geodp.mechanisms.baselines import matrix
 from geodp.mechanisms.trees import strategies
+from geodp.privacy import key as noise_key
 from geodp.privacy.noise import node as node_noise
 from geodp.privacy.noise.geometric import GeometricDraws
 from geodp.privacy.noise.node import NodeNoise
@@ -50,8 +51,8 @@ class Recorder:
             (GeometricDraws, lambda _: None),
         ):
             patch.setattr(kind, "__init__", self._begun(kind.__init__, law))
-        for name in ("blocks", "lines"):
-            patch.setattr(node_noise, name, self._drawn(getattr(node_noise, name)))
+        for module, name in ((noise_key, "blocks"), (node_noise, "lines")):
+            patch.setattr(module, name, self._drawn(getattr(module, name)))
 
     def _begun(self, original, law):
         def begin(made, *arguments, **named):

@@ -155,7 +155,7 @@ TARGETS = (
             "Measurement.sigma2",
             "Measurement.law",
             "Measurement.width",
-            "Measurement.is_private",
+            "TableEvent.is_private",
             "Composed.__post_init__",
             "Composed.loss",
             "Composed.describe",

@@ -2,14 +2,17 @@ import copy
 import gc
 import hashlib
 import pickle
+from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp.errors import UsageError
-from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks, digest, lines
+from geodp.errors import UndeclaredDrawError, UsageError
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks, digest, draw_digits, lines
+from geodp.privacy.noise.draws import Draws
 from tests.reference import chacha as reference
 from tests.refusals import refuses
 from tests.strategies import secrets
@@ -199,3 +202,24 @@ def test_digests_separate_their_parts():
     parts = [(b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"abc", b""), (np.frombuffer(b"abc", "u1"),)]
     assert len({digest(*part) for part in parts}) == 4
     assert digest(b"abc") == digest(np.frombuffer(b"abc", np.uint8))
+
+
+def test_further_digits_are_those_of_the_item_under_the_marked_stream():
+    key = NoiseKey(bytes(range(32)))
+    found = list(islice(draw_digits(key, 7, 9), 24))
+    address = np.array([9], np.uint64)
+    expected = [blocks(key, 7 + 2**31, address, counter)[:, 0] for counter in range(3)]
+    assert found == np.concatenate(expected).tolist()
+    taken = blocks(key, 7, address, 0)[:, 0].tolist()
+    assert not {*found} & {*taken}  # none was taken before
+
+
+def test_further_digits_are_draws_of_the_law_that_they_decide():
+    law = "discrete Laplace", Fraction(5)
+    key = NoiseKey(bytes(32)).derive(DIGEST, Draws.of([(7, law)]))
+    assert (
+        next(draw_digits(key, 7, 9, law))
+        == blocks(NoiseKey(bytes(32)).derive(DIGEST), 7 + 2**31, np.array([9], np.uint64))[0, 0]
+    )
+    with refuses(UndeclaredDrawError, "draw-undeclared"):
+        next(draw_digits(key, 7, 9))

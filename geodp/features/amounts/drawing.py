@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -13,17 +12,18 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.features.amounts.blocks import MAX_HALF, Blocks, Coloured, Quantity
 from geodp.features.amounts.english import PAGE
-from geodp.features.amounts.joint import AmountsView, view_of
+from geodp.features.amounts.joint import view_of
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.scale import show_amount
-from geodp.io.write.drawing.fonts import find_families, measure
-from geodp.io.write.drawing.sheet import Box, Colour, Sheet
+from geodp.io.write.drawing.fonts import find_families
+from geodp.io.write.drawing.sheet import Colour, Sheet
 from geodp.io.write.map.look import Look, Theme
 from geodp.io.write.map.page import (
     EDGE,
     MIN_WIDTH,
     SMALL,
     Page,
+    draw_classes,
     draw_numbers,
     draw_scale_bar,
     label_width,
@@ -96,20 +96,7 @@ def draw_quantity(
     page.y += frame.size[1]
     _draw_legend(page, coloured, texts, name, look.unit or amount.unit)
     write_foot(page, view, [panel], margin_lines=_list_notes(coloured, texts, amount.unit))
-    return _finish(page, view, title)
-
-
-def _finish(page: Page, view: AmountsView, title: str) -> Sheet:
-    """Return the page as a sheet."""
-    return Sheet(
-        width=math.ceil(page.width),
-        height=math.ceil(page.y + 24),
-        paper=page.look.theme.paper,
-        title=title,
-        description=view.table.event.statement,
-        software=str(view.card.software),
-        items=(*page.items,),
-    )
+    return page.finish(title, view.table.event.statement, view.card.software)
 
 
 def list_colours(theme: Theme, classes: int) -> tuple[Colour, ...]:
@@ -149,17 +136,11 @@ def _draw_legend(
     ends = [show_amount(edge) for edge in coloured.edges.tolist()]
     colours = list_colours(theme, len(ends) + 1)
     caption = texts[f"quantity_{name}"].format(unit=unit)
+    page.y = top + 27
     if find_families(caption) is not None:
-        page.y = top + 27
         page.write(caption, SMALL + 0.5, theme.ink)
     if ends:
-        for number, colour in enumerate(colours[FIRST:]):
-            page.items.append(Box(EDGE + BOX * number, top + 36, BOX, 12, colour))
-        page.y = top + 63
-        for number, text in enumerate(ends, 1):
-            middle = EDGE + BOX * number
-            page.items.append(Box(middle - 0.5, top + 48, 1, 3, theme.soft))
-            page.write(text, SMALL, theme.soft, middle - measure(text, SMALL) / 2)
+        draw_classes(page, colours[FIRST:], ends, BOX)
     draw_scale_bar(page, coloured.frame, top, page.inner_width - BOX * len(colours[FIRST:]) - 24)
     page.y = top + 91
     drawn, x = number_blocks(coloured), float(EDGE)
@@ -168,9 +149,7 @@ def _draw_legend(
                      (OUTSIDE, captions.outside)):  # fmt: skip
         # Only colours that occur are explained; around units there is always some outside.
         if (drawn == at).any() or (at == OUTSIDE and coloured.frame.units is not None):
-            page.items.append(Box(x, page.y - 10, 20, 12, colours[at], theme.line))
-            page.write(text, SMALL, theme.ink, x + 28)
-            x += 50 + measure(text, SMALL)
+            x = page.write_sample(colours[at], text, x)
 
 
 def _list_notes(coloured: Coloured, texts: Mapping[str, str], unit: str) -> list[str]:

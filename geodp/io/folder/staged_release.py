@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from geodp import progress
 from geodp.errors import OutputError, UsageError
@@ -33,7 +33,7 @@ from geodp.io.folder.staging import require_free, require_only_release_files, st
 from geodp.io.opening import is_device_name
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
-from geodp.table.index import IndexCard, Joint, PeriodInfo
+from geodp.table.index import IndexCard, PeriodInfo
 from geodp.table.stated.release import TableInfo
 
 TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
@@ -301,34 +301,8 @@ LONGEST_TIME = "2000-01-01T00"
 """The longest name of the folder of a period, as an example."""
 
 
-class Table(Protocol):
-    """One of the tables of a release."""
-
-    def view(self, name: str | None = None) -> View:
-        """Return its view; ``name``: of the count."""
-
-
-class Tables(Protocol):
-    """A release of several tables, see :class:`geodp.release.composite.Composite`."""
-
-    @property
-    def joint_rows(self) -> Mapping[str, int]:
-        """How often joint files list the cells of a table again, by its name."""
-
-    @property
-    def tables(self) -> Mapping[str, Table]:
-        """All tables by name."""
-
-    @property
-    def index(self) -> Any:
-        """The index, without tables and files."""
-
-    def write_joint(self, folder: Path) -> Joint:
-        """Write the files of all tables together; return the index's entries of them."""
-
-
 class StagedTables(Staged):
-    """A folder for a release of several tables.
+    """A folder for a release of several tables, a :class:`geodp.release.composite.Composite`.
 
     Attributes
     ----------
@@ -338,17 +312,17 @@ class StagedTables(Staged):
 
     inside: ClassVar[str] = ""
 
-    def try_out(self, empty: Tables, cells: Sequence[int], *examples: Tables) -> None:
+    def try_out(self, empty: Any, cells: Sequence[int], *examples: Any) -> None:
         """Do everything that does not need the tables, and reserve space for them.
 
         Parameters
         ----------
-        empty : Tables
+        empty : Composite
             The release without cells, or a period of a series.
         cells : sequence of int
             Occupied cells of each table, at most; of every period of a series. No message reveals
             their number.
-        *examples : Tables
+        *examples : Composite
             Releases whose joint files are tried, too.
         """
         listed = 0
@@ -363,7 +337,7 @@ class StagedTables(Staged):
                 release.write_joint(Path(place))
         self.reserve(listed)
 
-    def write(self, release: Tables, restricted: dict[str, Any]) -> dict[str, list[str]]:
+    def write(self, release: Any, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write tables, joint files, index and the operator's record; return their paths."""
         write_release(release, self.make_public())
         return self.finish(restricted)
@@ -375,7 +349,7 @@ class StagedPeriods(StagedTables):
     inside: ClassVar[str] = f"{LONGEST_TIME}/"
 
     def write_periods(
-        self, periods: Mapping[str, Tables], index: IndexCard, restricted: dict[str, Any]
+        self, periods: Mapping[str, Any], index: IndexCard, restricted: dict[str, Any]
     ) -> dict[str, list[str]]:
         """Write the periods by their times, and the index; return the paths."""
         public, written = self.make_public(), []
@@ -389,7 +363,7 @@ class StagedPeriods(StagedTables):
         return self.finish(restricted)
 
 
-def write_release(release: Tables, folder: Path) -> None:
+def write_release(release: Any, folder: Path) -> None:
     """Write the tables, the joint files and the index of a release into an empty public folder."""
     views = {name: one.view(name) for name, one in release.tables.items()}
     tables = write_tables(views, folder)

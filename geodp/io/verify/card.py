@@ -78,18 +78,21 @@ def _lacks_card(path: str | Path, folders: Iterable[Path]) -> VerificationError:
     )
 
 
+def _try_to_read(path: Path) -> tuple[Any, Exception | None]:
+    """Read JSON; return it, and the error where that fails."""
+    try:
+        return read_json(path), None
+    except (OSError, ValueError) as error:
+        return None, error
+
+
 def open_card(folder: Path) -> Card | Kind:
     """Open the card of a table's release, or find the kind of another release.
 
     ``release.json`` is read once. Warns of a table's release that was withdrawn. Raises
     VerificationError for a card of another version.
     """
-    plain: Any = None
-    wrong: Exception | None = None
-    try:
-        plain = read_json(folder / CARD)
-    except (OSError, ValueError) as error:
-        wrong = error
+    plain, wrong = _try_to_read(folder / CARD)
     schema = plain.get("schema") if isinstance(plain, dict) else None
     if schema not in (SCHEMA, PARTS_SCHEMA) and (kind := find_kind(folder)) is not None:
         return kind
@@ -99,11 +102,7 @@ def open_card(folder: Path) -> Card | Kind:
         # The card of another kind that is damaged is found by its name.
         name = CARD if (file := find_card(folder)) is None else file.name
         if name != CARD:
-            wrong = None
-            try:
-                read_json(folder / name)
-            except (OSError, ValueError) as error:
-                wrong = error
+            _, wrong = _try_to_read(folder / name)
         if isinstance(wrong, FileNotFoundError | NotADirectoryError):
             raise _lacks_card(folder, [folder])
         if wrong is not None:

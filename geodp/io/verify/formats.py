@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from geodp.io.read.rows.forms.vector import find_extent
 from geodp.io.verify.card import require
 from geodp.io.verify.files import require_unchanged
 from geodp.io.verify.rewritten import is_rewritten
+from geodp.io.verify.written import OpenView
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.view import View
@@ -33,9 +34,6 @@ from geodp.table.card import Card
 
 OPAQUE = {"pmtiles": "GDAL"}
 """Formats that geodp cannot read back, and the library that their bytes depend on."""
-
-OpenView: TypeAlias = Callable[[Path], View]
-"""Function from the folder of a release to the view that exports are written from."""
 
 
 def check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:

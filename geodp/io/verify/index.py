@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from geodp.errors import Rule, VerificationError
 from geodp.io.folder.kinds import CARD, Check
@@ -27,18 +27,6 @@ from geodp.table.index import OF_PERIOD, IndexCard, TablesCard
 from geodp.table.plain import write_plain
 
 Index = TypeVar("Index")
-
-
-class ListedTable(Protocol):
-    """A table as an index lists it."""
-
-    @property
-    def release_id(self) -> str:
-        """Its id."""
-
-    @property
-    def card_sha256(self) -> str:
-        """SHA-256 of its card."""
 
 
 NOT_MEASURED = Rule("index-table-not-measured", "A table of the release was not measured.")
@@ -253,15 +241,15 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
     return said
 
 
-def read_listed_card(folder: Path, listed: ListedTable, name: str, index: IndexCard) -> Card:
+def read_listed_card(folder: Path, listed: Any, name: str, index: IndexCard) -> Card:
     """Read the card of a table; VerificationError if it is not the one that an index lists.
 
     Parameters
     ----------
     folder : path
         Folder of the table.
-    listed : ListedTable
-        What the index says of it.
+    listed : TableInfo or SnapshotInfo
+        Entry of the index.
     name : str
         Name of its count.
     index : IndexCard

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,12 +33,9 @@ from geodp.io.verify.measurements import check_measurements, has_measurements
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.statements import check_statements
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.verify.written import Remake, Remaking, has_totals
+from geodp.io.verify.written import OpenView, Remake, Remaking, has_totals
 from geodp.table.card import Card
 from geodp.table.stated.domain import StatedDomain
-
-if TYPE_CHECKING:
-    from geodp.io.verify.formats import OpenView
 
 AnyCard = TypeVar("AnyCard")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -191,28 +191,15 @@ MAX_SIMULATED = 10_000
 """Simulated releases of a card at most: a stranger's card cannot keep the processor busy."""
 
 
-class Remade(Protocol):
-    """A release that was computed again from its table and its card."""
-
-    @property
-    def totals(self) -> PublicTotals | None:
-        """Public totals that it meets."""
-        ...
-
-    def card(self) -> Card:
-        """Return the card, without a list of files."""
-        ...
-
-    def view(self, name: str | None = None) -> View:
-        """Return the view from which files are written."""
-        ...
-
-
-Remake: TypeAlias = Callable[[View], Remade | None]
+Remake: TypeAlias = Callable[[View], Any]
 """Function from the view of a written release to the same release, computed again.
 
 It returns None for a method that this installation does not have.
 """
+
+
+OpenView: TypeAlias = Callable[[Path], View]
+"""Function from the folder of a release to the view that exports are written from."""
 
 
 class Remaking:
@@ -241,7 +228,7 @@ class Remaking:
         return StatedDomain.of(self.written.table.grid) == self.card.domain
 
     @cached_property
-    def release(self) -> Remade | str:
+    def release(self) -> Any:
         """The release, or why it cannot be computed again, as the end of a sentence."""
         cells = self.card.expected_error.cells
         if self._remake is None:

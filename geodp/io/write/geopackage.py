@@ -441,11 +441,13 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
         # Python's values take far more memory than Arrow's columns.
         for start in range(0, rows.columns.num_rows, AT_ONCE):
             some = rows.columns.slice(start, AT_ONCE)
-            shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
-            number = np.arange(first, first + some.num_rows)
+            wkb, covering = geometry(view.table.grid, rows.index[:, start : start + AT_ONCE])
+            west, south, east, north = map(numbers_of, covering.flatten())
+            box, number = [west, east, south, north], np.arange(first, first + some.num_rows)
             columns = [_list_values(column) for column in some.columns]
-            insert(base, name, [number.tolist(), shapes, *columns])
-            tree.add(*list_boxed(number, box))
+            insert(base, name, [number.tolist(), _layout_shapes(wkb, box, srs), *columns])
+            located = ~np.isnan(west)
+            tree.add(number[located], [side[located] for side in box])
             first += some.num_rows
     tree.close()
 
@@ -457,34 +459,9 @@ def _list_values(column: Any) -> list[Any]:
     return list(numbers_of(column).tolist())
 
 
-def shapes_of(
-    grid: Grid, index: NDArray[np.int64], srs: int
-) -> tuple[list[bytearray | None], list[NDArray[np.float64]]]:
-    """Encode outlines for a GeoPackage, and return the sides of their boxes.
-
-    Returns
-    -------
-    list of bytearray or None
-    list of float64[n]
-        Smallest and largest x, smallest and largest y.
-    """
-    wkb, covering = geometry(grid, index)
-    west, south, east, north = map(numbers_of, covering.flatten())
-    box = [west, east, south, north]
-    return _layout_shapes(wkb, box, srs), box
-
-
 def name_index(name: str) -> str:
     """Return the name of the index of a layer's outlines."""
     return f"rtree_{name}_{SHAPE}"
-
-
-def list_boxed(
-    number: NDArray[np.int64], box: list[NDArray[np.float64]]
-) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
-    """Return the numbers and boxes of those rows that have an outline."""
-    located = ~np.isnan(box[0])
-    return number[located], [side[located] for side in box]
 
 
 def _layout_shapes(wkb: Any, box: list[NDArray[np.float64]], srs: int) -> list[bytearray | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -52,6 +52,9 @@ MAX_VALUES = 1 << 31
 """Largest raster that is written: bands, and cells times bands (8 GiB before compression)."""
 
 FAILED = "GDAL could not write the raster; the disk or a quota may be full"
+
+Drawn = Iterable[tuple[int, Window | None, FloatArray]]
+"""Numbers of bands, windows of them, and their values."""
 
 EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
 """Largest integers up to which all are exact in such a float."""
@@ -163,15 +166,6 @@ def band_names(grid: Grid, name: str, extras: tuple[str, ...]) -> list[str]:
     return names
 
 
-def _count_windows(place: Lattice, what: str) -> Iterator[Window]:
-    """Yield `windows`, with progress."""
-    every = [*windows(place)]
-    progress.begin(what, len(every), public=True)
-    for window in every:
-        yield window
-        progress.advance()
-
-
 def dtype_of(table: ReleasedTable) -> str:
     """Choose ``float32``, or ``float64`` if a count would not be exact in it."""
     if table.count.dtype == np.int64:
@@ -229,41 +223,62 @@ def write_cog(
     unit, pixels = name_of_counts(name, table.event.unit), Pixels(table)
     bands = [(band, unit) for band in band_names(table.grid, name, names_of(errors))]
 
-    def fill(draft: Draft) -> None:
-        for band, window, values in draw_map(table.grid, pixels, errors, "Writing the raster"):
-            draft.write(values, band, window)
-
-    with open_gdal():
-        _write_bands(path, table.grid.places[0], dtype_of(table), bands, tags, fill)
-        with open_raster(path) as raster:
-            same = _holds(raster, table.grid, pixels)
-        if not same:  # GDAL does not report every write that fails at closing
-            raise OSError(errno.EIO, FAILED)
+    place = table.grid.places[0]
+    look = profile(dtype_of(table), len(bands), place.rows, place.cols) | georeference(place)
+    drawn = draw_map(table.grid, pixels, errors, "Writing the raster")
+    counts = draw_map(table.grid, pixels, None, "Checking the raster")
+    write_bands(path, look, bands, tags, drawn, counts)
 
 
-def _write_bands(
+def write_bands(
     path: Path,
-    place: Lattice,
-    dtype: str,
+    look: dict[str, Any],
     bands: Sequence[tuple[str, str]],
     tags: dict[str, str],
-    fill: Callable[[Draft], None],
+    drawn: Drawn,
+    held: Drawn,
+    pack_draft: Callable[[Path, Path], None] | None = None,
 ) -> None:
-    """Write a Cloud Optimized GeoTIFF of bands, by their names and units, from a draft.
+    """Write a Cloud Optimized GeoTIFF from a draft beside it, and read it back.
 
-    ``fill``: writes all values of the draft.
+    Parameters
+    ----------
+    path : Path
+    look : dict
+        Profile and georeference of the draft.
+    bands : sequence of (str, str)
+        Description and unit of every band.
+    tags : dict of str
+    drawn : iterable of (int, Window or None, float64[rows, cols])
+        All values by the band's number, from 1, and the window; None stands for the whole raster.
+    held : iterable of (int, Window or None, float64[rows, cols])
+        Values that the file must hold.
+    pack_draft : callable, optional
+        Packs the draft; :func:`pack` in a thread by default.
     """
     draft = path.with_name(f".{path.stem}.draft.tif")
-    look = profile(dtype, len(bands), place.rows, place.cols)
-    with rasterio.open(draft, "w", **look, **georeference(place)) as draw:
-        draw.update_tags(**tags)
-        for number, (band, unit) in enumerate(bands, 1):
-            draw.set_band_description(number, band)
-            draw.set_band_unit(number, unit)
-        drafted = Draft(draw)
-        fill(drafted)
-        drafted.complete()
-    _pack_in_thread(draft, path)
+    with open_gdal():
+        with rasterio.open(draft, "w", **look) as draw:
+            draw.update_tags(**tags)
+            for number, (band, unit) in enumerate(bands, 1):
+                draw.set_band_description(number, band)
+                draw.set_band_unit(number, unit)
+            # GDAL's driver would read the entire raster again for the statistics.
+            moments = [Moments() for _ in bands]
+            for number, window, values in drawn:
+                kept = values.astype(look["dtype"])
+                draw.write(kept, number, window=window)
+                moments[number - 1].add(kept)
+            for number, one in enumerate(moments, 1):
+                draw.update_tags(number, **one.tags(draw.width * draw.height))
+        (pack_draft or _pack_in_thread)(draft, path)
+        with open_raster(path) as raster:
+            same = all(
+                np.array_equal(raster.read(number, window=window), values, equal_nan=True)
+                for number, window, values in held
+            )
+        if not same:  # GDAL does not report every write that fails at closing
+            raise OSError(errno.EIO, FAILED)
 
 
 @dataclass(frozen=True)
@@ -318,16 +333,10 @@ def write_columns(view: View, path: Path, columns: Sequence[Band], *, report: st
     bands = [*zip(name_bands(grid, columns), units, strict=True)]
     tags = {**tags_of(view), "GEODP_REPORT": report}
 
-    def fill(draft: Draft) -> None:
-        for number, window, values in _draw_columns(view, columns, empty):
-            draft.write(values, number, window)
-
-    with open_gdal():
-        _write_bands(path, grid.places[0], "float64", bands, tags, fill)
-        with open_raster(path) as raster:
-            for number, window, values in _draw_columns(view, columns, empty):
-                if not np.array_equal(raster.read(number, window=window), values, equal_nan=True):
-                    raise OSError(errno.EIO, FAILED)
+    place = grid.places[0]
+    look = profile("float64", len(bands), place.rows, place.cols) | georeference(place)
+    drawn, held = (_draw_columns(view, columns, empty) for _ in range(2))
+    write_bands(path, look, bands, tags, drawn, held)
 
 
 def _draw_columns(
@@ -427,28 +436,6 @@ def open_gdal() -> Iterator[None]:
         yield
 
 
-class Draft:
-    """A raster that is filled band by band, with the statistics of its bands.
-
-    GDAL's driver of Cloud Optimized GeoTIFFs would read the entire raster again for them.
-    """
-
-    def __init__(self, draw: rasterio.io.DatasetWriter) -> None:
-        self._draw = draw
-        self._moments = [Moments() for _ in range(draw.count)]
-
-    def write(self, values: FloatArray, band: int, window: Window | None = None) -> None:
-        """Write a window of a band, numbered from 1."""
-        drawn = values.astype(self._draw.dtypes[0])
-        self._draw.write(drawn, band, window=window)
-        self._moments[band - 1].add(drawn)
-
-    def complete(self) -> None:
-        """Write the statistics."""
-        for band, moments in enumerate(self._moments, 1):
-            self._draw.update_tags(band, **moments.tags(self._draw.width * self._draw.height))
-
-
 def pack(draft: Path, path: Path, **others: str) -> None:
     """Convert a draft to a Cloud Optimized GeoTIFF, and remove it.
 
@@ -483,22 +470,6 @@ def _pack_in_thread(draft: Path, path: Path) -> None:
         pool.submit(run).result()
     finally:
         pool.shutdown(wait=False)
-
-
-def _holds(raster: rasterio.io.DatasetReader, grid: Grid, pixels: Pixels) -> bool:
-    """Test whether every pixel of the bands of counts equals the table exactly."""
-    for window in _count_windows(grid.places[0], "Checking the raster"):
-        for band in range(band_count(grid)):
-            values = raster.read(band + 1, window=window)
-            if not grid.domain.is_box:
-                values[np.isnan(values)] = 0
-            row, col, count = pixels.cells(window, band)
-            if (
-                not np.array_equal(values[row, col], count)
-                or np.count_nonzero(values) != count.size
-            ):
-                return False
-    return True
 
 
 @contextmanager
@@ -551,8 +522,9 @@ def draw_map(
     what : str
         Label of the progress.
     """
-    bands = band_count(grid)
-    for window in _count_windows(grid.places[0], what):
+    bands, every = band_count(grid), [*windows(grid.places[0])]
+    progress.begin(what, len(every), public=True)
+    for window in every:
         empty = background(grid, window)
         for band in range(bands):
             values = empty.copy()
@@ -564,6 +536,7 @@ def draw_map(
                 yield 2 * bands + band + 2, window, high
         if errors is not None:
             yield bands + 1, window, empty + errors.standard_error
+        progress.advance()
 
 
 FORMATS = (GeoTiff(),)

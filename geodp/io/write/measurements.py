@@ -76,8 +76,9 @@ class MeasurementsFile(Format):
             path, schema, compression="zstd", use_dictionary=texts
         ) as file:
             for number, one in enumerate(measurements.levels):
-                for rows in _rows(grid, number, one, schema):
-                    file.write_table(rows)
+                for part in slices(one.node.size):
+                    some = replace(one, node=one.node[part], value=one.value[part])
+                    file.write_table(_piece(grid, number, some, schema))
         rows = sum(one.node.size for one in measurements.levels)
         what = "what was measured before any clamp: noisy counts and differences of nodes"
         details = {"columns": schema.names, "rows": rows, "unit": view.counted}
@@ -165,14 +166,6 @@ def _schema(grid: Grid) -> Any:
             ("complete", pa.bool_()),
         ]
     )
-
-
-def _rows(grid: Grid, number: int, one: MeasuredLevel, schema: Any) -> Iterator[Any]:
-    """Yield the rows of a level in chunks."""
-    for piece in slices(one.node.size):
-        yield _piece(
-            grid, number, replace(one, node=one.node[piece], value=one.value[piece]), schema
-        )
 
 
 def _piece(grid: Grid, number: int, one: MeasuredLevel, schema: Any) -> Any:

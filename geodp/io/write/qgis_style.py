@@ -180,49 +180,30 @@ def vector_renderer(view: View) -> str:
     """
     integral, nonnegative, below = _list_kinds(view)
     grid = view.table.grid
-    if grid.outlines is not None:
-        return _style_of_units(view.name, nonnegative=nonnegative, below=below)
-    place = grid.maps.one
-    area = None if place is None else area_of(place)
-    classes = fit_classes(area, integral=integral, below=below)
-    rows = [
-        (float(each.first), each.end, _label(each, integral, area is not None), each.number)
-        for each in classes
-    ]
+    kind, shown = grid.maps.geometry, quote_name(view.name)
+    few: tuple[float, float] = int(integral), (below or 0) - integral
+    if grid.outlines is None:
+        place = grid.maps.one
+        area = None if place is None else area_of(place)
+        classes = fit_classes(area, integral=integral, below=below)
+        labels = [_label(each, integral, area is not None) for each in classes]
+    else:
+        # Densities, which QGIS computes, are real numbers even where counts are integers.
+        kind, integral, classes = "MultiPolygon", False, fit_classes(None, integral=False)
+        labels = [f"{each.density} per km²" for each in classes]
+        name, shown = shown, f"{shown} / ($area / 1000000)"
+        # A value beyond all densities marks a small count, which has a class there.
+        if below is not None:
+            shown = f"if({name} > 0 and {name} < {below}, {2 * LARGEST:.12g}, {shown})"
+        few = LARGEST, 3 * LARGEST
     ranges = []
-    for number, (first, end, label, _) in enumerate(rows):
+    for number, (each, label) in enumerate(zip(classes, labels, strict=True)):
         # Ranges of integers must not touch, as QGIS would put the common limit into both.
-        last = LARGEST if end is None else float(end) - integral
-        ranges.append(_range(first, last, number, label))
-    symbols = [
-        _symbol(number, DARK_IS_MANY[colour], grid.maps.geometry)
-        for number, (_, _, _, colour) in enumerate(rows)
-    ]
-    if below is not None:
-        ranges.insert(0, _range(int(integral), below - integral, len(symbols), show_limit(below)))
-        symbols.append(_symbol(len(symbols), FEW, grid.maps.geometry))
-    if not nonnegative:
-        ranges.insert(0, _range(-LARGEST, ALMOST_0, len(symbols), "below 0"))
-        symbols.append(_symbol(len(symbols), BELOW, grid.maps.geometry))
-    return _render(quote_name(view.name), ranges, symbols)
-
-
-def _style_of_units(column: str, *, nonnegative: bool, below: int | None) -> str:
-    """Build the style of units, whose classes are those of a density that QGIS computes."""
-    name, kind = quote_name(column), "MultiPolygon"
-    shown = f"{name} / ($area / 1000000)"
-    # Densities are real numbers even where counts are integers.
-    classes = fit_classes(None, integral=False)
-    ranges = [
-        _range(float(each.first), LARGEST if each.end is None else float(each.end), n,
-               f"{each.density} per km²")
-        for n, each in enumerate(classes)
-    ]  # fmt: skip
+        last = LARGEST if each.end is None else float(each.end) - integral
+        ranges.append(_range(float(each.first), last, number, label))
     symbols = [_symbol(n, DARK_IS_MANY[each.number], kind) for n, each in enumerate(classes)]
-    # A value beyond all densities marks a small count, which has a class there.
     if below is not None:
-        shown = f"if({name} > 0 and {name} < {below}, {2 * LARGEST:.12g}, {shown})"
-        ranges.insert(0, _range(LARGEST, 3 * LARGEST, len(symbols), show_limit(below)))
+        ranges.insert(0, _range(*few, len(symbols), show_limit(below)))
         symbols.append(_symbol(len(symbols), FEW, kind))
     if not nonnegative:
         ranges.insert(0, _range(-LARGEST, ALMOST_0, len(symbols), "below 0"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -16,7 +17,6 @@ from rasterio.windows import Window
 
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.opening import open_raster
 from geodp.io.write import geotiff, pixels
 from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.io.write.view import View
@@ -132,31 +132,19 @@ def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
     counts = _dense(view.table, window, empty)
     token = secrets.token_hex(4)  # another worker may be writing the same tile
     # Hidden names keep unfinished tiles out of the public folder's listing.
-    draft, packed = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
+    packed = path.with_name(f".{path.stem}.{token}.tif")
     placed = geotiff.georeference(grid.places[0])
     if placed:
         shift = rasterio.Affine.translation(window.col_off, window.row_off)
         placed["transform"] = placed["transform"] * shift
-    names = tile_bands(view)
-    profile = geotiff.profile(dtype, len(names), window.height, window.width)
-    with geotiff.open_gdal():
-        with rasterio.open(draft, "w", **profile, **placed) as draw:
-            draw.update_tags(**geotiff.tags_of(view))
-            for number, description in enumerate(names, 1):
-                draw.set_band_description(number, description)
-                draw.set_band_unit(number, view.counted)
-            drafted = geotiff.Draft(draw)
-            for number in range(geotiff.band_count(grid)):
-                drafted.write(counts(number), number + 1)
-            if view.errors is not None:
-                drafted.write(empty + view.errors.standard_error, len(names))
-            drafted.complete()
-        geotiff.pack(draft, packed, NUM_THREADS="1")
-        with open_raster(packed) as raster:
-            bands = range(geotiff.band_count(grid))
-            pairs = ((raster.read(number + 1), counts(number)) for number in bands)
-            if not all(np.array_equal(stored, held, equal_nan=True) for stored, held in pairs):
-                raise OSError(errno.EIO, geotiff.FAILED)
+    names, count = tile_bands(view), geotiff.band_count(grid)
+    look = geotiff.profile(dtype, len(names), window.height, window.width) | placed
+    bands = [(one, view.counted) for one in names]
+    drawn, held = (((n + 1, None, counts(n)) for n in range(count)) for _ in range(2))
+    error = [] if view.errors is None else [empty + view.errors.standard_error]
+    every = chain(drawn, ((len(names), None, values) for values in error))
+    pack = partial(geotiff.pack, NUM_THREADS="1")
+    geotiff.write_bands(packed, look, bands, geotiff.tags_of(view), every, held, pack)
     # Two workers may write the same tile; the rename makes either complete file win.
     os.replace(packed, path)
     return True

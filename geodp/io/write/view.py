@@ -134,19 +134,10 @@ class View:
         """Description of counts for a card: possible values, validity of errors, the interval."""
         error = self.card.expected_error
         description = {"values": self.card.mechanism.values}
-        if error.has_parts:
-            return {
-                **description,
-                "standard_error": "of each part of a cell",
-                "low, high": INTERVAL,
-            }
-        if error.holds is None:
+        if not error.has_parts and error.holds is None:
             return description
-        return {
-            **description,
-            "standard_error": f"of one cell {error.holds}",
-            "low, high": INTERVAL,
-        }
+        whose = "each part of a cell" if error.has_parts else f"one cell {error.holds}"
+        return {**description, "standard_error": f"of {whose}", "low, high": INTERVAL}
 
     def describe_columns(self, *more: str) -> dict[str, Any]:
         """Describe a file with the columns, and ``more`` of them, for a card."""

@@ -30,16 +30,11 @@ class ZonesOfPairs(Format):
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file, or none."""
         grid, file = view.table.grid, zones_file(view.name)
-        if has_zones(grid):
+        if grid.mask is not None and grid.maps.ends:
             rows = zone_rows(grid)
             pa.parquet.write_table(rows, folder / file, compression="zstd")
             what = "the cells of the public mask, between which pairs lead, also those of 0"
             yield Entry(file, MEDIA_TYPE, what, {"columns": list(rows.column_names)})
-
-
-def has_zones(grid: Grid) -> bool:
-    """Return whether cells are pairs of those of a mask."""
-    return grid.mask is not None and bool(grid.maps.ends)
 
 
 def zones_file(name: str) -> str:

@@ -8,24 +8,23 @@ floating-point number decides anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.key import NoiseKey, blocks, draw_digits
 from geodp.privacy.noise.draws import UNIFORM, LawName
-from geodp.privacy.noise.law import DIGITS, bisect, exp_interval
+from geodp.privacy.noise.law import DIGITS, bisect, decide, exp_interval, floor_of
 
 DECAY = "coins of chances exp(-rate d)"
 """Name of the law of these draws, and of choices by such weights."""
 
 _WORDS_PER_BLOCK = 8
 _MASK = np.uint64((1 << DIGITS) - 1)
-_FURTHER = 1 << 31  # bit of the stream with further digits, used when 63 do not decide
 _STRIDE = 1 << 10  # distances between two probabilities that are computed from the series
 _EXTRA = 64  # digits beyond those that are compared, so that the comparison rarely stays open
 _POWERS = 192  # the same for powers, whose squarings double the relative error
@@ -102,16 +101,11 @@ class Decay:
         """Return ``floor(2**63 exp(-rate d))`` of distances."""
         pairs = zip(distances, self.intervals(distances, DIGITS + _EXTRA), strict=True)
         return [
-            low >> _EXTRA if low >> _EXTRA == high >> _EXTRA else self._floor(distance)
+            low >> _EXTRA
+            if low >> _EXTRA == high >> _EXTRA
+            else floor_of(partial(self.interval, distance), DIGITS, 1 << DIGITS)
             for distance, (low, high) in pairs
         ]
-
-    def _floor(self, distance: int) -> int:
-        extra, low, high = _EXTRA, 0, 1
-        while low != high:
-            extra *= 2
-            low, high = (bound >> extra for bound in self.interval(distance, DIGITS + extra))
-        return low
 
     def flip(self, distance: NDArray[Any], key: NoiseKey, stream: int) -> NDArray[np.bool_]:
         """Draw one success or failure per distance: bool[n].
@@ -136,8 +130,9 @@ class Decay:
             chance[near] = np.array(self.floors(values.tolist()), np.uint64)[inverse]
         falls = uniform < chance
         for i in np.flatnonzero(uniform == chance):
-            more = _further(key, stream, int(i), self.identity)
-            falls[i] = self._decide(int(distance[i]), int(uniform[i]), more)
+            more = draw_digits(key, stream, int(i), self.identity)
+            bounds = partial(self.interval, int(distance[i]))
+            falls[i] = decide(bounds, int(uniform[i]), DIGITS, more)
         return falls
 
     def count_before(self, distance: int, n: int, key: NoiseKey, stream: int) -> int:
@@ -157,7 +152,7 @@ class Decay:
         """
         if distance == 0:
             return 0
-        more = draw_digits(key, stream, self.identity)
+        more = draw_digits(key, stream, 0, self.identity)
         uniform, bits = next(more), 64
         while (count := self._search(distance, n, uniform, bits)) is None:
             uniform, bits = (uniform << 64) | next(more), bits + 64
@@ -178,17 +173,6 @@ class Decay:
         if below(n):
             return n
         return bisect(below, 0, n + 1)
-
-    def _decide(self, distance: int, uniform: int, more: Iterator[int]) -> bool:
-        """Return whether a number, of 63 digits and further ones, is below a probability."""
-        bits = DIGITS
-        while True:
-            low, high = self.interval(distance, bits + _EXTRA)
-            if (uniform + 1) << _EXTRA <= low:
-                return True
-            if uniform << _EXTRA >= high:
-                return False
-            uniform, bits = (uniform << 64) | next(more), bits + 64
 
 
 def _power(chance: tuple[int, int], j: int, bits: int) -> tuple[int, int]:
@@ -224,7 +208,7 @@ def draw_below(bounds: NDArray[np.uint64], key: NoiseKey, stream: int) -> NDArra
     # 2**64 - 2**64 % b, the end of the last complete interval; 0 if there is no incomplete one.
     end = np.uint64(0) - (np.uint64(0) - bounds) % bounds
     for i in np.flatnonzero((drawn >= end) & (end > 0)):
-        more = _further(key, stream, int(i))
+        more = draw_digits(key, stream, int(i))
         drawn[i] = next(word for word in more if word < end[i])
     return drawn % bounds
 
@@ -234,23 +218,7 @@ def draw_one_below(bound: int, key: NoiseKey, stream: int) -> int:
     return int(draw_below(np.array([bound], np.uint64), key, stream)[0])
 
 
-def draw_digits(key: NoiseKey, stream: int, law: LawName) -> Iterator[int]:
-    """Yield the binary digits of one uniform number in [0, 1), 64 at a time.
-
-    ``law``: of what is decided by them.
-    """
-    return _further(key, stream, 0, law)
-
-
 def _random_words(key: NoiseKey, stream: int, n: int, law: LawName = UNIFORM) -> NDArray[np.uint64]:
     """Generate n words of 64 bits: item i has word ``i % 8`` of block ``i // 8``."""
     address = np.arange(-(-n // _WORDS_PER_BLOCK), dtype=np.uint64)
     return blocks(key, stream, address, law=law).T.reshape(-1)[:n].copy()
-
-
-def _further(key: NoiseKey, stream: int, item: int, law: LawName = UNIFORM) -> Iterator[int]:
-    """Yield further random words of an item."""
-    address = np.array([item], np.uint64)
-    for counter in range(2**32):
-        more = blocks(key, stream | _FURTHER, address, counter, law=law)
-        yield from (int(word) for word in more[:, 0])

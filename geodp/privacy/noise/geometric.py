@@ -9,18 +9,16 @@ anything up to ``2**62``. Every digit compares 63 digits of a uniform number wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.privacy.key import NoiseKey, blocks
+from geodp.privacy.key import NoiseKey, blocks, draw_digits
 from geodp.privacy.noise.draws import UNIFORM, LawName
-from geodp.privacy.noise.law import DIGITS
-
-Interval = Callable[[int], tuple[int, int]]
-"""Function from bits to integers ``low <= 2**bits * x <= high``, as close as bits allows."""
+from geodp.privacy.noise.law import DIGITS, Interval, decide, floor_of
 
 LIMIT = 1 << 62
 """Larger draws are cut down to this."""
@@ -100,15 +98,8 @@ class GeometricDraws:
 
     def _floor(self, slot: int) -> int:
         """Compute the threshold ``floor(2**63 * P)`` of a slot."""
-        largest = (1 << (DIGITS - (slot < self.digits))) - 1
-        # More digits until both bounds round to the same integer, which is then the exact floor.
-        extra, low, high = 32, 0, 1
-        while low != high:
-            extra *= 2
-            low, high = (
-                min(bound >> extra, largest) for bound in self.probability(slot, DIGITS + extra)
-            )
-        return low
+        most = (1 << (DIGITS - (slot < self.digits))) - 1
+        return floor_of(partial(self.probability, slot), DIGITS, most)
 
     def draws(self, first: int, n: int) -> NDArray[np.int64]:
         """Return the draws number ``first`` to ``first + n - 1``: int64[n], at most ``LIMIT``."""
@@ -129,7 +120,8 @@ class GeometricDraws:
             one = uniform < self.threshold[slot]
             for i in np.flatnonzero(uniform == self.threshold[slot]):
                 more = self._digits(first + int(i), slot)
-                one[i] = self.below(slot, int(uniform[i]), DIGITS, more)
+                bounds = partial(self.probability, slot)
+                one[i] = decide(bounds, int(uniform[i]), DIGITS, more)
             drawn |= one.astype(np.int64) << slot
         row, start = self.digits % _WORDS_PER_BLOCK, self.digits // _WORDS_PER_BLOCK
         uniform = words[row, start::each] & _MASK
@@ -144,32 +136,11 @@ class GeometricDraws:
         These are geometric themselves.
         """
         times, bits = 0, DIGITS
-        while times << self.digits < LIMIT and self.below(self.digits, uniform, bits, more):
+        bounds = partial(self.probability, self.digits)
+        while times << self.digits < LIMIT and decide(bounds, uniform, bits, more):
             times, uniform, bits = times + 1, next(more), 64
         return min((times << self.digits) + lower, LIMIT)
 
-    def below(self, slot: int, uniform: int, bits: int, more: Iterator[int]) -> bool:
-        """Decide exactly whether a uniform number is below a digit's probability.
-
-        Parameters
-        ----------
-        slot : int
-        uniform : int
-            The number's first ``bits`` binary digits.
-        more : iterator of int
-            The digits that follow, 64 at a time, taken only as long as the comparison is open.
-        """
-        while True:
-            low, high = self.probability(slot, bits + 64)
-            if (uniform + 1) << 64 <= low:
-                return True
-            if uniform << 64 >= high:
-                return False
-            uniform, bits = (uniform << 64) | next(more), bits + 64
-
     def _digits(self, draw: int, slot: int) -> Iterator[int]:
         """Yield further random digits of one binary digit of a draw, 64 at a time."""
-        address = np.array([draw * (self.digits + 1) + slot], np.uint64)
-        for counter in range(2**32):
-            more = blocks(self.key, self.stream | 1 << 31, address, counter, law=self.law)
-            yield from (int(word) for word in more[:, 0])
+        return draw_digits(self.key, self.stream, draw * (self.digits + 1) + slot, self.law)

@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,45 @@ def exp_interval(x: Fraction, bits: int) -> tuple[int, int]:
     for _ in range(halvings):
         low, high = (low * low) >> work, ((high * high) >> work) + 1
     return low >> (work - bits), (high >> (work - bits)) + 1
+
+
+Interval = Callable[[int], tuple[int, int]]
+"""Function from bits to integers ``low <= 2**bits * x <= high``, as close as bits allows."""
+
+
+def floor_of(bounds: Interval, bits: int, most: int) -> int:
+    """Compute ``floor(2**bits * x)`` of a number x from its bounds, or ``most`` if that is less."""
+    # More digits until both bounds round to the same integer, which is then the exact floor.
+    extra, low, high = 32, 0, 1
+    while low != high:
+        extra *= 2
+        low, high = (min(bound >> extra, most) for bound in bounds(bits + extra))
+    return low
+
+
+def compare(bounds: Interval, uniform: int, bits: int) -> bool | None:
+    """Return whether a uniform number of so many digits is below x; None if they leave it open."""
+    low, high = bounds(bits + 64)
+    if (uniform + 1) << 64 <= low:
+        return True
+    return False if uniform << 64 >= high else None
+
+
+def decide(bounds: Interval, uniform: int, bits: int, more: Iterator[int]) -> bool:
+    """Decide exactly whether a uniform number is below x.
+
+    Parameters
+    ----------
+    bounds : callable
+        Bounds of x.
+    uniform, bits : int
+        The number's first binary digits, and how many these are.
+    more : iterator of int
+        The digits that follow, 64 at a time, taken only as long as the comparison is open.
+    """
+    while (answer := compare(bounds, uniform, bits)) is None:
+        uniform, bits = (uniform << 64) | next(more), bits + 64
+    return answer
 
 
 def check_parameter(value: Fraction, largest: int, name: str) -> Fraction:
@@ -140,21 +180,16 @@ class Law(ABC):
         for low, high in self.runs():
             if low != high:  # some bounds differ even when rounded: look closer at those
                 pairs = enumerate(zip(low, high, strict=True), 1 + len(done))
-                low = [a if a == b else self._floor(g) for g, (a, b) in pairs]
+                low = [
+                    a if a == b else floor_of(partial(self.tail, g), TABLE_BITS, 1 << TABLE_BITS)
+                    for g, (a, b) in pairs
+                ]
             done += low
             if low[-1] < end:
                 break
         size = next(j for j in range(max(len(done) - RUN, 0), len(done)) if done[j] < end) + 1
         first = np.array([one >> 64 for one in done[:size]], np.uint32)
         return first, np.array([one & ((1 << 64) - 1) for one in done[:size]], np.uint64)
-
-    def _floor(self, g: int) -> int:
-        """Compute ``floor(2**91 * P(|Z| >= g))``."""
-        extra, low, high = 32, 0, 1
-        while low != high:
-            extra *= 2
-            low, high = (bound >> extra for bound in self.tail(g, TABLE_BITS + extra))
-        return low
 
     def magnitude(self, uniform: int, bits: int, more: Iterator[int]) -> int:
         """Compute ``|Z|`` of a uniform number exactly.
@@ -174,10 +209,7 @@ class Law(ABC):
         """Count the g >= 1 with ``U < P(|Z| >= g)``; None if the digits do not suffice."""
 
         def below(g: int) -> bool | None:
-            low, high = self.tail(g, bits + 64)
-            if (uniform + 1) << 64 <= low:
-                return True
-            return False if uniform << 64 >= high else None
+            return compare(partial(self.tail, g), uniform, bits)
 
         # Doubling first: draws beyond the table are rare, but have no largest value.
         reached, beyond = 0, 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels import noise as kernels
-from geodp.privacy.key import NoiseKey, blocks, expose, lines
+from geodp.privacy.key import NoiseKey, draw_digits, expose, lines
 from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.law import FIRST, Law
 
@@ -87,17 +87,9 @@ class NodeNoise:
     def decide(self, word: int, node: np.uint64) -> int:
         """Decide one draw exactly, with as many digits as needed."""
         uniform = word >> 4 & ((1 << FIRST) - 1)
-        magnitude = self.law.magnitude(uniform, FIRST, self._digits(node))
+        more = draw_digits(self.key, self.stream, int(node), self.law.identity)
+        magnitude = self.law.magnitude(uniform, FIRST, more)
         return -magnitude if word >> 31 else magnitude
-
-    def _digits(self, node: np.uint64) -> Iterator[int]:
-        """Yield further random digits of a node, 64 at a time."""
-        address = np.array([node], np.uint64)
-        for counter in range(2**32):
-            # A stream of its own: digits of the first block belong to other nodes as well.
-            stream, law = self.stream | int(kernels.FURTHER), self.law.identity
-            more = blocks(self.key, stream, address, counter, law=law)
-            yield from (int(word) for word in more[:, 0])
 
     def at(
         self, node: NDArray[np.uint64], level: int, leaves: int

@@ -2,6 +2,7 @@ import math
 from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -27,7 +28,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise import geometric as module
 from geodp.privacy.noise.geometric import LIMIT, GeometricDraws
-from geodp.privacy.noise.law import exp_interval
+from geodp.privacy.noise.law import decide, exp_interval
 from geodp.privacy.terms import Terms
 from geodp.release.publish import publish
 from geodp.table.counts import CountTable
@@ -136,12 +137,12 @@ def test_a_tie_takes_further_digits():
     law = GeometricDraws(NoiseKey(bytes(32)), 5, of_ratio(1, 2))
     tie = 2**63 // 3  # P = 1/3 = 0.010101...
     ones = (2**64 * 2**63 // 3) & (2**64 - 1)
-    assert law.below(0, tie, 63, iter([ones - 1]))
-    assert not law.below(0, tie, 63, iter([ones + 1]))
-    assert law.below(0, tie, 63, iter([ones, 0]))
-    assert not law.below(0, tie, 63, iter([ones, 2**64 - 1]))
-    assert law.below(0, tie - 1, 63, iter([]))
-    assert not law.below(0, tie + 1, 63, iter([]))
+    assert decide(partial(law.probability, 0), tie, 63, iter([ones - 1]))
+    assert not decide(partial(law.probability, 0), tie, 63, iter([ones + 1]))
+    assert decide(partial(law.probability, 0), tie, 63, iter([ones, 0]))
+    assert not decide(partial(law.probability, 0), tie, 63, iter([ones, 2**64 - 1]))
+    assert decide(partial(law.probability, 0), tie - 1, 63, iter([]))
+    assert not decide(partial(law.probability, 0), tie + 1, 63, iter([]))
 
 
 def test_a_ratio_next_to_one_never_stops_within_the_limit():

@@ -1,5 +1,6 @@
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise import decay
 from geodp.privacy.noise.decay import Decay, draw_below, draw_one_below
+from geodp.privacy.noise.law import DIGITS, decide
 from tests.keys import secret
 
 KEY = NoiseKey(secret("decay"))
@@ -74,12 +76,12 @@ def test_further_digits_decide_a_tie():
     made = Decay(F(1))
     floor = made.floors([1])[0]
     next_64 = digits(F(1), 127) - (floor << 64)
-    assert made._decide(1, floor, iter([next_64 - 1])) is True
-    assert made._decide(1, floor, iter([next_64 + 1])) is False
-    assert made._decide(1, floor, iter([next_64, 0])) is True
+    assert decide(partial(made.interval, 1), floor, DIGITS, iter([next_64 - 1])) is True
+    assert decide(partial(made.interval, 1), floor, DIGITS, iter([next_64 + 1])) is False
+    assert decide(partial(made.interval, 1), floor, DIGITS, iter([next_64, 0])) is True
     far = made._end(44) * 5  # a chance of 2**-317
-    assert made._decide(far, 0, iter([0, 0, 0, 1 << 63])) is False
-    assert made._decide(far, 0, iter([0] * 99)) is True
+    assert decide(partial(made.interval, far), 0, DIGITS, iter([0, 0, 0, 1 << 63])) is False
+    assert decide(partial(made.interval, far), 0, DIGITS, iter([0] * 99)) is True
 
 
 def test_a_tie_of_63_digits_is_seen(monkeypatch):
@@ -88,7 +90,7 @@ def test_a_tie_of_63_digits_is_seen(monkeypatch):
     monkeypatch.setattr(
         decay, "_random_words", lambda key, stream, n, *law: np.full(n, floor, np.uint64)
     )
-    monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([0] * 3))
+    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([0] * 3))
     assert made.flip(np.array([1, 0, 2]), KEY, 5).tolist() == [True, True, False]
 
 
@@ -99,7 +101,7 @@ def test_every_tie_is_decided_by_digits_of_its_own(monkeypatch):
     seen = np.array([one, one, two, two], np.uint64)
     further = [next_one - 1, next_one + 1, next_two + 1, next_two - 1]
     monkeypatch.setattr(decay, "_random_words", lambda key, stream, n, *law: seen)
-    monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([further[item]]))
+    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([further[item]]))
     falls = made.flip(np.array([1, 1, 2, 2]), KEY, 5)
     assert falls.tolist() == [True, False, False, True]
 
@@ -111,7 +113,7 @@ def test_all_63_digits_are_compared(monkeypatch, off, falls):
     monkeypatch.setattr(
         decay, "_random_words", lambda key, stream, n, *law: np.full(n, seen, np.uint64)
     )
-    monkeypatch.setattr(decay, "_further", lambda *_: pytest.fail("nothing is left open"))
+    monkeypatch.setattr(decay, "draw_digits", lambda *_: pytest.fail("nothing is left open"))
     assert made.flip(np.array([1, 0]), KEY, 5).tolist() == [falls, True]
 
 
@@ -128,10 +130,10 @@ def test_whole_numbers_below_bounds():
 def test_numbers_in_the_incomplete_part_are_drawn_again(monkeypatch):
     top = np.uint64(2**64 - 1)
     monkeypatch.setattr(decay, "_random_words", lambda key, stream, n, *law: np.full(n, top))
-    monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([2**64 - 1, 8]))
+    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([2**64 - 1, 8]))
     assert draw_one_below(3, KEY, 1) == 8 % 3  # 2**64 - 1 is a multiple of 3: its part is cut off
     assert draw_one_below(4, KEY, 1) == 3  # nothing is left over
-    monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([item + 6]))
+    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([item + 6]))
     assert draw_below(np.array([3, 3, 3], np.uint64), KEY, 1).tolist() == [0, 1, 2]
 
 
@@ -149,7 +151,7 @@ def test_coins_before_the_first_follow_their_law():
 @pytest.mark.law
 @pytest.mark.parametrize("digit", [0, 1, 2**63, 2**64 - 1])
 def test_coins_before_the_first_are_those_of_the_inverse_distribution(digit, monkeypatch):
-    monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([digit] * 60))
+    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([digit] * 60))
     made = Decay(F(1, 3))
     for distance, n in ((1, 10), (60, 1 << 40), (126, 1 << 62), (1000, 1 << 62)):
         with localcontext(prec=1300):

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
 from geodp.errors import UsageError
-from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream, blocks
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream
 from geodp.privacy.noise import node
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -191,17 +190,6 @@ def test_the_table_leaves_tails_open_and_the_node_decides_them(name):
     assert drawn[2] == -drawn[1]
     assert drawn.tolist() == source.draw(word, nodes.__getitem__).tolist()
     assert drawn.tolist() == [source.decide(int(w), n) for w, n in zip(word, nodes, strict=True)]
-
-
-def test_further_digits_are_those_of_the_node_under_the_marked_stream():
-    key = NoiseKey(bytes(range(32)))
-    source = NodeNoise(key, 7, law_of("laplace", Fraction(5)))
-    found = list(islice(source._digits(np.uint64(9)), 24))
-    address = np.array([9], np.uint64)
-    expected = [blocks(key, 7 + 2**31, address, counter)[:, 0] for counter in range(3)]
-    assert found == np.concatenate(expected).tolist()
-    taken = blocks(key, 7, address, 0)[:, 0].tolist()
-    assert not {*found} & {*taken}  # none was taken before
 
 
 @any_law

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from geodp.features.select.mechanisms.base import Candidates, Selector
 from geodp.privacy.event import PURE, Guarantee
-from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.decay import Decay, draw_digits, draw_one_below
+from geodp.privacy.key import NoiseKey, draw_digits
+from geodp.privacy.noise.decay import Decay, draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw
 
 # Digits of weights beyond those of the uniform number, so that ties of bounds are rare.
@@ -68,7 +68,7 @@ class Exponential(Selector):
 
 def _draw_group(decay: Decay, weights: dict[int, int], key: NoiseKey, stream: int) -> int:
     """Draw a deficit by the weight of all candidates that have it."""
-    more = draw_digits(key, stream, decay.identity)
+    more = draw_digits(key, stream, 0, decay.identity)
     uniform, digits = next(more), 64
     while True:
         bounds, sizes = decay.intervals([*weights], digits + _EXTRA), [*weights.values()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -84,16 +83,7 @@ def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard
     draw_legend(page, first, panels[:1])
     write_foot(page, first, panels[:1])
     page.write_lines(card.guarantee.sharing.rule, SMALL, 18)
-    software = str(card.software)
-    return Sheet(
-        width=math.ceil(page.width),
-        height=math.ceil(page.y + 24),
-        paper=page.look.theme.paper,
-        title=card.name,
-        description=card.guarantee.in_words,
-        software=software,
-        items=(*page.items,),
-    )
+    return page.finish(card.name, card.guarantee.in_words, card.software)
 
 
 def _write_title(page: Page, periods: Periods, card: SeriesCard, step: int) -> None:

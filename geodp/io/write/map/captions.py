@@ -14,7 +14,7 @@ Language = Literal["en", "ja"]
 
 @dataclass(frozen=True)
 class Captions:
-    """Sentences of one language, with places for `str.format`.
+    """Sentences of one language, with places for `str.format`; those of English by default.
 
     Attributes
     ----------
@@ -22,119 +22,74 @@ class Captions:
         Translations of names that the card has in English: guarantees, units.
     """
 
-    cells: str
-    units: str
-    blocks: str
-    pairs: str
-    private: str
-    fixed: str
-    flag: str
-    withdrawn: str
-    withdrawn_on: str
-    per_area: str
-    per_cell: str
-    counts: str
-    zero: str
-    faded: str
-    untold: str
-    untold_plain: str
-    water: str
-    coast: str
-    ground: str
-    land: str
-    flows: str
-    flows_drawn: str
-    flows_all: str
-    flows_left: str
-    below: str
-    few: str
-    outside: str
-    cell: str
-    unit: str
-    pixel: str
-    block: str
-    unknown: str
-    no_form: str
-    margin: str
-    where: str
-    join: str
-    signed: str
-    isolated: str
-    total: str
-    floor: str
-    date: str
-    source: str
-    credit: str
-    crs: str
-    earlier: str
-    later: str
-    change: str
-    changed: str
-    change_margin: str
-    hatched: str
+    cells: str = "{rows:,} × {cols:,} cells"
+    units: str = "{units:,} units"
+    blocks: str = "drawn in blocks of {block} × {block} cells"
+    pairs: str = "origins left, destinations right"
+    private: str = "Differentially private release: {variant}."
+    fixed: str = "Not a private release: the noise was made with a fixed key."
+    flag: str = "NOT PRIVATE"
+    withdrawn: str = "WITHDRAWN"
+    withdrawn_on: str = "Withdrawn on {date}: not to be used any more."
+    per_area: str = "{what} per km²"
+    per_cell: str = "{what} per cell"
+    counts: str = "counts"
+    zero: str = "0"
+    faded: str = "faded: within the 95 % margin of {margin}"
+    untold: str = "fewer than {margin}: cannot be told from none"
+    untold_plain: str = "within the 95 % margin: cannot be told from none"
+    water: str = "water"
+    land: str = "land"
+    flows: str = "flows between squares of {side} × {side} cells, heads at the destinations"
+    flows_drawn: str = (
+        "Drawn: the {drawn} largest of {all} flows that reach their 95 % margin of "
+        "{margin}; they carry {share} % of all counts."
+    )
+    flows_all: str = (
+        "Drawn: the {all} flows that reach their 95 % margin of {margin}; they carry "
+        "{share} % of all counts."
+    )
+    flows_left: str = (
+        "Not drawn: flows below their margin, which cannot be told from none, and flows "
+        "within a square."
+    )
+    coast: str = "paler at the shore, by the share of land"
+    ground: str = (
+        "Land, shore and places: Natural Earth 1:10m (public domain), off by a kilometre or "
+        "more in places; small islands may be missing."
+    )
+    below: str = "below 0"
+    few: str = "count <{limit:,}"
+    outside: str = "outside the domain"
+    cell: str = "a cell"
+    unit: str = "a unit"
+    pixel: str = "a pixel, which sums {cells:,} counts"
+    block: str = "a pixel"
+    unknown: str = "The margin of a cell depends on the data: there is no closed form."
+    no_form: str = "There is no closed form of the margin of {what}."
+    margin: str = "95 % margin of {what}: {margins}{where}."
+    where: str = " where counts are well above the noise"
+    join: str = " and "
+    signed: str = "Values below 0 are noise, and belong in the sums over areas."
+    isolated: str = "Isolated cells come out too low."
+    total: str = "Even the total tells no more than zeros would, on average."
+    floor: str = "Blocks below {cells:,} cells tell no more than zeros would, on average."
+    date: str = "Date: {text}"
+    source: str = "Source: {text}"
+    credit: str = "{text}"
+    crs: str = "Coordinate reference system: {crs}"
+    earlier: str = "Earlier: {name}"
+    later: str = "Later: {name}"
+    change: str = "Change: later less earlier"
+    changed: str = "change of {unit}"
+    change_margin: str = "95 % margin of a change: {margin}, of the noise of both."
+    hatched: str = "hatched: beyond the 95 % margin of {margin}"
     names: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, text: str) -> str:
         """Translate a name that a card has in English; unknown names stay as they are."""
         return self.names.get(text, text)
 
-
-ENGLISH = Captions(
-    cells="{rows:,} × {cols:,} cells",
-    units="{units:,} units",
-    blocks="drawn in blocks of {block} × {block} cells",
-    pairs="origins left, destinations right",
-    private="Differentially private release: {variant}.",
-    fixed="Not a private release: the noise was made with a fixed key.",
-    flag="NOT PRIVATE",
-    withdrawn="WITHDRAWN",
-    withdrawn_on="Withdrawn on {date}: not to be used any more.",
-    per_area="{what} per km²",
-    per_cell="{what} per cell",
-    counts="counts",
-    zero="0",
-    faded="faded: within the 95 % margin of {margin}",
-    untold="fewer than {margin}: cannot be told from none",
-    untold_plain="within the 95 % margin: cannot be told from none",
-    water="water",
-    land="land",
-    flows="flows between squares of {side} × {side} cells, heads at the destinations",
-    flows_drawn="Drawn: the {drawn} largest of {all} flows that reach their 95 % margin of "
-    "{margin}; they carry {share} % of all counts.",
-    flows_all="Drawn: the {all} flows that reach their 95 % margin of {margin}; they carry "
-    "{share} % of all counts.",
-    flows_left="Not drawn: flows below their margin, which cannot be told from none, and flows "
-    "within a square.",
-    coast="paler at the shore, by the share of land",
-    ground="Land, shore and places: Natural Earth 1:10m (public domain), off by a kilometre or "
-    "more in places; small islands may be missing.",
-    below="below 0",
-    few="count <{limit:,}",
-    outside="outside the domain",
-    cell="a cell",
-    unit="a unit",
-    pixel="a pixel, which sums {cells:,} counts",
-    block="a pixel",
-    unknown="The margin of a cell depends on the data: there is no closed form.",
-    no_form="There is no closed form of the margin of {what}.",
-    margin="95 % margin of {what}: {margins}{where}.",
-    where=" where counts are well above the noise",
-    join=" and ",
-    signed="Values below 0 are noise, and belong in the sums over areas.",
-    isolated="Isolated cells come out too low.",
-    total="Even the total tells no more than zeros would, on average.",
-    floor="Blocks below {cells:,} cells tell no more than zeros would, on average.",
-    date="Date: {text}",
-    source="Source: {text}",
-    credit="{text}",
-    crs="Coordinate reference system: {crs}",
-    earlier="Earlier: {name}",
-    later="Later: {name}",
-    change="Change: later less earlier",
-    changed="change of {unit}",
-    change_margin="95 % margin of a change: {margin}, of the noise of both.",
-    hatched="hatched: beyond the 95 % margin of {margin}",
-)
 
 JAPANESE = Captions(
     cells="{rows:,} × {cols:,} セル",
@@ -197,7 +152,7 @@ JAPANESE = Captions(
     },
 )
 
-LANGUAGES: Mapping[Language, Captions] = {"en": ENGLISH, "ja": JAPANESE}
+LANGUAGES: Mapping[Language, Captions] = {"en": Captions(), "ja": JAPANESE}
 
 
 def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list[str]:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.io.write.drawing.fonts import find_families, measure, shorten
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, TextLine, mix
+from geodp.io.write.drawing.fonts import find_families, shorten
+from geodp.io.write.drawing.sheet import CellRaster, Colour, Sheet, TextLine, mix
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (
     EDGE,
     GAP,
     MIN_WIDTH,
-    SEGMENT,
     SMALL,
     Page,
     draw_box,
+    draw_classes,
     draw_legend,
     draw_panel,
     draw_shores,
@@ -51,47 +51,38 @@ FEW = FIRST + 2 * (len(MORE) + len(FEWER))
 then counts that an office does not show."""
 
 
-@dataclass(frozen=True, eq=False)
-class MapChange:
-    """Difference between two maps.
+def subtract(earlier: Panel, later: Panel) -> Panel:
+    """Return later less earlier, whose noise is that of both maps.
 
-    Attributes
-    ----------
-    panel : Panel
-        Later less earlier; ``believed``: whether that is beyond its margin; ``few``: whether one of
-        the two counts is shown as below its office's limit.
+    ``believed``: whether that is beyond its margin; ``few``: whether one of the two counts is shown
+    as below its office's limit.
     """
+    value, margin, believed = later.value - earlier.value, None, None
+    if earlier.margin is not None and later.margin is not None:
+        # The noises of two releases are independent, so that their variances add up.
+        margin = math.hypot(earlier.margin, later.margin)
+        counts = np.abs(np.nan_to_num(value)) * later.frame.areas()
+        believed = counts >= margin * (1 - NEAR)
+    hidden = [panel.few for panel in (earlier, later) if panel.few is not None]
+    few = np.any(hidden, axis=0) if hidden else None
+    return replace(later, value=value, margin=margin, believed=believed, few=few)
 
-    panel: Panel
 
-    @classmethod
-    def of(cls, earlier: Panel, later: Panel) -> MapChange:
-        """Compute the change, whose noise is that of both maps."""
-        value, margin, believed = later.value - earlier.value, None, None
-        if earlier.margin is not None and later.margin is not None:
-            # The noises of two releases are independent, so that their variances add up.
-            margin = math.hypot(earlier.margin, later.margin)
-            counts = np.abs(np.nan_to_num(value)) * later.frame.areas()
-            believed = counts >= margin * (1 - NEAR)
-        hidden = [panel.few for panel in (earlier, later) if panel.few is not None]
-        few = np.any(hidden, axis=0) if hidden else None
-        return cls(replace(later, value=value, margin=margin, believed=believed, few=few))
-
-    def number_colours(self, *, fade: bool) -> NDArray[np.uint8]:
-        """Compute the number of every block's colour: uint8[rows, cols]."""
-        value = np.nan_to_num(self.panel.value)
-        limits = np.array(BEGINS) * (1 - NEAR)
-        number = np.searchsorted(limits, np.abs(value), side="right") + FIRST
-        number[value < 0] += len(MORE)
-        if fade and self.panel.believed is not None:
-            number[~self.panel.believed] += len(MORE) + len(FEWER)
-        number[value == 0] = SAME
-        if self.panel.land is not None and self.panel.believed is not None:
-            number[(self.panel.land == 0) & ~self.panel.believed] = SAME
-        number[np.isnan(self.panel.value)] = OUTSIDE
-        if self.panel.few is not None:
-            number[self.panel.few] = FEW
-        return number.astype(np.uint8)
+def number_colours(change: Panel, *, fade: bool) -> NDArray[np.uint8]:
+    """Compute the number of every block's colour: uint8[rows, cols]."""
+    value = np.nan_to_num(change.value)
+    limits = np.array(BEGINS) * (1 - NEAR)
+    number = np.searchsorted(limits, np.abs(value), side="right") + FIRST
+    number[value < 0] += len(MORE)
+    if fade and change.believed is not None:
+        number[~change.believed] += len(MORE) + len(FEWER)
+    number[value == 0] = SAME
+    if change.land is not None and change.believed is not None:
+        number[(change.land == 0) & ~change.believed] = SAME
+    number[np.isnan(change.value)] = OUTSIDE
+    if change.few is not None:
+        number[change.few] = FEW
+    return number.astype(np.uint8)
 
 
 def list_colours(theme: Theme) -> tuple[Colour, ...]:
@@ -124,7 +115,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     # Three maps share the width of one.
     side = max(1, look.size // 3)
     panels = [Panel.of(each, 0, look.bounds, side) for each in both]
-    change = MapChange.of(*panels)
+    change = subtract(*panels)
     label_space, (wide, high) = label_width(look), panels[0].frame.size
     step = label_space + max(wide, MIN_WIDTH // 3) + GAP
     page = Page(look, 3 * step - GAP + 2 * EDGE)
@@ -141,49 +132,39 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     # If one of the two is not private, the footer must say so.
     open_view = next((each for each in both if not each.card.private), later)
     lines = []
-    if change.panel.margin is not None:
-        lines.append(look.captions.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
+    if change.margin is not None:
+        lines.append(look.captions.change_margin.format(margin=f"±{change.margin:,.0f}"))
     write_foot(page, open_view, panels, lines)
-    software = str(later.card.software)
-    return Sheet(
-        width=math.ceil(page.width),
-        height=math.ceil(page.y + 24),
-        paper=look.theme.paper,
-        title=look.title or later.name,
-        description=later.table.event.statement,
-        software=software,
-        items=(*page.items,),
-    )
+    return page.finish(look.title or later.name, later.table.event.statement, later.card.software)
 
 
-def draw_change(page: Page, change: MapChange, left: float) -> None:
+def draw_change(page: Page, change: Panel, left: float) -> None:
     """Draw the map of changes; changes beyond their margin are hatched."""
-    panel = change.panel
-    wide, high = panel.frame.size
-    rows, cols = panel.frame.blocks
+    wide, high = change.frame.size
+    rows, cols = change.frame.blocks
     times = max(1, wide // cols), max(1, high // rows)
-    number = change.number_colours(fade=page.look.fade)
+    number = number_colours(change, fade=page.look.fade)
     hatched = np.zeros(number.shape, np.bool_)
-    if panel.believed is not None:
-        hatched = panel.believed & (number >= FIRST) & (number < FEW)
+    if change.believed is not None:
+        hatched = change.believed & (number >= FIRST) & (number < FEW)
     # Hatching needs pixels, so that units are rasterized here.
-    if isinstance(panel.frame, UnitFrame):
-        unit = panel.frame.number_pixels()
+    if isinstance(change.frame, UnitFrame):
+        unit = change.frame.number_pixels()
         hatched = (unit >= 0) & hatched[0][unit]
         number = np.where(unit >= 0, number[0][unit], np.uint8(OUTSIDE))
         (rows, cols), times = unit.shape, (1, 1)
-    if panel.frame.place.northwards:
+    if change.frame.place.northwards:
         number, hatched = number[::-1], hatched[::-1]
     number, hatched = _enlarge(number, times), _enlarge(hatched, times)
     number = _hatch(number, hatched)
-    place, block = panel.frame.place, panel.frame.block
+    place, block = change.frame.place, change.frame.block
     shown = place.rows / block * times[1], place.cols / block * times[0]
     colours, up = list_colours(page.look.theme), place.northwards
-    if panel.few is not None:
+    if change.few is not None:
         colours = (*colours, page.look.theme.few)
     page.items.append(CellRaster(left, page.y, wide, high, number, colours, shown, cut_above=up))
-    draw_shores(page, panel.frame, left)
-    draw_box(page, panel.frame, left)
+    draw_shores(page, change.frame, left)
+    draw_box(page, change.frame, left)
 
 
 def _enlarge(values: NDArray[Any], times: tuple[int, int]) -> NDArray[Any]:
@@ -218,30 +199,24 @@ def _write_names(page: Page, both: tuple[View, View], step: float, label_space: 
         page.items.append(TextLine(EDGE + step * number + label_space, page.y, line, SMALL, colour))
 
 
-def _draw_changes(page: Page, change: MapChange, what: str) -> None:
+def _draw_changes(page: Page, change: Panel, what: str) -> None:
     """Draw the classes of changes, then the samples of pale and hatched colours."""
     look = page.look
     theme, captions = look.theme, look.captions
-    unit = captions.per_cell if change.panel.frame.kilometres is None else captions.per_area
+    unit = captions.per_cell if change.frame.kilometres is None else captions.per_area
     text = captions.changed.format(unit=unit.format(what=what))
     if find_families(text) is None:
         text = captions.changed.format(unit=unit.format(what=captions.counts))
     page.y += 30
     page.write(text, SMALL + 0.5, theme.ink)
-    colours, top, count = list_colours(theme), page.y + 9, len(MORE)
+    colours, count = list_colours(theme), len(MORE)
     order = [*range(FIRST + 2 * count - 1, FIRST + count - 1, -1), *range(FIRST, FIRST + count)]
     ends = [*(f"−{begin:,}" for begin in BEGINS[::-1]), "0", *(f"+{begin:,}" for begin in BEGINS)]
-    for place, number in enumerate(order):
-        page.items.append(Box(EDGE + SEGMENT * place, top, SEGMENT, 12, colours[number]))
-    page.y = top + 27
-    for place, end in enumerate(ends, 1):
-        middle = EDGE + SEGMENT * place
-        page.items.append(Box(middle - 0.5, top + 12, 1, 3, theme.soft))
-        page.write(end, SMALL, theme.soft, middle - measure(end, SMALL) / 2)
-    if change.panel.margin is None:
+    draw_classes(page, [colours[number] for number in order], ends)
+    if change.margin is None:
         return
     page.y += 25
-    margin, x = f"±{change.panel.margin:,.0f}", float(EDGE)
+    margin, x = f"±{change.margin:,.0f}", float(EDGE)
     swatch = np.full((12, 20), FIRST + 2, np.uint8)
     shown = [(_hatch(swatch, swatch > 0), captions.hatched)]
     if look.fade:
@@ -249,6 +224,4 @@ def _draw_changes(page: Page, change: MapChange, what: str) -> None:
     for raster, caption in shown:
         line = caption.format(margin=margin)
         page.items.append(CellRaster(x, page.y - 10, 20, 12, raster, colours, (12, 20)))
-        page.items.append(Box(x, page.y - 10, 20, 12, None, theme.line))
-        page.write(line, SMALL, theme.ink, x + 28)
-        x += 50 + measure(line, SMALL)
+        x = page.write_sample(None, line, x)

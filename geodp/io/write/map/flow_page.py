@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import measure
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet
+from geodp.io.write.drawing.sheet import Line, Sheet
 from geodp.io.write.map.flows import Flows
 from geodp.io.write.map.look import PAPER, UNTOLD_LAND, Look
 from geodp.io.write.map.page import (
@@ -18,6 +16,7 @@ from geodp.io.write.map.page import (
     MIN_WIDTH,
     SMALL,
     Page,
+    draw_blocks,
     draw_box,
     draw_places,
     draw_scale_bar,
@@ -73,16 +72,7 @@ def compose_flows(view: View, look: Look, flows: Flows) -> Sheet:
         captions.flows_left,
     ]
     write_foot(page, view, [panel], margin_lines=lines)
-    software = str(view.card.software)
-    return Sheet(
-        width=math.ceil(page.width),
-        height=math.ceil(page.y + 24),
-        paper=look.theme.paper,
-        title=look.title or view.name,
-        description=view.table.event.statement,
-        software=software,
-        items=(*page.items,),
-    )
+    return page.finish(look.title or view.name, view.table.event.statement, view.card.software)
 
 
 def _draw_land(page: Page, panel: Panel, left: float) -> None:
@@ -92,14 +82,7 @@ def _draw_land(page: Page, panel: Panel, left: float) -> None:
     if land is None:
         land = np.full(panel.value.shape, QUARTERS, np.uint8)
     number = np.where(land == 0, PAPER, land + UNTOLD_LAND - 1).astype(np.uint8)
-    up = frame.place.northwards
-    shown = frame.place.rows / frame.block, frame.place.cols / frame.block
-    page.items.append(
-        CellRaster(
-            left, page.y, *frame.size, number[::-1] if up else number, theme.colours, shown,
-            cut_above=up,
-        )
-    )  # fmt: skip
+    draw_blocks(page, frame, left, number, theme.colours)
 
 
 def _draw_flow(
@@ -164,6 +147,4 @@ def _draw_legend(page: Page, view: View, flows: Flows, panel: Panel) -> None:
         (theme.paper, captions.water),
     )
     for colour, text in named:
-        page.items.append(Box(x, page.y - 10, 20, 12, colour, theme.line))
-        page.write(text, SMALL, theme.ink, x + 28)
-        x += 50 + measure(text, SMALL)
+        x = page.write_sample(colour, text, x)

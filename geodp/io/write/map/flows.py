@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import Z
 from geodp.grid.lattice import Lattice
-from geodp.io.write.map.panel import Bounds, crop
+from geodp.io.write.map.panel import Bounds, crop, cut
 from geodp.io.write.tables import chunks, slices
 from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
@@ -177,14 +177,6 @@ def _zoom(flows: Flows) -> Flows:
     size = np.array([place.cols, place.rows])
     first = np.floor(np.clip(low - around, 0, size)).astype(int)
     last = np.ceil(np.clip(high + around, 0, size)).astype(int)
-    a, _, c, _, e, f = place.transform
-    row, col = int(first[1]), int(first[0])
-    part = replace(
-        place,
-        rows=int(last[1]) - row,
-        cols=int(last[0]) - col,
-        row0=place.row0 + row,
-        col0=place.col0 + col,
-        transform=(a, 0.0, c + a * col, 0.0, e, f + e * row),
-    )
+    (col, row), (cols, rows) = first.tolist(), (last - first).tolist()
+    part = cut(place, (row, col), (rows, cols))
     return replace(flows, place=part, ends=flows.ends - first)

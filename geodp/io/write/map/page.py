@@ -31,6 +31,7 @@ from geodp.io.write.map.panel import Panel
 from geodp.io.write.map.polygons import UnitFrame
 from geodp.io.write.scale import BEGINS, classify
 from geodp.io.write.view import View
+from geodp.table.stated.release import Software
 
 MIN_WIDTH = 640
 """Smallest width of a page in pixels, which the texts need."""
@@ -78,6 +79,24 @@ class Page:
             self.y += step
             self.write(line, size, self.look.theme.soft)
 
+    def write_sample(self, colour: Colour | None, text: str, x: float) -> float:
+        """Write a text behind a box of its colour; return where the next one begins."""
+        self.items.append(Box(x, self.y - 10, 20, 12, colour, self.look.theme.line))
+        self.write(text, SMALL, self.look.theme.ink, x + 28)
+        return x + 50 + measure(text, SMALL)
+
+    def finish(self, title: str, description: str, software: Software) -> Sheet:
+        """Return the page as a sheet, with texts for those who do not see it."""
+        return Sheet(
+            width=math.ceil(self.width),
+            height=math.ceil(self.y + 24),
+            paper=self.look.theme.paper,
+            title=title,
+            description=description,
+            software=str(software),
+            items=(*self.items,),
+        )
+
 
 def compose(view: View, look: Look) -> Sheet:
     """Lay out the page of a released map, or of origins and destinations side by side.
@@ -101,16 +120,7 @@ def compose(view: View, look: Look) -> Sheet:
     page.y += max(panel.frame.size[1] for panel in panels)
     draw_legend(page, view, panels)
     write_foot(page, view, panels)
-    software = str(view.card.software)
-    return Sheet(
-        width=math.ceil(page.width),
-        height=math.ceil(page.y + 24),
-        paper=look.theme.paper,
-        title=look.title or view.name,
-        description=view.table.event.statement,
-        software=software,
-        items=(*page.items,),
-    )
+    return page.finish(look.title or view.name, view.table.event.statement, view.card.software)
 
 
 def write_head(page: Page, view: View, panels: list[Panel]) -> None:
@@ -180,6 +190,16 @@ def draw_numbers(
         page.items.append(Patches(left, page.y, *drawn, around, line))
         draw_box(page, frame, left)
         return
+    draw_blocks(page, frame, left, number, colours)
+    draw_shores(page, frame, left)
+    draw_places(page, frame, left)
+    draw_box(page, frame, left)
+
+
+def draw_blocks(
+    page: Page, frame: Frame, left: float, number: NDArray[np.uint8], colours: Sequence[Colour]
+) -> None:
+    """Draw the blocks of a map alone, by the numbers of their colours: uint8[rows, cols]."""
     shown = frame.place.rows / frame.block, frame.place.cols / frame.block
     up = frame.place.northwards
     # Images have the first row on top, and such grids have it at the bottom.
@@ -187,9 +207,6 @@ def draw_numbers(
         number = number[::-1]
     size = frame.size
     page.items.append(CellRaster(left, page.y, *size, number, tuple(colours), shown, cut_above=up))
-    draw_shores(page, frame, left)
-    draw_places(page, frame, left)
-    draw_box(page, frame, left)
 
 
 def draw_shores(page: Page, frame: Frame, left: float) -> None:
@@ -282,7 +299,7 @@ def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
     page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
     # Classes below the margin never appear on a faded map, so that the legend leaves them out.
     first = _first_class(panels, fade=look.fade)
-    _draw_classes(page, first)
+    draw_classes(page, theme.classes[first:], [f"{begin:,}" for begin in BEGINS[first:]])
     draw_scale_bar(page, frame, top, page.inner_width - SEGMENT * len(theme.classes) - 24)
     page.y = top + 66
     _draw_swatches(page, panels)
@@ -316,17 +333,18 @@ def name_counts(view: View, look: Look) -> str:
     return shorten(what, NAME_WIDTH - SCALE_BAR, SMALL + 0.5)
 
 
-def _draw_classes(page: Page, first: int) -> None:
-    """Draw a box for every class from the first that is shown, and the limits of classes."""
-    theme, top = page.look.theme, page.y + 9
-    for number, colour in [*enumerate(theme.classes)][first:]:
-        page.items.append(Box(EDGE + SEGMENT * (number - first), top, SEGMENT, 12, colour))
+def draw_classes(
+    page: Page, colours: Sequence[Colour], limits: Sequence[str], wide: float = SEGMENT
+) -> None:
+    """Draw a box for every class, and the limits between them."""
+    top, soft = page.y + 9, page.look.theme.soft
+    for number, colour in enumerate(colours):
+        page.items.append(Box(EDGE + wide * number, top, wide, 12, colour))
     page.y = top + 27
-    for number, begin in enumerate(BEGINS[first:], 1):
-        text = f"{begin:,}"
-        middle = EDGE + SEGMENT * number
-        page.items.append(Box(middle - 0.5, top + 12, 1, 3, theme.soft))
-        page.write(text, SMALL, theme.soft, middle - measure(text, SMALL) / 2)
+    for number, limit in enumerate(limits, 1):
+        middle = EDGE + wide * number
+        page.items.append(Box(middle - 0.5, top + 12, 1, 3, soft))
+        page.write(limit, SMALL, soft, middle - measure(limit, SMALL) / 2)
 
 
 def _first_class(panels: list[Panel], *, fade: bool) -> int:
@@ -359,9 +377,7 @@ def _draw_swatches(page: Page, panels: list[Panel]) -> None:
         width = 28 + measure(text, SMALL)
         if x > EDGE and x + width > page.width - EDGE:
             x, page.y = float(EDGE), page.y + 20
-        page.items.append(Box(x, page.y - 10, 20, 12, colour, theme.line))
-        page.write(text, SMALL, theme.ink, x + 28)
-        x += width + 22
+        x = page.write_sample(colour, text, x)
 
 
 def _shows_outside(panel: Panel, *, fade: bool) -> bool:

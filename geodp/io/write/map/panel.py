@@ -152,10 +152,17 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
             f"The bounds hold no cell of the map, which has the bounds {ends}.",
             code="map-bounds-empty",
         )
-    moved = None if place.transform is None else (a, 0.0, c + a * col, 0.0, e, f + e * row)
-    first = place.row0 + row, place.col0 + col
-    part = replace(place, rows=rows, cols=cols, row0=first[0], col0=first[1], transform=moved)
-    return part, (row, col)
+    return cut(place, (row, col), (rows, cols)), (row, col)
+
+
+def cut(place: Lattice, first: tuple[int, int], size: tuple[int, int]) -> Lattice:
+    """Return a part of a lattice by its first row and column, and its rows and columns."""
+    (row, col), (rows, cols), moved = first, size, None
+    if place.transform is not None:
+        a, _, c, _, e, f = place.transform
+        moved = (a, 0.0, c + a * col, 0.0, e, f + e * row)
+    row0, col0 = place.row0 + row, place.col0 + col
+    return replace(place, rows=rows, cols=cols, row0=row0, col0=col0, transform=moved)
 
 
 def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.bool_]:
@@ -172,14 +179,11 @@ def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | No
         of_map = error.map[number]
         standard_error = of_map.standard_error if error.blocks is not None else None
         return of_map.cells, None if standard_error is None else float(Z * standard_error)
-    if len(grid.shape) > 2 or (frame.block > 1 and not _follows_map(grid)):
+    # Only in such an order squares of the map are ranges of keys.
+    follows_map = grid.order.follows_map and not any(grid.order.offset)
+    if len(grid.shape) > 2 or (frame.block > 1 and not follows_map):
         return None, None
     for one in error.blocks or ():
         if one.cells == frame.block**2:
             return one.cells, float(Z * one.standard_error)
     return (1, None) if frame.block == 1 else (None, None)
-
-
-def _follows_map(grid: Grid) -> bool:
-    """Test whether squares of the map are contiguous ranges of keys."""
-    return grid.order.follows_map and not any(grid.order.offset)

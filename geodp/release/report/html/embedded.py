@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from geodp.io.write.map.look import LIGHT, UNTOLD_LAND
 from geodp.io.write.map.page import number_colours
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS
+from geodp.io.write.view import View
 from geodp.release.report.html.frame import swatch, write_colour
 from geodp.release.report.html.head import name_counted, title_of, write_release
 from geodp.release.report.html.markup import Html, Page, bind, element, join
@@ -28,9 +29,6 @@ from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
 from geodp.release.report.html.texts import texts_of
 from geodp.table.withdrawal import Notice
-
-if TYPE_CHECKING:
-    from geodp.io.write.view import View
 
 MAX_BYTES = 100_000
 """Maximum size of the file."""

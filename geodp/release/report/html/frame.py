@@ -152,12 +152,11 @@ def _slider(page: Page, has_margins: bool) -> Html:
         value=USUAL_TIMES if has_margins else "0", disabled=not has_margins,
         aria_describedby="belief-help",
     )  # fmt: skip
-    help_ = element("p", page["belief_help"], id="belief-help", class_="small")
     # Without margins the slider is disabled, and the reason is shown in place of the help.
+    text = page["belief_help" if has_margins else "belief_unknown"]
+    help_ = element("p", text, id="belief-help", class_="small")
     if has_margins:
         help_ = element("details", element("summary", page["belief_more"]), help_)
-    else:
-        help_ = element("p", page["belief_unknown"], id="belief-help", class_="small")
     return element(
         "div",
         element("label", page["belief"], for_="belief"),

@@ -29,7 +29,6 @@ from geodp.release.report.html.head import (
 )
 from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.outlines import lay_ground
-from geodp.release.report.html.parts import ExplainedPart
 from geodp.release.report.html.places import list_largest, list_places
 from geodp.release.report.html.quotes import Quote, draw_places, pack_quotes, quote_places
 from geodp.release.report.html.surface import list_names, pack_surface
@@ -49,7 +48,7 @@ STYLES = ("style", "map", "print")
 
 def write_page(
     view: View,
-    explained: Sequence[ExplainedPart],
+    explained: Sequence[Any],
     unit: str,
     language: Language = "en",
     record: Mapping[str, Any] | None = None,
@@ -64,7 +63,7 @@ def write_page(
     ----------
     view : View
         View of a written release (:func:`geodp.release.opening.open_view`).
-    explained : sequence of ExplainedPart
+    explained : sequence of Section
         Explanation of the release in the language; see :mod:`geodp.features.explain`.
     unit : str
         Name of one unit of privacy in the language.
@@ -85,10 +84,8 @@ def write_page(
     page, script_texts = {**texts.page, **texts.card}, dict(texts.script)
     # Maps of units have no squares: the texts on squares are replaced.
     if grid.outlines is not None:
-        page, script_texts = (
-            {**page, **texts.page_of_units},
-            {**script_texts, **texts.script_of_units},
-        )
+        page |= texts.page_of_units
+        script_texts |= texts.script_of_units
     # The script binds its own sentences where it shows them: copied ones have plain spaces.
     page = {name: bind(text) for name, text in page.items()}
     who = name_counted(view, page, language)
@@ -102,26 +99,21 @@ def write_page(
     quotes = quote_places(list_places(view, places), script_texts, view.limit)
     named = places is not None or grid.hierarchy is not None
     # A list of nothing but the whole domain would repeat the header.
-    listing = quotes if any(not one.is_entire_domain for one in quotes) else []
-    largest = (
-        quote_places(list_largest(view), script_texts, view.limit) if surface is not None else []
-    )
-    shown = _map_sections(view, who, page, surface)
-    if surface is not None:
+    whole = [one for one in quotes if one.is_entire_domain]
+    listing = quotes if len(whole) < len(quotes) else []
+    largest = list[Quote]()
+    if surface is None:
+        shown = [("map", element("p", page["no_map"]))]
+    else:
+        largest = quote_places(list_largest(view), script_texts, view.limit)
         left_out = _count_left_out(listing, places)
         listed = draw_places(page, script_texts, who, listing, largest, view.limit, named, left_out)
-        shown.insert(1, ("places", listed))
+        drawn = draw_map(who, card, page, surface)
+        shown = [("map", drawn), ("places", listed), ("areas", draw_areas(page, surface))]
     shown += _card_sections(card, explained, unit, page, language, surface is not None)
     if record is not None:
         shown.append(("registry", parts.registry_section(page, record)))
-    total = next(
-        (
-            bind(one.format_sentence(script_texts, who, view.limit))
-            for one in quotes
-            if one.is_entire_domain
-        ),
-        None,
-    )
+    total = bind(whole[0].format_sentence(script_texts, who, view.limit)) if whole else None
     style = "".join(read_asset(f"{name}.css") for name in STYLES)
     header = write_header(view, unit, page, about, title, total)
     body = _write_body(shown, header, card, page)
@@ -209,18 +201,9 @@ def write_document(
     return f"<!DOCTYPE html>\n{document}\n"
 
 
-def _map_sections(
-    view: View, who: str, page: Page, surface: Mapping[str, Any] | None
-) -> list[tuple[str, Html]]:
-    """List names and contents of the sections that the page's script fills."""
-    if surface is None:
-        return [("map", element("p", page["no_map"]))]
-    return [("map", draw_map(who, view.card, page, surface)), ("areas", draw_areas(page, surface))]
-
-
 def _card_sections(
     card: Card,
-    explained: Sequence[ExplainedPart],
+    explained: Sequence[Any],
     unit: str,
     page: Page,
     language: Language,

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from geodp.io.write.map.captions import Language
 from geodp.release.report.html.head import write_bounds, write_figure
@@ -23,28 +23,9 @@ from geodp.release.report.html.markup import (
 )
 from geodp.release.report.sentences import describe_loss
 from geodp.table.caption import list_captioned
-from geodp.table.card import Card, File, LeftOut
-from geodp.table.stated.error import StatedBlock, StatedError
-
-
-class ExplainedPart(Protocol):
-    """Part of an explanation of a release, see :mod:`geodp.features.explain`."""
-
-    @property
-    def heading(self) -> str:
-        """Heading of the part."""
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Sentences of the part, in their order."""
-
-    @property
-    def head(self) -> tuple[str, ...]:
-        """Column headers of a table; empty without one."""
-
-    @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        """Rows of the table."""
+from geodp.table.card import Card
+from geodp.table.index import TablesCard
+from geodp.table.stated.error import StatedBlock, StatedError, StatedLevel
 
 
 def quote(page: Page, text: str) -> Html:
@@ -62,8 +43,11 @@ def reading_section(page: Page, unit: str) -> Html:
     return element("div", *items, class_="two")
 
 
-def guarantee_section(explained: Sequence[ExplainedPart]) -> Html:
-    """Write the section that explains the guarantee to people."""
+def guarantee_section(explained: Sequence[Any]) -> Html:
+    """Write the section that explains the guarantee to people.
+
+    ``explained``: sections of an explanation, see :mod:`geodp.features.explain.page`.
+    """
     items = []
     for part in explained:
         items += [element("h3", part.heading), *(element("p", one) for one in part.sentences)]
@@ -79,15 +63,7 @@ def errors_section(page: Page, card: Card) -> Html:
         return element("p", page["error_unknown"])
     names = ("column_cells", "column_error", "column_margin", "column_largest")
     head = [page[name] for name in names]
-    rows = [
-        (
-            f"{b.cells:,}",
-            write_figure(b.standard_error),
-            f"±{write_figure(b.margin_95)}",
-            write_figure(b.largest),
-        )
-        for b in error.blocks
-    ]
+    rows = [_write_figures(one) for one in error.blocks]
     # Before the chart and not in its small print: most land is not where its figures hold.
     exception = [element("p", page["error_exception"])] if card.mechanism.nonnegative else []
     items = [
@@ -108,13 +84,15 @@ def errors_section(page: Page, card: Card) -> Html:
         ),
     ]
     if error.areas:
-        levels = [
-            (a.level, f"{a.cells:,}", write_figure(a.standard_error),
-             f"±{write_figure(a.margin_95)}", write_figure(a.largest))
-            for a in error.areas
-        ]  # fmt: skip
+        levels = [(one.level, *_write_figures(one)) for one in error.areas]
         items.append(table(page["error_levels"], [page["column_level"], *head], levels))
     return join(items)
+
+
+def _write_figures(one: StatedBlock | StatedLevel) -> tuple[str, ...]:
+    """Write the cells of a sum, its error and its margin, and the largest error anywhere."""
+    figures = [write_figure(error) for error in (one.standard_error, one.margin_95, one.largest)]
+    return f"{one.cells:,}", figures[0], f"±{figures[1]}", figures[2]
 
 
 def _explain_growth(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
@@ -278,19 +256,7 @@ def registry_section(page: Page, record: Mapping[str, Any]) -> Html:
     return join([element("p", page["registry"]), shown])
 
 
-class ListsFiles(Protocol):
-    """A card that lists files, and those that a release lacks."""
-
-    @property
-    def files(self) -> tuple[File, ...]:
-        """Files with their digests."""
-
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Missing files."""
-
-
-def files_section(page: Page, card: ListsFiles) -> Html:
+def files_section(page: Page, card: Card | TablesCard) -> Html:
     """Write the section on the files with their checksums, and those left out."""
     rows = [
         (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,9 @@ from geodp.io.write.map.panel import Panel
 from geodp.io.write.view import View
 from geodp.release.estimates import estimate_regions
 from geodp.release.opening import WrittenRelease
+from geodp.release.release import Release
 from geodp.release.report.html.outlines import box_of_units, trace_cells
 from geodp.typing import IntArray
-
-if TYPE_CHECKING:
-    from geodp.release.release import Release
 
 MAX_CELLS = 1 << 22
 """Maximum cells of a domain whose areas are listed, and of a table whose largest are listed."""

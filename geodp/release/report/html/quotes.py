@@ -266,10 +266,7 @@ def draw_places(
         element("label", page["sort"], for_="sort"),
         element("select", *options, id="sort"),
     )
-    shown = (
-        element("li", element("p", bind(one.format_sentence(texts, who, below))))
-        for one in quotes[:MAX_SHOWN]
-    )
+    shown = _list_quotes(quotes[:MAX_SHOWN], texts, who, below)
     notes = [page["places_help"]]
     notes += [] if named else [page["places_squares"]]
     notes += [page["places_overlap"]] if any(one.overlaps for one in quotes) else []
@@ -295,15 +292,19 @@ def draw_places(
     )
 
 
+def _list_quotes(quotes: Sequence[Quote], texts: Page, who: str, below: int | None) -> list[Html]:
+    """Write the sentences on places as items of a list."""
+    sentences = (bind(one.format_sentence(texts, who, below)) for one in quotes)
+    return [element("li", element("p", one)) for one in sentences]
+
+
 def _draw_largest(
     page: Page, texts: Page, who: str, largest: Sequence[Quote], below: int | None
 ) -> list[Html]:
     """Draw the list of the cells with the largest counts, or nothing where it is empty."""
     if not largest:
         return []
-    items = (
-        element("li", element("p", bind(one.format_sentence(texts, who, below)))) for one in largest
-    )
+    items = _list_quotes(largest, texts, who, below)
     return [
         element("h3", page["largest"].format(who=who)),
         element("p", page["largest_help"]),

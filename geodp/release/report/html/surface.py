@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import isfinite, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
 from geodp.release.opening import WrittenRelease
+from geodp.release.release import Release
 from geodp.release.report.html.markup import (
     MAX_NUMBER,
     pack_bits,
@@ -35,10 +36,6 @@ from geodp.release.report.html.markup import (
 from geodp.release.report.html.outlines import lay_ground, pack_outlines
 from geodp.table.released import ReleasedTable
 from geodp.typing import IntArray
-
-if TYPE_CHECKING:
-    from geodp.release.release import Release
-
 
 MAX_SQUARES = 1 << 22
 """Maximum number of squares that a page draws; more cells are summed first."""

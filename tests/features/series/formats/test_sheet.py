@@ -10,7 +10,7 @@ from PIL import Image
 import geodp
 from geodp.features.series.formats import sheet
 from geodp.io.write.drawing.sheet import CellRaster, TextLine
-from geodp.io.write.map.captions import ENGLISH, describe_margin
+from geodp.io.write.map.captions import LANGUAGES, describe_margin
 from geodp.io.write.map.look import SMALL_COUNT, UNTOLD_LAND
 from geodp.io.write.map.panel import Panel
 from geodp.release.periods import Periods
@@ -71,9 +71,9 @@ def test_a_pixel_without_one_number_of_cells_has_a_margin_all_the_same():
     """On regions, whose areas are no squares of pixels: the foot is written after the charge."""
     one = publish()[0].view()
     panel = replace(Panel.of(one, 0, None, 200, sheet.BLOCKS), cells=None, margin=None)
-    assert describe_margin(one.card, [panel], ENGLISH)[0] == ENGLISH.no_form.format(
-        what=ENGLISH.block
-    )
+    english = LANGUAGES["en"]
+    expected = english.no_form.format(what=english.block)
+    assert describe_margin(one.card, [panel], english)[0] == expected
 
 
 def test_the_file_is_a_picture(tmp_path):

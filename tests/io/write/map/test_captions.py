@@ -1,12 +1,14 @@
 """What a map's caption says is the error of what a pixel shows."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 import geodp
 from geodp.accuracy.interval import Z
 from geodp.io.write.frame import pixel_errors
-from geodp.io.write.map.captions import LANGUAGES, describe_margin
+from geodp.io.write.map.captions import LANGUAGES, Captions, describe_margin
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.tables import name_of_counts
 from tests.grids import half, masked
@@ -127,3 +129,9 @@ def test_under_a_mask_the_pixel_is_a_whole_one():
     inside[:700, :700] = inside[-700:, -700:] = inside[850, 850] = True
     (pixel,) = pixel_errors(masked(grid, inside), lambda pixel: 1.0)
     assert pixel["cells"] == 4  # drawn in blocks of 2 x 2 cells
+
+
+def test_every_caption_is_translated():
+    japanese = LANGUAGES["ja"]
+    english = {one.name for one in fields(Captions) if getattr(japanese, one.name) == one.default}
+    assert english == {"zero", "credit"}  # have no words

@@ -11,7 +11,7 @@ from geodp.cli import geodp as command_line
 from geodp.errors import UsageError
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.map import change as module
-from geodp.io.write.map.change import MapChange, compose_change, list_colours
+from geodp.io.write.map.change import compose_change, list_colours, number_colours, subtract
 from geodp.io.write.map.look import DARK, LIGHT, Look
 from geodp.io.write.map.panel import Panel
 from tests.io.write.map.test_page import words_of
@@ -38,7 +38,7 @@ def panels(*both):
 
 def test_what_is_believed_is_beyond_the_noise_of_both():
     earlier, later = panels(shown(), shown(MOVED))
-    found = MapChange.of(earlier, later).panel
+    found = subtract(earlier, later)
     assert found.margin == pytest.approx(math.hypot(earlier.margin, later.margin))
     assert np.array_equal(found.value, later.value - earlier.value)
     assert np.array_equal(found.believed, np.abs(found.value) >= found.margin)
@@ -49,16 +49,16 @@ def test_what_is_believed_is_beyond_the_noise_of_both():
 
 def test_believed_changes_are_hatched_and_others_are_pale():
     both = shown(), shown(MOVED)
-    change = MapChange.of(*panels(*both))
+    change = subtract(*panels(*both))
     drawn = [i for i in compose_change(*both, Look()).items if isinstance(i, CellRaster)][2]
     times = drawn.number.shape[0] // 16
-    pale, value = module.FIRST + 8, change.panel.value
+    pale, value = module.FIRST + 8, change.value
     block = drawn.number[4 * times : 8 * times, 4 * times : 8 * times]
     assert {*np.unique(block)} == {module.SAME, module.FIRST + 2}
     assert (block == module.SAME).mean() == pytest.approx(1 / module.HATCH, abs=0.02)
-    number = change.number_colours(fade=True)
-    assert np.array_equal(number >= pale, (value != 0) & ~change.panel.believed)
-    assert change.number_colours(fade=False).max() < pale
+    number = number_colours(change, fade=True)
+    assert np.array_equal(number >= pale, (value != 0) & ~change.believed)
+    assert number_colours(change, fade=False).max() < pale
     assert (number[10:12, 10:12] == module.FIRST + 4 + 2).all()
 
 
@@ -83,7 +83,7 @@ def test_the_page_names_both_and_their_margin():
     assert any(text.startswith("Earlier: ") for text in words)
     assert any(text.startswith("Later: ") and text.endswith("ε = 1") for text in words)
     assert "change of persons per km²" in words
-    margin = MapChange.of(*panels(*both)).panel.margin
+    margin = subtract(*panels(*both)).margin
     assert f"hatched: beyond the 95 % margin of ±{margin:,.0f}" in words
     japanese = words_of(compose_change(*both, Look(language="ja", dark=True)))
     assert "変化: 後 − 前" in japanese
@@ -140,8 +140,8 @@ def test_classes_are_told_apart_by_everybody(sight, theme):
 def test_a_change_from_or_to_what_is_not_shown_is_not_drawn():
     few = {"metadata": {"display_below": 100}, "method": "laplace"}
     for both in ((shown(**few), shown(MOVED)), (shown(), shown(MOVED, **few))):
-        change = MapChange.of(*panels(*both))
-        hidden = change.number_colours(fade=True) == module.FEW
+        change = subtract(*panels(*both))
+        hidden = number_colours(change, fade=True) == module.FEW
         limited = [
             np.zeros(GRID.shape, bool) if one.few is None else one.few for one in panels(*both)
         ]
