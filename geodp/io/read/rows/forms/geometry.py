@@ -207,9 +207,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
         row, col = (exact[0] - f) / e - 0.5, (exact[1] - c) / a - 0.5
         with np.errstate(invalid="ignore"):
             at = np.stack([row, col])
-            good = (np.abs(at - np.rint(at)) <= ON_LATTICE).all(axis=0) & (np.abs(at) < 2**52).all(
-                0
-            )
+            good = ((np.abs(at - np.rint(at)) <= ON_LATTICE) & (np.abs(at) < 2**52)).all(axis=0)
             # A polygon may fit the box of a cell and be no cell: its area has to agree as well.
             filled = np.abs(shapely.area(shapes) / (abs(a * e)) - 1) <= ON_LATTICE
             size = np.stack([(east - west) / abs(a), (north - south) / abs(e)])
@@ -223,7 +221,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
 
 def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Transform | None:
     """Return the transformation of vertices to the lattice's CRS; None if they have it."""
-    if lattice.transform is not None and crs is None:
+    if crs is None:
         raise InputError(
             "The geometries have no CRS, so it is unknown whether they are cells of the grid; "
             f"write the CRS into the file (the grid's is {lattice.crs}; a Shapefile has it in its "
@@ -231,11 +229,10 @@ def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Transform | 
             file=file,
             code="geometries-crs-untold",
         )
-    if lattice.transform is not None and crs is not None:
-        if _same_crs(crs, lattice.crs):
-            return None
-        with suppress(UsageError):
-            return transformation(lattice, crs, allow_ballpark=False)
+    if _same_crs(crs, lattice.crs):
+        return None
+    with suppress(UsageError):
+        return transformation(lattice, crs, allow_ballpark=False)
     raise InputError(
         f"The geometries must be cells in the grid's CRS ({lattice.crs}), or in one that is moved "
         "to it exactly; read the file by its column of codes (--code, code=), or choose a grid in "
@@ -313,12 +310,12 @@ def _of_coordinates(column: pa.Array) -> NDArray[Any]:
     return shapes
 
 
-def _same_crs(written: str | None, wanted: str | None) -> bool:
+def _same_crs(written: str, wanted: str | None) -> bool:
     """Whether the CRS of a file is the grid's."""
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
     try:
-        return written is not None and same_crs(CRS.from_user_input(written).to_wkt(), wanted)
+        return same_crs(CRS.from_user_input(written).to_wkt(), wanted)
     except CRSError:
         return False
