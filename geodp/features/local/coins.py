@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.privacy.noise.law import exp_interval
 from geodp.typing import WordArray
 
@@ -34,6 +34,8 @@ MIN_UNITS, MAX_UNITS = 64, 1 << 17
 
 CERTAIN = 64
 """Units after which a tie of a coin can only mean that the bits were made to tie."""
+
+USED_UP = Rule("bits-used-up", "The fixed bits are used up; give more of them.")
 
 Step = Callable[[int, WordArray, NDArray[np.uint64]], tuple[int, int]]
 """A step of a kernel that draws reports. From the number of reports so far, units and digits of
@@ -161,7 +163,7 @@ class Coins:
     def _unit(self) -> int:
         held = self.ahead(1)
         if not held.size:
-            raise UsageError("The fixed bits are used up; give more of them.", code="bits-used-up")
+            raise UsageError(USED_UP)
         unit = int(held[0])
         self.use(1)
         return unit
@@ -194,9 +196,7 @@ class Coins:
             # No progress: one tie after the other, or very many numbers that were drawn again.
             if reached == done:
                 if unit.size < wanted and digits >= CERTAIN:
-                    raise UsageError(
-                        "The fixed bits are used up; give more of them.", code="bits-used-up"
-                    )
+                    raise UsageError(USED_UP)
                 # More digits decide ties, and more units serve reports that repeat draws.
                 digits, units, limit = 2 * digits, 2 * units, 2 * limit
             done = reached

@@ -14,7 +14,13 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import local_tree as kernels
 from geodp.features.local.kernels.oracles import transform
-from geodp.features.local.oracles.base import Oracle, correction, field_of, require_fitting
+from geodp.features.local.oracles.base import (
+    Oracle,
+    correction,
+    field_of,
+    make_reports,
+    require_fitting,
+)
 from geodp.features.local.oracles.state import State
 from geodp.features.local.tree import (
     GUARANTEE,
@@ -97,9 +103,7 @@ class Halves(Oracle):
             return kernels.draw(first, unit, digit, value, ends, level, row, bit)
 
         coins.fill(step, n, 3 if self.bits <= 33 else 4, self.flip_chances)
-        reports = np.empty(n, self.report_type)
-        reports["level"], reports["row"], reports["bit"] = level, row, bit
-        return reports
+        return make_reports(self.report_type, level=level, row=row, bit=bit)
 
     def collect(self, reports: ReportArray) -> State:
         """Add up the signs of each row."""

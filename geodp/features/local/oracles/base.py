@@ -284,6 +284,14 @@ def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed
         )
 
 
+def make_reports(kind: np.dtype[Any], **fields: NDArray[Any]) -> NDArray[Any]:
+    """Make reports of a type from their fields [n], in their order."""
+    reports = np.empty(len(next(iter(fields.values()))), kind)
+    for name, values in fields.items():
+        reports[name] = values
+    return reports
+
+
 def field_of(reports: NDArray[Any], name: str) -> NDArray[np.uint64]:
     """Return a field of all reports as uint64[n]."""
     # Kernels are compiled for one type, and fields of structured arrays are not contiguous.

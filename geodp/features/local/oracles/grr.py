@@ -16,6 +16,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     unbias,
 )
@@ -73,9 +74,7 @@ class Grr(Oracle):
             2 if self.cells <= 1 << 32 else 3,
             self.flip_chances,
         )
-        reports = np.empty(value.size, self.report_type)
-        reports["value"] = reported
-        return reports
+        return make_reports(self.report_type, value=reported)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count how often each value was reported."""

@@ -16,6 +16,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     correction,
     field_of,
+    make_reports,
     require_fitting,
 )
 from geodp.features.local.oracles.state import State
@@ -79,9 +80,7 @@ class Hadamard(Oracle):
             2 if rows <= 1 << 32 else 3,
             self.flip_chances,
         )
-        reports = np.empty(value.size, self.report_type)
-        reports["row"], reports["bit"] = row, bit
-        return reports
+        return make_reports(self.report_type, row=row, bit=bit)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Add up the entries of each row."""

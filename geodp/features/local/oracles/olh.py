@@ -17,6 +17,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     unbias,
 )
@@ -83,9 +84,7 @@ class Olh(Oracle):
             4,
             self.flip_chances,
         )
-        reports = np.empty(value.size, self.report_type)
-        reports["seed"], reports["hash"] = seed, reported
-        return reports
+        return make_reports(self.report_type, seed=seed, hash=reported)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Sort the reports."""

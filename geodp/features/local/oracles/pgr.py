@@ -20,6 +20,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     require_integer,
     unbias,
@@ -132,9 +133,7 @@ class Pgr(Oracle):
             3,
             self.flip_chances,
         )
-        reports = np.empty(value.size, self.report_type)
-        reports["point"] = point
-        return reports
+        return make_reports(self.report_type, point=point)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count how often each point was reported."""

@@ -22,6 +22,7 @@ from geodp.features.local.oracles.base import (
     correction,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     require_integer,
     unbias,
@@ -243,17 +244,12 @@ class Hcms(Sketch):
             3,
             self.flip_chances,
         )
-        reports = np.empty(value.size, self.report_type)
-        reports["row"], reports["column"], reports["bit"] = row, column, bit
-        return reports
+        return make_reports(self.report_type, row=row, column=column, bit=bit)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Add up the entries of each column of each row."""
-        row, column, bit = (
-            rows_of(self, reports, self.k),
-            field_of(reports, "column"),
-            reports["bit"],
-        )
+        row, bit = rows_of(self, reports, self.k), reports["bit"]
+        column = field_of(reports, "column")
         require_fitting(column < self.m, self, "column", "below the number of columns")
         require_fitting(bit <= 1, self, "bit", "0 or 1")
         key = row * np.uint64(self.m) + column

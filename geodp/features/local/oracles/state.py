@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,30 +13,14 @@ from geodp.errors import UsageError
 from geodp.features.local.kernels import oracles
 from geodp.kernels import coo, radix
 
+if TYPE_CHECKING:
+    from geodp.features.local.oracles.base import Oracle
+
 MAX_REPORTS = 1 << 62
 """Largest number of reports of a state: their sums stay in int64."""
 
 DENSE = 1 << 20
 """Largest number of sums that a state stores one by one; of more it stores the nonzero ones."""
-
-
-class StateOwner(Protocol):
-    """The attributes of an oracle that its state needs."""
-
-    @property
-    def identity(self) -> str:
-        """The name, version and settings as one text."""
-        ...
-
-    @property
-    def sums(self) -> int:
-        """The number of sums."""
-        ...
-
-    @property
-    def reach(self) -> int:
-        """The largest total of absolute values that one report adds to the sums."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +53,7 @@ class State:
 
     @classmethod
     def of_keys(
-        cls, oracle: StateOwner, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
+        cls, oracle: Oracle, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
     ) -> State:
         """Build the state from counts (int64[n]) at keys (uint64[n]), in any order."""
         if oracle.sums <= DENSE:
@@ -79,7 +63,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, *_sum_up(key, count))
 
     @classmethod
-    def of_totals(cls, oracle: StateOwner, reports: int, total: NDArray[np.int64]) -> State:
+    def of_totals(cls, oracle: Oracle, reports: int, total: NDArray[np.int64]) -> State:
         """Build the state from all sums, one by one: int64[oracle.sums]."""
         if oracle.sums <= DENSE:
             return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
@@ -87,7 +71,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, key.astype(np.uint64), total[key])
 
     @classmethod
-    def of_arrays(cls, oracle: StateOwner, arrays: Mapping[str, NDArray[Any]]) -> State:
+    def of_arrays(cls, oracle: Oracle, arrays: Mapping[str, NDArray[Any]]) -> State:
         """Restore the state from the arrays that :meth:`arrays` returned.
 
         Raises

@@ -17,6 +17,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     unbias,
 )
@@ -60,11 +61,7 @@ def draw_bits(
         width + (rows > 1),
         flip_chances,
     )
-    reports = np.empty(value.size, oracle.report_type)
-    reports["bits"] = bits
-    if rows > 1:
-        reports["row"] = row
-    return reports
+    return make_reports(oracle.report_type, bits=bits, **({"row": row} if rows > 1 else {}))
 
 
 def bits_of(oracle: Oracle, reports: NDArray[Any], width: int) -> NDArray[np.uint8]:
