@@ -37,7 +37,7 @@ from geodp.mechanisms.trees import halving, parallel
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
-from geodp.typing import FloatArray, IntArray, ReportArray, WordArray
+from geodp.typing import FloatArray, IntArray, ReportArray
 
 TITLE = "one bit a device: half of its node on a random level (HaarHRR)"
 
@@ -98,11 +98,8 @@ class Halves(Oracle):
         """Draw a level, a row and a coin for each value."""
         n, ends = value.size, np.cumsum(np.array(self.parts, np.uint64))
         level, row, bit = np.empty(n, np.uint8), np.empty(n, np.uint64), np.empty(n, np.uint8)
-
-        def step(first: int, unit: WordArray, digit: NDArray[np.uint64]) -> tuple[int, int]:
-            return kernels.draw(first, unit, digit, value, ends, level, row, bit)
-
-        coins.fill(step, n, 3 if self.bits <= 33 else 4, self.flip_chances)
+        units = 3 if self.bits <= 33 else 4
+        coins.fill(kernels.draw, (value, ends, level, row, bit), n, units, self.flip_chances)
         return make_reports(self.report_type, level=level, row=row, bit=bit)
 
     def collect(self, reports: ReportArray) -> State:

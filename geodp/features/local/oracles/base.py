@@ -77,9 +77,12 @@ class Oracle(ABC):
         # Normalised although frozen, so that equal settings make equal oracles and identities.
         epsilon = require_epsilon(self.epsilon, self.allow_weak)
         object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(
-            self, "cells", require_integer(self.cells, "cells", 2, self.max_cells, self.name)
-        )
+        self._require_integers(cells=(2, self.max_cells))
+
+    def _require_integers(self, **limits: tuple[int, int]) -> None:
+        for field, (lowest, highest) in limits.items():
+            number = require_integer(getattr(self, field), field, lowest, highest, self.name)
+            object.__setattr__(self, field, number)
 
     @property
     @abstractmethod

@@ -59,29 +59,27 @@ class Geometry:
 
 def find_geometry(table: InputTable) -> Geometry:
     """Return the column of geometries of a table; UsageError without one."""
-    geometry: tuple[str, str | None] | None = None
-    if isinstance(table, VectorTable | JsonTable | ArrowTable):
-        geometry = table.geometry
-    elif isinstance(table, ParquetTable):
-        geometry = _of_parquet(table)
-    if geometry is None:
+    if (geometry := geometry_of(table)) is None:
         raise UsageError(NO_GEOMETRY)
-    return Geometry(*geometry)
+    return geometry
 
 
-def geometry_of(table: InputTable, name: str) -> Geometry | None:
+def geometry_of(table: InputTable, name: str | None = None) -> Geometry | None:
     """Return a column of geometries by the name that the table gives it; None for another column.
 
-    A frame or a GeoParquet file may have several, each with a CRS of its own.
+    A frame or a GeoParquet file may have several, each with a CRS of its own. Without a name it is
+    the table's own, None if there is none.
     """
     geometry: tuple[str, str | None] | None = None
-    if isinstance(table, ArrowTable):
-        geometry = table.geometry_of(name)
-    elif isinstance(table, ParquetTable):
+    if isinstance(table, ParquetTable):
         geometry = _of_parquet(table, name)
-    elif isinstance(table, VectorTable | JsonTable) and table.geometry is not None:
-        geometry = table.geometry if table.geometry[0] == name else None
-    return None if geometry is None else Geometry(*geometry)
+    elif isinstance(table, ArrowTable) and name is not None:
+        geometry = table.geometry_of(name)
+    elif isinstance(table, VectorTable | JsonTable | ArrowTable):
+        geometry = table.geometry
+    if geometry is None or name not in (None, geometry[0]):
+        return None
+    return Geometry(*geometry)
 
 
 def plain_columns(table: InputTable) -> dict[int, str]:
@@ -89,12 +87,9 @@ def plain_columns(table: InputTable) -> dict[int, str]:
 
     Tables of areas often have geometries besides codes; only the codes identify an area.
     """
-    try:
-        geometry = find_geometry(table).name
-    except UsageError:
-        geometry = None
-    columns = enumerate(file_columns(table))
-    return {i: name.strip() for i, name in columns if name != geometry}
+    geometry = geometry_of(table)
+    own, columns = geometry and geometry.name, enumerate(file_columns(table))
+    return {i: name.strip() for i, name in columns if name != own}
 
 
 def _of_parquet(table: ParquetTable, wanted: str | None = None) -> tuple[str, str | None] | None:
