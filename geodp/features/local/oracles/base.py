@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.features.local.coins import Chance, Coins
-from geodp.features.local.oracles.state import State, of_another
+from geodp.features.local.oracles.state import State, StateOwner, of_another
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.event import Guarantee
 
@@ -37,7 +37,7 @@ Plain = None | bool | int | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oracle(ABC):
+class Oracle(StateOwner):
     """A frequency oracle of local differential privacy: a frozen value with its settings.
 
     A subclass gives the class attributes and the abstract methods. The file that holds it lists
@@ -93,16 +93,6 @@ class Oracle(ABC):
     def report_bytes(self) -> int:
         """The size of a report in bytes."""
         return int(self.report_type.itemsize)
-
-    @property
-    @abstractmethod
-    def sums(self) -> int:
-        """The number of sums of a state."""
-
-    @property
-    def reach(self) -> int:
-        """The largest total of absolute values that one report adds to the sums of a state."""
-        return 1
 
     @property
     @abstractmethod

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,30 @@ from geodp.errors import UsageError
 from geodp.features.local.kernels import oracles
 from geodp.kernels import coo, radix
 
-if TYPE_CHECKING:
-    from geodp.features.local.oracles.base import Oracle
-
 MAX_REPORTS = 1 << 62
 """Largest number of reports of a state: their sums stay in int64."""
 
 DENSE = 1 << 20
 """Largest number of sums that a state stores one by one; of more it stores the nonzero ones."""
+
+
+class StateOwner(ABC):
+    """What its state needs of an oracle."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """The settings as one text: equal exactly for equal oracles."""
+
+    @property
+    @abstractmethod
+    def sums(self) -> int:
+        """The number of sums of a state."""
+
+    @property
+    def reach(self) -> int:
+        """The largest total of absolute values that one report adds to the sums of a state."""
+        return 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +70,7 @@ class State:
 
     @classmethod
     def of_keys(
-        cls, oracle: Oracle, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
+        cls, oracle: StateOwner, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
     ) -> State:
         """Build the state from counts (int64[n]) at keys (uint64[n]), in any order."""
         if oracle.sums <= DENSE:
@@ -63,7 +80,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, *_sum_up(key, count))
 
     @classmethod
-    def of_totals(cls, oracle: Oracle, reports: int, total: NDArray[np.int64]) -> State:
+    def of_totals(cls, oracle: StateOwner, reports: int, total: NDArray[np.int64]) -> State:
         """Build the state from all sums, one by one: int64[oracle.sums]."""
         if oracle.sums <= DENSE:
             return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
@@ -71,7 +88,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, key.astype(np.uint64), total[key])
 
     @classmethod
-    def of_arrays(cls, oracle: Oracle, arrays: Mapping[str, NDArray[Any]]) -> State:
+    def of_arrays(cls, oracle: StateOwner, arrays: Mapping[str, NDArray[Any]]) -> State:
         """Restore the state from the arrays that :meth:`arrays` returned.
 
         Raises
