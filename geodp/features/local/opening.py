@@ -21,6 +21,7 @@ from geodp.io.opening import read_json
 from geodp.privacy.ledger import Ledger
 from geodp.release.preview import preview_release
 from geodp.table.charged import StatedCharge
+from geodp.table.plain import read_plain
 
 CHARGE_SPACE = 4096
 """Bytes that are reserved in the round's file for its charge, so that the disk cannot run full."""
@@ -102,7 +103,8 @@ def _charge(round_: Round, ledger: Ledger | None, dataset: str | None) -> Round:
         fingerprint=round_.id,
         details={"period": round_.period},
     )
-    return replace(round_, dataset=account.name, budget=StatedCharge.of(charge))
+    recorded = read_plain(StatedCharge, charge.describe(), "budget")
+    return replace(round_, dataset=account.name, budget=recorded)
 
 
 def _write(requested: Round, ledger: Ledger | None, dataset: str | None, path: Path) -> Round:
