@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.advice import no_attribute
-from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError, require_none
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels import coo, radix
@@ -163,10 +163,8 @@ class CountTable(Cells):
     reading: Reading | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in (
-            "key",
-            "count",
-        ):  # copies, so that later changes of the caller's arrays do nothing
+        # Copies, so that later changes of the caller's arrays do nothing.
+        for name in ("key", "count"):
             object.__setattr__(self, name, np.array(getattr(self, name)))
         self._require_canonical()
         _require_cells(self.grid, self.key)
@@ -383,11 +381,11 @@ def _as_integers(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
         good = (array >= 0) & (array < limit) if array.dtype.kind != "u" else array < limit
         if array.dtype.kind == "f":
             good &= array == np.floor(array)
-    _require(np.atleast_1d(good), rule)
+    require_none(np.atleast_1d(~good), rule)
     if array.dtype.kind == "f":
         # From here on, floats skip integers, so the value may not be the one that was written.
         exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
-        _require(np.atleast_1d(array < exact), ROUNDED.format(array.dtype))
+        require_none(np.atleast_1d(array >= exact), ROUNDED.format(array.dtype))
     return array
 
 
@@ -395,9 +393,6 @@ def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
     # In blocks, since looking up cells needs several temporary arrays of the same length.
     for start in range(0, key.size, CHECKED):
         good = grid.contains_keys(key[start : start + CHECKED])
-        _require(good, Rule("key-no-cell", "The key is no cell of the grid's domain."), start)
-
-
-def _require(good: NDArray[np.bool_], rule: str, before: int = 0) -> None:
-    if not good.all():
-        raise CodeError(before + int(good.argmin()), rule)
+        if not good.all():
+            rule = Rule("key-no-cell", "The key is no cell of the grid's domain.")
+            raise CodeError(start + int(good.argmin()), rule)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import Rule, UsageError, require_none
 from geodp.table.source import Fact
 
 Number: TypeAlias = int | float
@@ -130,7 +130,7 @@ class Stored:
         CodeError at the first float that may have lost whole people.
         """
         if values.dtype.kind == "f":
-            _require(self._keeps_digits(values), LOSSY.format(values.dtype))
+            require_none(~self._keeps_digits(values), LOSSY.format(values.dtype))
         each = self.scale / self.unit, self.offset / self.unit
         return np.asarray(values.astype(np.float64) * float(each[0]) + float(each[1]), np.float64)
 
@@ -140,8 +140,8 @@ class Stored:
         times, plus = int(each * denominator), int(shift * denominator)
         if (denominator, times, plus) == (1, 1, 0):
             if values.dtype.kind == "i":
-                _require(values >= 0, NEGATIVE)
-            _require(values < MAX_COUNT, TOO_LARGE)
+                require_none(values < 0, NEGATIVE)
+            require_none(values >= MAX_COUNT, TOO_LARGE)
             return values.astype(np.int64)
         # Largest magnitude, to see whether the scaled numerators still fit int64.
         reach = max(-int(values.min(initial=0)), int(values.max(initial=0)))
@@ -151,9 +151,9 @@ class Stored:
         numerator = values.astype(object if wide else np.int64) * times + plus
         nearest = (2 * numerator + denominator) // (2 * denominator)
         away = np.abs(numerator - nearest * denominator)
-        _require(numerator >= 0, NEGATIVE)
-        _require(away <= int(denominator * INTEGER_TOLERANCE), FRACTION)
-        _require(nearest < MAX_COUNT, TOO_LARGE)
+        require_none(numerator < 0, NEGATIVE)
+        require_none(away > int(denominator * INTEGER_TOLERANCE), FRACTION)
+        require_none(nearest >= MAX_COUNT, TOO_LARGE)
         return np.asarray(nearest, np.int64)
 
     def _of_floats(self, values: NDArray[Any]) -> NDArray[np.int64]:
@@ -165,11 +165,11 @@ class Stored:
             # it.
             size = np.maximum(np.abs(nearest), np.abs(scaled))
             allowed = np.minimum(float(INTEGER_TOLERANCE) + np.finfo(values.dtype).eps * size, 0.1)
-            _require(np.isfinite(people), FINITE)
-            _require(people >= 0, NEGATIVE)
-            _require(self._keeps_digits(values), LOSSY.format(values.dtype))
-            _require(np.abs(people - nearest) <= allowed, FRACTION)
-            _require(people < MAX_COUNT, TOO_LARGE)
+            require_none(~np.isfinite(people), FINITE)
+            require_none(people < 0, NEGATIVE)
+            require_none(~self._keeps_digits(values), LOSSY.format(values.dtype))
+            require_none(np.abs(people - nearest) > allowed, FRACTION)
+            require_none(people >= MAX_COUNT, TOO_LARGE)
         return nearest.astype(np.int64)
 
     def _keeps_digits(self, values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -410,10 +410,3 @@ def _one(attributes: Mapping[str, Any], name: str) -> Number | None:
             code="stored-attribute-several",
         )
     return numbers[0] if numbers else None
-
-
-def _require(good: NDArray[Any], rule: str) -> None:
-    """Raise CodeError at the first value that breaks a rule."""
-    held = np.asarray(good, np.bool_)
-    if not held.all():
-        raise CodeError(int(held.argmin()), rule)

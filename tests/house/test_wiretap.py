@@ -412,9 +412,9 @@ def test_devices_flip_the_coins_that_their_oracle_declares(name):
             seen.add(chance)
             return super().flip(chance)
 
-        def fill(self, step, count, units, chances=()):
+        def fill(self, step, arguments, count, units, chances=()):
             seen.update(chances)
-            return super().fill(step, count, units, chances)
+            return super().fill(step, arguments, count, units, chances)
 
     one.randomize(np.arange(9).repeat(20), Heard())
     assert seen

@@ -199,7 +199,7 @@ class AmountRecords(Points, WeightedReader):
         if inside is not None:
             above, number = above[inside], number[inside]
         if self.person is None:
-            survey.leave_unnamed(rows.table.name, key.size)
+            survey.add(rows.table.name, without_person=key.size)
         # One step beyond either end marks amounts that are trimmed once it is known which count.
         return within, key, np.clip(above, -1, self.scale.span + 1), number, arrays[-1], inside
 

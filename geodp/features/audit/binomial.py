@@ -202,10 +202,8 @@ def thresholds_above(
     """
     decline, stop = exponent(rate, epsilon), negative_log(delta)
     bits = GUARD + _bits_of(1 / delta)
-    limit, certain_threshold = (
-        (delta.numerator << bits) // delta.denominator,
-        min_certain(rate, delta),
-    )
+    limit = (delta.numerator << bits) // delta.denominator
+    certain_threshold = min_certain(rate, delta)
     # Refused now, as the iteration would run that long before it ended.
     if certain_threshold > MAX_PEOPLE:
         raise UsageError(TOO_MANY_PEOPLE)

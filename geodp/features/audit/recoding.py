@@ -355,6 +355,4 @@ class _Descent:
 
 def _starts(number: NDArray[np.int64]) -> NDArray[np.int64]:
     """Find where runs of equal numbers begin: int64[runs]."""
-    is_start = np.ones(number.size, np.bool_)
-    np.not_equal(number[1:], number[:-1], out=is_start[1:])
-    return np.flatnonzero(is_start)
+    return np.flatnonzero(np.append(True, number[1:] != number[:-1])[: number.size])

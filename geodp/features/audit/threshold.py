@@ -22,9 +22,9 @@ from fractions import Fraction
 from typing import Any, NoReturn, cast, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import Rule, UsageError, require_none
 from geodp.features.audit.binomial import (
     MAX_PEOPLE,
     Bound,
@@ -404,7 +404,7 @@ def charge_threshold(
     ...     print(charge_threshold(threshold, ledger, "census", "sample of 2020").spent)
     epsilon 670915381/500000000, delta 1/1000000
     """
-    _require_unit(ledger, dataset, unit)
+    ledger.account(dataset).require_unit(unit, "table")
     return ledger.charge(
         dataset,
         threshold.loss,
@@ -438,7 +438,7 @@ def find_threshold_charge(
     ...     geodp.audit.find_threshold_charge(threshold, ledger, "census", "2020") == charge
     True
     """
-    _require_unit(ledger, dataset, unit)
+    ledger.account(dataset).require_unit(unit, "table")
     charge = ledger.find_sample(dataset, SecretSample(sample))
     if charge is None:
         raise UsageError(
@@ -453,16 +453,6 @@ def find_threshold_charge(
             code="sample-charged-otherwise",
         )
     return charge
-
-
-def _require_unit(ledger: Ledger, dataset: str, unit: str) -> None:
-    account = ledger.account(dataset)
-    if account.unit != unit:
-        raise UsageError(
-            f"The ledger protects one {account.unit} of {account.name}, and this table one {unit}; "
-            "budgets of different units do not add up.",
-            code="unit-differs-from-ledger",
-        )
 
 
 LABEL = "CONFIDENTIAL"
@@ -545,8 +535,8 @@ def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) ->
         raise UsageError(
             "people and sampled must be two lists of one length.", code="lists-differ-in-length"
         )
-    _require(n > 0, Rule("class-without-people", "A class must have at least one person."))
-    _require(s <= n, Rule("more-drawn-than-there", "More people were drawn than there are."))
+    require_none(n <= 0, Rule("class-without-people", "A class must have at least one person."))
+    require_none(s > n, Rule("more-drawn-than-there", "More people were drawn than there are."))
     # Suppressed classes reveal no count, so they have no realised loss here.
     shown = np.flatnonzero(s >= require_k(k))
     if not shown.size:
@@ -556,8 +546,3 @@ def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) ->
         loss = math.log1p(-float(exact_rate)) - np.log((n - s) / n)
     largest = int(loss.argmax())
     return Diagnostic(float(loss[largest]), int(shown[largest]), int((s == n).sum()))
-
-
-def _require(good: NDArray[np.bool_], rule: str) -> None:
-    if not good.all():
-        raise CodeError(int(good.argmin()), rule)

@@ -79,8 +79,8 @@ def publish(
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
     """
-    named: dict[str, Any] = {"method": method, "prior": prior, "prior_source": prior_source}
-    return _prepare(client, partitions, **named, **options).release()
+    named = {"method": method, "prior": prior, "prior_source": prior_source}
+    return _prepare(client, partitions, {**named, **options}).release()
 
 
 @takes(publish)
@@ -119,28 +119,18 @@ def write(
     Card
         Card with the list of files.
     """
-    prepared = _prepare(client, partitions, **options)
+    prepared = _prepare(client, partitions, options)
     return prepared.write(
         path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
     )
 
 
-def _prepare(
-    client: Any,
-    partitions: Partitions,
-    *,
-    method: str | Mechanism = "pyramid",
-    prior: CountTable | Release | Prior | None = None,
-    prior_source: str | None = None,
-    **options: Any,
-) -> PreparedRun:
-    """Prepare a release, and warn before it; parameters as of :func:`publish`."""
+def _prepare(client: Any, partitions: Partitions, options: dict[str, Any]) -> PreparedRun:
+    """Prepare a release, and warn before it; options are keywords of :func:`publish`."""
     require_partitions(partitions)
-    request = make_request(
-        **pick(make_request, options),
-        method=method,
-        prior=choose_prior(partitions.empty, prior, prior_source),
-    )
+    given = {name: options.pop(name, None) for name in ("prior", "prior_source")}
+    prior = choose_prior(partitions.empty, *given.values())
+    request = make_request(**{"method": "pyramid", **pick(make_request, options)}, prior=prior)
     prepared = prepare(client, partitions, request, Options(**options))
     # Between: the function that calls this, and the frame of its decorator.
     warn_before_release(prepared.preview, between=2, request=request)

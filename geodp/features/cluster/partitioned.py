@@ -180,16 +180,13 @@ class PyramidPartition(TreePartition):
         """Run the second pass below the cut."""
         if not self.two_passes:
             return subtrees.cells
-        roots, empty = (
-            subtrees.roots,
-            Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64)),
-        )
+        roots = subtrees.roots
+        empty = Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
         front = OpenNodes(self.level, roots.prefix, roots.count, roots.z, roots.variance)
         traversal = Traversal.of(empty, self.descent, NoiseKey(bytes(32)))
         assert isinstance(subtrees.records, PassRecords)
-        records = PassRecords(
-            [*subtrees.records.pieces], subtrees.records.opened
-        )  # it may run again
+        # A copy, as the task may run again.
+        records = PassRecords([*subtrees.records.pieces], subtrees.records.opened)
         return traversal.share(front, self.descent.last, count, records)
 
 

@@ -386,7 +386,7 @@ class Run:
 
     def _store(self, prefix: KeyArray, count: IntArray) -> Any:
         """Return one task for all roots, so that they are not sent once for every range."""
-        return self._submit(tasks.all_roots, 0, Roots.of_counts(prefix, count))
+        return self._submit(tasks.same, "roots", Roots.of_counts(prefix, count))
 
     def _redivide(self, shelves: list[Any], roots: list[Roots]) -> list[list[Any]]:
         """Return tasks for the cells of every range: pieces of shelves, in key order."""

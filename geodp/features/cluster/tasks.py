@@ -48,48 +48,45 @@ class Job:
         return f"Job({self.partitions!r})"
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
+class Confidential:
+    """A result of a task whose repr shows nothing: Dask logs that of a failed task's arguments."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(confidential)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Piece(Confidential):
     """Confidential counts with strictly increasing keys; for a file, also its reading."""
 
     key: NDArray[np.uint64]
     count: NDArray[np.int64]
     reading: Reading | None = None
 
-    def __repr__(self) -> str:
-        # Dask logs the repr of arguments when a task fails.
-        return "Piece(confidential)"
-
     def __sizeof__(self) -> int:
         """Return the bytes of the arrays, by which a scheduler plans spilling and transfers."""
         return int(self.key.nbytes + self.count.nbytes)
 
 
-@dataclass(frozen=True, eq=False)
-class Sums:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sums(Confidential):
     """Confidential totals of the cut's nodes, their sum, and the reading of the files."""
 
     totals: Piece
     people: int
     reading: Reading
 
-    def __repr__(self) -> str:
-        return "Sums(confidential)"
-
     def __sizeof__(self) -> int:
         """Return the bytes of the totals, by which a scheduler plans spilling and transfers."""
         return self.totals.__sizeof__()
 
 
-@dataclass(frozen=True, eq=False)
-class Parted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Parted(Confidential):
     """Confidential records of one file, divided by person, and the reading of the file."""
 
     records: list[Records]
     reading: Reading
-
-    def __repr__(self) -> str:
-        return "Parted(confidential)"
 
     def __sizeof__(self) -> int:
         """Return the bytes of the records, by which a scheduler plans spilling and transfers."""
@@ -268,11 +265,6 @@ def informed(job: Job) -> InformedPartition:
     """Return the cut, which has a prior."""
     assert isinstance(job.cut, InformedPartition)
     return job.cut
-
-
-def all_roots(tops: Roots) -> Roots:
-    """Return the roots with their final counts, stored where tasks find them."""
-    return tops
 
 
 def estimates(subtrees: Subtrees) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -18,11 +18,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.privacy.noise.law import exp_interval
 from geodp.typing import WordArray
 
@@ -35,10 +36,13 @@ MIN_UNITS, MAX_UNITS = 64, 1 << 17
 CERTAIN = 64
 """Units after which a tie of a coin can only mean that the bits were made to tie."""
 
-Step = Callable[[int, WordArray, NDArray[np.uint64]], tuple[int, int]]
-"""A step of a kernel that draws reports. From the number of reports so far, units and digits of
-chances it makes the number of reports afterwards and of units that were used. It stops before a
-report for which the units or digits do not suffice."""
+USED_UP = Rule("bits-used-up", "The fixed bits are used up; give more of them.")
+
+Step = Callable[..., tuple[int, int]]
+"""A step of a kernel that draws reports. From the number of reports so far, units (uint32[n]),
+digits of chances (uint64[chances, units]) and its own arguments it makes the number of reports
+afterwards and of units that were used. It stops before a report for which the units or digits do
+not suffice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +165,26 @@ class Coins:
     def _unit(self) -> int:
         held = self.ahead(1)
         if not held.size:
-            raise UsageError("The fixed bits are used up; give more of them.", code="bits-used-up")
+            raise UsageError(USED_UP)
         unit = int(held[0])
         self.use(1)
         return unit
 
-    def fill(self, step: Step, count: int, units: int, chances: Sequence[Chance] = ()) -> None:
+    def fill(
+        self,
+        step: Step,
+        arguments: Sequence[Any],
+        count: int,
+        units: int,
+        chances: Sequence[Chance] = (),
+    ) -> None:
         """Let a kernel draw reports, each with the units that follow those of the one before.
 
         Parameters
         ----------
         step : callable
+        arguments : sequence
+            The kernel's own, among them the arrays that it fills.
         count : int
             Number of reports.
         units : int
@@ -189,14 +202,12 @@ class Coins:
             # Somewhat more than most reports take, so that repeated draws seldom need another call.
             wanted = min((count - done) * units + 16, limit)
             unit = self.ahead(wanted)
-            reached, used = step(done, unit, _table(tuple(chances), digits))
+            reached, used = step(done, unit, _table(tuple(chances), digits), *arguments)
             self.use(used)
             # No progress: one tie after the other, or very many numbers that were drawn again.
             if reached == done:
                 if unit.size < wanted and digits >= CERTAIN:
-                    raise UsageError(
-                        "The fixed bits are used up; give more of them.", code="bits-used-up"
-                    )
+                    raise UsageError(USED_UP)
                 # More digits decide ties, and more units serve reports that repeat draws.
                 digits, units, limit = 2 * digits, 2 * units, 2 * limit
             done = reached

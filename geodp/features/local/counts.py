@@ -33,7 +33,7 @@ from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.key import Stream, blocks
 from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
-from geodp.typing import FloatArray, IntArray, ReportArray, WordArray
+from geodp.typing import FloatArray, IntArray, ReportArray
 
 TRIALS = 1 << 11
 """Trees that are simulated."""
@@ -224,11 +224,7 @@ class Counts(Protocol):
         # The level is drawn before the place is looked at, which the guarantee rests on.
         level = np.empty(key.size, np.uint8)
         ends = np.cumsum(np.array(parse_weights(self.weights, len(oracles), self.name), np.uint64))
-
-        def step(first: int, unit: WordArray, digit: NDArray[np.uint64]) -> tuple[int, int]:
-            return kernels.draw_levels(first, unit, digit, ends, level)
-
-        coins.fill(step, key.size, 1)
+        coins.fill(kernels.draw_levels, (ends, level), key.size, 1)
         reports = np.zeros(key.size, self.report_type(oracles))
         reports["level"] = level
         for i, oracle in enumerate(oracles):

@@ -14,7 +14,13 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import local_tree as kernels
 from geodp.features.local.kernels.oracles import transform
-from geodp.features.local.oracles.base import Oracle, correction, field_of, require_fitting
+from geodp.features.local.oracles.base import (
+    Oracle,
+    correction,
+    field_of,
+    make_reports,
+    require_fitting,
+)
 from geodp.features.local.oracles.state import State
 from geodp.features.local.tree import (
     GUARANTEE,
@@ -31,7 +37,7 @@ from geodp.mechanisms.trees import halving, parallel
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
-from geodp.typing import FloatArray, IntArray, ReportArray, WordArray
+from geodp.typing import FloatArray, IntArray, ReportArray
 
 TITLE = "one bit a device: half of its node on a random level (HaarHRR)"
 
@@ -92,14 +98,9 @@ class Halves(Oracle):
         """Draw a level, a row and a coin for each value."""
         n, ends = value.size, np.cumsum(np.array(self.parts, np.uint64))
         level, row, bit = np.empty(n, np.uint8), np.empty(n, np.uint64), np.empty(n, np.uint8)
-
-        def step(first: int, unit: WordArray, digit: NDArray[np.uint64]) -> tuple[int, int]:
-            return kernels.draw(first, unit, digit, value, ends, level, row, bit)
-
-        coins.fill(step, n, 3 if self.bits <= 33 else 4, self.flip_chances)
-        reports = np.empty(n, self.report_type)
-        reports["level"], reports["row"], reports["bit"] = level, row, bit
-        return reports
+        units = 3 if self.bits <= 33 else 4
+        coins.fill(kernels.draw, (value, ends, level, row, bit), n, units, self.flip_chances)
+        return make_reports(self.report_type, level=level, row=row, bit=bit)
 
     def collect(self, reports: ReportArray) -> State:
         """Add up the signs of each row."""

@@ -18,7 +18,7 @@ from geodp.io.folder.atomic import hide, remove_drafts, require_absent, write_at
 from geodp.io.folder.disk import hold
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
-from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.ledger import Ledger
 from geodp.release.preview import preview_release
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
@@ -78,16 +78,7 @@ def open_round(
         raise UsageError(
             "A ledger and the name of a data set in it go together.", code="ledger-needs-dataset"
         )
-    round_ = Round(
-        plan.grid,
-        plan.depth,
-        plan.protocol,
-        plan.epsilon,
-        secrets.token_hex(32),
-        plan.unit,
-        plan.period,
-        plan.allow_weak,
-    )
+    round_ = replace(plan.round, id=secrets.token_hex(32))
     # Whatever a reader or a release could refuse is refused here, before anything is charged.
     Round.from_json(round_.to_json())
     preview_release(
@@ -103,14 +94,9 @@ def _charge(round_: Round, ledger: Ledger | None, dataset: str | None) -> Round:
     if ledger is None or dataset is None:
         return round_
     account, event = ledger.account(dataset), round_.event(0)
-    if account.unit != event.unit:
-        raise UsageError(
-            f"The ledger protects one {account.unit} of {account.name}, and this round one "
-            f"{event.unit}; budgets of different units do not add up.",
-            code="unit-differs-from-ledger",
-        )
+    account.require_unit(event.unit, "round")
     # The charge covers every report of the round: the ledger's data set is those who may report.
-    charge: Charge = ledger.charge_round(
+    charge = ledger.charge_round(
         dataset,
         event.loss,
         mechanism=event.mechanism,

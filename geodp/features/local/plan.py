@@ -245,13 +245,8 @@ def plan(
         # The property validates depth and protocol together, so that errors show here.
         candidate_plan.round  # noqa: B018
         return candidate_plan
-    best, refused = (
-        None,
-        Rule(
-            "round-needs-depth",
-            "The grid has no coarser squares of cells to report; give a depth.",
-        ),
-    )
+    best, words = None, "The grid has no coarser squares of cells to report; give a depth."
+    refused = Rule("round-needs-depth", words)
     for candidate in _depths(grid):
         candidate_plan = plan_at(candidate, named or _suitable_protocol(grid, candidate))
         try:

@@ -168,7 +168,7 @@ class Points(LabelledReader):
                 within, key, inside = place(self.grid, rows, index, self.outside, survey)
                 if self.person is None:
                     # These records have no identifier of a person, which the card states.
-                    survey.leave_unnamed(table.name, key.size)
+                    survey.add(table.name, without_person=key.size)
                 yield within, key, arrays[-1], inside
 
     def _describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:

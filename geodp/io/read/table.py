@@ -367,7 +367,7 @@ def _count(
             plain, flagged = counting.drop_flags(array)
             numbers.append(counting.numbers(plain))
         survey.flag(rows.table.name, flagged)
-        survey.miss(rows.table.name, counting.count_missing(plain, numbers[-1]))
+        survey.add(rows.table.name, missing=counting.count_missing(plain, numbers[-1]))
     return numbers
 
 

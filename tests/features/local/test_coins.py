@@ -119,10 +119,10 @@ def test_a_kernel_that_needs_more_is_given_more():
     """Reports of very many units, with little at first, are drawn all the same."""
     asked = []
 
-    def step(first, unit, digit):
-        asked.append((unit.size, digit.shape[1]))
+    def step(first, unit, digit, heard):
+        heard.append((unit.size, digit.shape[1]))
         return (first + 1, 300) if unit.size >= 300 and digit.shape[1] >= 8 else (first, 0)
 
-    Coins().fill(step, 3, 1, (Chance(1, 1, Fraction(1)),))
+    Coins().fill(step, (asked,), 3, 1, (Chance(1, 1, Fraction(1)),))
     assert [*islice(asked, 2)] == [(64, 2), (64, 4)]
     assert max(digits for _, digits in asked) >= 8

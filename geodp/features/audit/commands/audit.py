@@ -28,18 +28,8 @@ NOTICE = (
 
 GRID_OPTIONS = {
     *("bounds", "primary", "mask", "mask_source", "order", "regions", "regions_source"),
-    *(
-        "regions_columns",
-        "units_source",
-        "units_columns",
-        "attribute_order",
-        "crs",
-        "origin",
-        "cell",
-        "domain_is_public",
-        "pairs",
-    ),
-    *("labels", "method"),
+    *("regions_columns", "units_source", "units_columns", "attribute_order", "crs", "origin"),
+    *("cell", "domain_is_public", "pairs", "labels", "method"),
 }
 """Options that describe the grid."""
 
@@ -61,8 +51,11 @@ REQUIRED_OPTIONS = {
 """The option that each of these options requires."""
 
 
+_path = click.Path(path_type=Path)
+
+
 @click.command(cls=GridCommand, no_args_is_help=True)
-@click.argument("table", required=False, type=click.Path(path_type=Path))
+@click.argument("table", required=False, type=_path)
 @click.option(
     "--rate", help="Sampling rate: the probability of each record to be in the sample; 0.2 or 1/5."
 )
@@ -110,9 +103,7 @@ REQUIRED_OPTIONS = {
     help="COLUMN=FILE: a table of the column's values and their generalisations, from the finest "
     "up; repeatable. Generalises TABLE until every class has --threshold records.",
 )
-@click.option(
-    "--ledger", type=click.Path(path_type=Path), help="Ledger file to charge with the guarantee."
-)
+@click.option("--ledger", type=_path, help="Ledger file to charge with the guarantee.")
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
 @click.option("--sample", help="Name of the sample, which you assert to be fresh and secret.")
 @click.option(
@@ -121,10 +112,8 @@ REQUIRED_OPTIONS = {
     show_default=True,
     help="Unit of privacy: what one record describes.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of delta by epsilon."
-)
-@click.option("--output", type=click.Path(path_type=Path), help="JSON file of the results.")
+@click.option("--plot", type=_path, help="PNG, PDF or SVG file of delta by epsilon.")
+@click.option("--output", type=_path, help="JSON file of the results.")
 @click.option("--overwrite", is_flag=True, help="Replace these files.")
 @click.option(
     "--resume",

@@ -335,7 +335,7 @@ class Trips(RowReader, WeightedReader):
                 index = self.take_other(index)
                 within, key, inside = place(self.pairs, rows, index, self.outside, survey)
                 if self.person is None:
-                    survey.leave_unnamed(table.name, key.size)
+                    survey.add(table.name, without_person=key.size)
                 named = self._name(within, arrays[len(places) :][: len(units)], inside)
                 yield within, key, *named, self._weigh(within, arrays[-1], inside)
             self.clock.complete(table.name)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 _overwrite = click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+_path = click.Path(path_type=Path)
+_output = partial(click.option, "-o", "--output", required=True, type=_path)
 
 
 @click.group()
@@ -72,7 +74,7 @@ def local() -> None:
     "--period", default="day", show_default=True, help="Time until a device's next report."
 )
 @click.option("--allow-weak", is_flag=True, help="Accept an epsilon above 16.")
-@click.option("--output", type=click.Path(path_type=Path), help="TOML file for geodp local open.")
+@click.option("--output", type=_path, help="TOML file for geodp local open.")
 @_overwrite
 @_json
 def plan(**options: Any) -> None:
@@ -92,18 +94,10 @@ def plan(**options: Any) -> None:
 
 
 @local.command(cls=StrictCommand, name="open")
-@click.option(
-    "--plan",
-    "file",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="File of geodp local plan.",
-)
-@click.option("--ledger", type=click.Path(path_type=Path), help="Ledger file to charge.")
+@click.option("--plan", "file", required=True, type=_path, help="File of geodp local plan.")
+@click.option("--ledger", type=_path, help="Ledger file to charge.")
 @click.option("--dataset", help="Data set of the ledger, added with --model local.")
-@click.option(
-    "--output", required=True, type=click.Path(path_type=Path), help="New file for the round."
-)
+@click.option("--output", required=True, type=_path, help="New file for the round.")
 @_json
 def open_(
     file: Path, ledger: Path | None, dataset: str | None, output: Path, as_json: bool
@@ -126,11 +120,9 @@ def open_(
 
 
 @local.command(cls=StrictCommand)
-@click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
-@click.argument("cells", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="New file to write."
-)
+@click.argument("file", metavar="ROUND", type=_path)
+@click.argument("cells", type=_path)
+@_output(help="New file to write.")
 @_json
 def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
     """Make the reports of devices, for tests and gateways; each line of CELLS is one device.
@@ -158,11 +150,9 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
 
 
 @local.command(cls=StrictCommand)
-@click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
-@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="New file to write."
-)
+@click.argument("file", metavar="ROUND", type=_path)
+@click.argument("reports", nargs=-1, required=True, type=_path)
+@_output(help="New file to write.")
 @_overwrite
 @_json
 def aggregate(
@@ -187,14 +177,8 @@ def aggregate(
 
 
 @local.command(cls=StrictCommand)
-@click.argument("sums", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="New folder for the release.",
-)
+@click.argument("sums", type=_path)
+@_output(help="New folder for the release.")
 @click.option("--name", default="population", show_default=True, help="Name of the count.")
 @click.option("--spread", is_flag=True, help="Spread blocks evenly over the cells of the grid.")
 @_overwrite
@@ -249,9 +233,7 @@ COMMAND = local
     help="Simulate the errors of all estimators of a share with this many devices: with the labels "
     "of the menu hidden or known, and with known labels that protect as much by the indicator.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of all results."
-)
+@click.option("--plot", type=_path, help="PNG, PDF or SVG file of all results.")
 @_overwrite
 @_json
 def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: Any) -> None:

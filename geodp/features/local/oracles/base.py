@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, UsageError
 from geodp.features.local.coins import Chance, Coins
-from geodp.features.local.oracles.state import State, of_another
+from geodp.features.local.oracles.state import State, StateOwner, of_another
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.event import Guarantee
 
@@ -37,7 +37,7 @@ Plain = None | bool | int | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oracle(ABC):
+class Oracle(StateOwner):
     """A frequency oracle of local differential privacy: a frozen value with its settings.
 
     A subclass gives the class attributes and the abstract methods. The file that holds it lists
@@ -77,9 +77,12 @@ class Oracle(ABC):
         # Normalised although frozen, so that equal settings make equal oracles and identities.
         epsilon = require_epsilon(self.epsilon, self.allow_weak)
         object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(
-            self, "cells", require_integer(self.cells, "cells", 2, self.max_cells, self.name)
-        )
+        self._require_integers(cells=(2, self.max_cells))
+
+    def _require_integers(self, **limits: tuple[int, int]) -> None:
+        for field, (lowest, highest) in limits.items():
+            number = require_integer(getattr(self, field), field, lowest, highest, self.name)
+            object.__setattr__(self, field, number)
 
     @property
     @abstractmethod
@@ -90,16 +93,6 @@ class Oracle(ABC):
     def report_bytes(self) -> int:
         """The size of a report in bytes."""
         return int(self.report_type.itemsize)
-
-    @property
-    @abstractmethod
-    def sums(self) -> int:
-        """The number of sums of a state."""
-
-    @property
-    def reach(self) -> int:
-        """The largest total of absolute values that one report adds to the sums of a state."""
-        return 1
 
     @property
     @abstractmethod
@@ -282,6 +275,14 @@ def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed
             "round or damaged, and nothing was added up.",
             code="report-field-out-of-range",
         )
+
+
+def make_reports(kind: np.dtype[Any], **fields: NDArray[Any]) -> NDArray[Any]:
+    """Make reports of a type from their fields [n], in their order."""
+    reports = np.empty(len(next(iter(fields.values()))), kind)
+    for name, values in fields.items():
+        reports[name] = values
+    return reports
 
 
 def field_of(reports: NDArray[Any], name: str) -> NDArray[np.uint64]:

@@ -16,6 +16,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     unbias,
 )
@@ -64,18 +65,10 @@ class Grr(Oracle):
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a coin for each value, and uniformly another value where it is flipped."""
         reported = np.empty(value.size, np.uint64)
-        coins.fill(
-            lambda first, unit, digit: oracles.answer(
-                first, unit, digit, value, self.cells, reported
-            ),
-            value.size,
-            # Units of most reports: one for the coin, and one or two for another value.
-            2 if self.cells <= 1 << 32 else 3,
-            self.flip_chances,
-        )
-        reports = np.empty(value.size, self.report_type)
-        reports["value"] = reported
-        return reports
+        # Units of most reports: one for the coin, and one or two for another value.
+        units, arguments = 2 if self.cells <= 1 << 32 else 3, (value, self.cells, reported)
+        coins.fill(oracles.answer, arguments, value.size, units, self.flip_chances)
+        return make_reports(self.report_type, value=reported)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count how often each value was reported."""

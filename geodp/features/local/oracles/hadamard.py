@@ -16,6 +16,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     correction,
     field_of,
+    make_reports,
     require_fitting,
 )
 from geodp.features.local.oracles.state import State
@@ -71,17 +72,10 @@ class Hadamard(Oracle):
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a row and a coin for each value."""
         row, bit = np.empty(value.size, np.uint64), np.empty(value.size, np.uint8)
-        rows = self.rows
-        coins.fill(
-            lambda first, unit, digit: oracles.project(first, unit, digit, value, rows, row, bit),
-            value.size,
-            # Units of most reports: one or two for the row, and one for the coin.
-            2 if rows <= 1 << 32 else 3,
-            self.flip_chances,
-        )
-        reports = np.empty(value.size, self.report_type)
-        reports["row"], reports["bit"] = row, bit
-        return reports
+        # Units of most reports: one or two for the row, and one for the coin.
+        units, arguments = 2 if self.rows <= 1 << 32 else 3, (value, self.rows, row, bit)
+        coins.fill(oracles.project, arguments, value.size, units, self.flip_chances)
+        return make_reports(self.report_type, row=row, bit=bit)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Add up the entries of each row."""

@@ -80,11 +80,7 @@ def report_bits(
             code="value-above-most",
         )
     value, bit = np.ascontiguousarray(array, np.uint64), np.empty(array.size, np.uint8)
-    source = Coins() if coins is None else coins
-    source.fill(
-        lambda first, unit, digit: oracles.report_bit(first, unit, digit, value, largest, bit),
-        value.size,
-        2 if largest <= 1 << 32 else 3,
-        (Chance(1, 1, exact),),
-    )
+    source, units = Coins() if coins is None else coins, 2 if largest <= 1 << 32 else 3
+    chances = (Chance(1, 1, exact),)
+    source.fill(oracles.report_bit, (value, largest, bit), value.size, units, chances)
     return bit

@@ -17,6 +17,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     unbias,
 )
@@ -75,17 +76,9 @@ class Olh(Oracle):
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a seed and a coin for each value, and another hash where it is flipped."""
         seed, reported = np.empty(value.size, np.uint64), np.empty(value.size, np.uint64)
-        coins.fill(
-            lambda first, unit, digit: hashing.answer_hashed(
-                first, unit, digit, value, self.hashes, seed, reported
-            ),
-            value.size,
-            4,
-            self.flip_chances,
-        )
-        reports = np.empty(value.size, self.report_type)
-        reports["seed"], reports["hash"] = seed, reported
-        return reports
+        arguments = value, self.hashes, seed, reported
+        coins.fill(hashing.answer_hashed, arguments, value.size, 4, self.flip_chances)
+        return make_reports(self.report_type, seed=seed, hash=reported)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Sort the reports."""

@@ -20,6 +20,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     require_integer,
     unbias,
@@ -124,17 +125,9 @@ class Pgr(Oracle):
         q, t = self.space
         point, inverse = np.empty(value.size, np.uint64), _inverses(q)
         size = np.array([t, self.orthogonal, q ** (t - 1)], np.uint64)
-        coins.fill(
-            lambda first, unit, digit: projective.respond(
-                first, unit, digit, value, size, inverse, point
-            ),
-            value.size,
-            3,
-            self.flip_chances,
-        )
-        reports = np.empty(value.size, self.report_type)
-        reports["point"] = point
-        return reports
+        arguments = value, size, inverse, point
+        coins.fill(projective.respond, arguments, value.size, 3, self.flip_chances)
+        return make_reports(self.report_type, point=point)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count how often each point was reported."""

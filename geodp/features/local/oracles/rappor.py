@@ -21,9 +21,9 @@ from geodp.features.local.oracles.base import (
     unbias,
 )
 from geodp.features.local.oracles.olh import Olh
-from geodp.features.local.oracles.sketch import MAX_ROWS, MAX_SUMS, part_from_others
+from geodp.features.local.oracles.sketch import MAX_ROWS, MAX_SUMS, SEEDS, part_from_others
 from geodp.features.local.oracles.state import State
-from geodp.features.local.oracles.unary import bits_of, bits_type, draw_bits, rows_of
+from geodp.features.local.oracles.unary import bits_type, count_bits, draw_bits
 from geodp.privacy.budget import rational
 from geodp.privacy.event import Guarantee
 from geodp.privacy.noise.law import exp_interval
@@ -114,10 +114,7 @@ class Rappor(Oracle):
             )
 
     def _check_filter(self) -> None:
-        limits = (("hashes", 1, hashing.MAX_HASHES), ("cohorts", 1, MAX_ROWS))
-        for name, lowest, highest in (*limits, ("seed", 0, (1 << 31) - 1)):
-            number = require_integer(getattr(self, name), name, lowest, highest, self.name)
-            object.__setattr__(self, name, number)
+        self._require_integers(hashes=(1, hashing.MAX_HASHES), cohorts=(1, MAX_ROWS), seed=SEEDS)
         if self.bits is None:
             require_integer(self.cells, "cells", 2, SMALL_DOMAIN, "rappor without a Bloom filter")
             if (self.hashes, self.cohorts) != (1, 1):
@@ -231,14 +228,8 @@ class Rappor(Oracle):
         # The cohort is part of the permanent stage, and stays the same in every report.
         reports, bits = permanent.copy(), np.empty_like(permanent["bits"])
         true = np.ascontiguousarray(permanent["bits"])
-        source.fill(
-            lambda first, unit, digit: hashing.flip_bits(
-                first, unit, digit, self.width, true, bits
-            ),
-            permanent.size,
-            self.width,
-            self.flip_chances,
-        )
+        arguments = self.width, true, bits
+        source.fill(hashing.flip_bits, arguments, permanent.size, self.width, self.flip_chances)
         reports["bits"] = bits
         return reports
 
@@ -260,10 +251,7 @@ class Rappor(Oracle):
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each bit of each cohort."""
-        total = np.zeros(self.sums, np.int64)
-        row, bits = rows_of(self, reports, self.cohorts), bits_of(self, reports, self.width)
-        hashing.add_bits(row, bits, self.width, total)
-        return State.of_totals(self, reports.size, total)
+        return count_bits(self, reports, self.width, self.cohorts)
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
         """Correct the ones of each value's bits for the coins, and for other values' bits."""

@@ -22,18 +22,21 @@ from geodp.features.local.oracles.base import (
     correction,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
-    require_integer,
     unbias,
 )
 from geodp.features.local.oracles.olh import Olh
 from geodp.features.local.oracles.state import State
-from geodp.features.local.oracles.unary import bits_of, bits_type, draw_bits, rows_of
+from geodp.features.local.oracles.unary import bits_type, count_bits, draw_bits, rows_of
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 
 MAX_ROWS, MAX_SUMS = 1 << 16, 1 << 26
 """Largest number of rows and of sums of a sketch."""
+
+SEEDS = 0, (1 << 31) - 1
+"""The lowest and the highest seed of hash functions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +69,7 @@ class Sketch(Oracle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, lowest, highest in (
-            ("k", 1, MAX_ROWS),
-            ("m", 2, SMALL_DOMAIN),
-            ("seed", 0, (1 << 31) - 1),
-        ):
-            number = require_integer(getattr(self, name), name, lowest, highest, self.name)
-            object.__setattr__(self, name, number)
+        self._require_integers(k=(1, MAX_ROWS), m=(2, SMALL_DOMAIN), seed=SEEDS)
         # The server stores all sums, which must fit its memory.
         if self.k * self.m > MAX_SUMS:
             raise UsageError(
@@ -175,10 +172,7 @@ class Cms(Sketch):
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each column."""
-        total = np.zeros(self.sums, np.int64)
-        row, bits = rows_of(self, reports, self.k), bits_of(self, reports, self.m)
-        hashing.add_bits(row, bits, self.m, total)
-        return State.of_totals(self, reports.size, total)
+        return count_bits(self, reports, self.m, self.k)
 
     def columns(self, state: State) -> NDArray[np.int64]:
         """Return the ones of each column."""
@@ -235,25 +229,14 @@ class Hcms(Sketch):
         """Draw a row, a column and a coin for each value."""
         row, column = np.empty(value.size, np.uint64), np.empty(value.size, np.uint64)
         bit, shape = np.empty(value.size, np.uint8), np.array(self.shape, np.uint64)
-        coins.fill(
-            lambda first, unit, digit: hashing.project_hashed(
-                first, unit, digit, value, shape, row, column, bit
-            ),
-            value.size,
-            3,
-            self.flip_chances,
-        )
-        reports = np.empty(value.size, self.report_type)
-        reports["row"], reports["column"], reports["bit"] = row, column, bit
-        return reports
+        arguments = value, shape, row, column, bit
+        coins.fill(hashing.project_hashed, arguments, value.size, 3, self.flip_chances)
+        return make_reports(self.report_type, row=row, column=column, bit=bit)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Add up the entries of each column of each row."""
-        row, column, bit = (
-            rows_of(self, reports, self.k),
-            field_of(reports, "column"),
-            reports["bit"],
-        )
+        row, bit = rows_of(self, reports, self.k), reports["bit"]
+        column = field_of(reports, "column")
         require_fitting(column < self.m, self, "column", "below the number of columns")
         require_fitting(bit <= 1, self, "bit", "0 or 1")
         key = row * np.uint64(self.m) + column

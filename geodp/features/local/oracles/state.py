@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,23 +21,23 @@ DENSE = 1 << 20
 """Largest number of sums that a state stores one by one; of more it stores the nonzero ones."""
 
 
-class StateOwner(Protocol):
-    """The attributes of an oracle that its state needs."""
+class StateOwner(ABC):
+    """What its state needs of an oracle."""
 
     @property
+    @abstractmethod
     def identity(self) -> str:
-        """The name, version and settings as one text."""
-        ...
+        """The settings as one text: equal exactly for equal oracles."""
 
     @property
+    @abstractmethod
     def sums(self) -> int:
-        """The number of sums."""
-        ...
+        """The number of sums of a state."""
 
     @property
     def reach(self) -> int:
-        """The largest total of absolute values that one report adds to the sums."""
-        ...
+        """The largest total of absolute values that one report adds to the sums of a state."""
+        return 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from geodp.features.local.oracles.base import (
     Oracle,
     field_of,
     indicator_variance,
+    make_reports,
     require_fitting,
     unbias,
 )
@@ -53,18 +54,17 @@ def draw_bits(
     """
     _, rows, _, width = shape
     row, bits = np.empty(value.size, np.uint64), np.empty((value.size, (width + 7) // 8), np.uint8)
-    numbers = np.array(shape, np.uint64)
-    coins.fill(
-        lambda first, unit, digit: hashing.draw_bits(first, unit, digit, value, numbers, row, bits),
-        value.size,
-        width + (rows > 1),
-        flip_chances,
-    )
-    reports = np.empty(value.size, oracle.report_type)
-    reports["bits"] = bits
-    if rows > 1:
-        reports["row"] = row
-    return reports
+    arguments, units = (value, np.array(shape, np.uint64), row, bits), width + (rows > 1)
+    coins.fill(hashing.draw_bits, arguments, value.size, units, flip_chances)
+    return make_reports(oracle.report_type, bits=bits, **({"row": row} if rows > 1 else {}))
+
+
+def count_bits(oracle: Oracle, reports: NDArray[Any], width: int, rows: int = 1) -> State:
+    """Count the ones of each bit of each row, read by :func:`rows_of` and :func:`bits_of`."""
+    row, bits = rows_of(oracle, reports, rows), bits_of(oracle, reports, width)
+    total = np.zeros(rows * width, np.int64)
+    hashing.add_bits(row, bits, width, total)
+    return State.of_totals(oracle, reports.size, total)
 
 
 def bits_of(oracle: Oracle, reports: NDArray[Any], width: int) -> NDArray[np.uint8]:
@@ -122,10 +122,7 @@ class Unary(Oracle):
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each cell."""
-        total = np.zeros(self.cells, np.int64)
-        bits, row = bits_of(self, reports, self.cells), np.zeros(reports.size, np.uint64)
-        hashing.add_bits(row, bits, self.cells, total)
-        return State.of_totals(self, reports.size, total)
+        return count_bits(self, reports, self.cells)
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
         """Correct each count for the bits that were flipped to 1 and to 0."""

@@ -268,9 +268,7 @@ def _lists_of(
     # An attribute with standard labels (hour, month) can do without the list, so it is not counted.
     if "" in lists and lists[""] not in declared.values():
         candidates = [name for name in left if name not in standards] or left
-        if len(candidates) != 1:
-            raise UsageError(_ambiguous_list(names))
-        labels_by_name[candidates[0]] = lists[""], "operator"
+        labels_by_name[_only(candidates, names)] = lists[""], "operator"
     for name, labels in standards.items():
         labels_by_name.setdefault(name, (labels, "default"))
     return labels_by_name
@@ -281,9 +279,7 @@ def _declared_labels(named: Named, names: Sequence[str]) -> dict[str, tuple[str,
     lists, of_grid = _read_lists(named, {name: name for name in names})
     if "" in lists and lists[""] not in of_grid.values():
         left = [name for name in names if name not in of_grid and name not in lists]
-        if len(left) != 1:
-            raise UsageError(_ambiguous_list(names))
-        lists[left[0]] = lists[""]
+        lists[_only(left, names)] = lists[""]
     return {**{name: lists[name] for name in names if name in lists}, **of_grid}
 
 
@@ -311,13 +307,15 @@ def _read_lists(
     return lists, declared
 
 
-def _ambiguous_list(names: Sequence[str]) -> str:
-    """Return the error for a list that does not say for which attribute it is."""
+def _only(candidates: Sequence[str], names: Sequence[str]) -> str:
+    """Return the only attribute that a list without a name may be for; UsageError without one."""
+    if len(candidates) == 1:
+        return candidates[0]
     name = printable(names[0])
-    return Rule(
-        "labels-of-which",
+    raise UsageError(
         f"Nothing says which of {list_names(names)} the list of labels is for; name it (--labels "
         f"'{name}=FILE', labels={{{name!r}: ...}}).",
+        code="labels-of-which",
     )
 
 
@@ -325,10 +323,8 @@ def _differs(
     attributes: Sequence[Attribute], declared: Mapping[str, tuple[str, ...]]
 ) -> Attribute | None:
     """Return the first attribute for which other labels are declared."""
-    for one in attributes:
-        if {*declared.get(one.name, one.labels)} != {*one.labels}:
-            return one
-    return None
+    others = (one for one in attributes if {*declared.get(one.name, one.labels)} != {*one.labels})
+    return next(others, None)
 
 
 def _of_pairs(
@@ -467,7 +463,7 @@ class _WideTable:
 
     def resolve(self) -> Resolved:
         """Find the attributes that the columns make, each column with its labels."""
-        names = self.attributes
+        names = [*self.names] or [one.name for one in self.named.attributes]
         if not names and len(self.matches) == 1:
             return Resolved(values=next(iter(self.matches)))
         if not names:
@@ -503,11 +499,6 @@ class _WideTable:
                 code="pattern-meets-none",
             )
         return _of_pairs(self.named, attributes, {one: pairs[one] for one in every}, "file")
-
-    @property
-    def attributes(self) -> list[str]:
-        """Names of the attributes that the columns make."""
-        return [*self.names] or [one.name for one in self.named.attributes]
 
     def _pair(
         self, names: Sequence[str], declared: Mapping[str, tuple[str, ...]]

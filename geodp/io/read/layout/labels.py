@@ -13,7 +13,7 @@ from geodp.errors import UsageError, printable
 from geodp.io.opening import parse_json
 from geodp.io.read.layout.named import Lists
 from geodp.io.read.layout.presets import read_text, read_toml
-from geodp.io.read.rows.columns import InputTable, Rows, batches, open_tables
+from geodp.io.read.rows.columns import InputTable, batches, open_tables
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
@@ -161,9 +161,12 @@ def _of_document(document: Any, path: Path) -> dict[str, tuple[str, ...]]:
 def _of_table(table: InputTable, path: Path) -> dict[str, tuple[str, ...]]:
     """Read the lists of a table: with a header, or one label a line."""
     folded = [fold(name) for name in table.columns]
-    positions = [_position(folded, names) for names in (ATTRIBUTES, CODES, LABELS)]
+    attribute, code, label = (
+        next((at for at, name in enumerate(folded) if name in names), None)
+        for names in (ATTRIBUTES, CODES, LABELS)
+    )
     # A column of codes wins over one of names, as records hold codes.
-    attribute, label = positions[0], positions[2] if positions[1] is None else positions[1]
+    label = label if code is None else code
     if label is None and len(folded) > 1:
         raise UsageError(
             f"{path} has none of the columns of a list; {FORMS}.", code="labels-columns-missing"
@@ -172,7 +175,8 @@ def _of_table(table: InputTable, path: Path) -> dict[str, tuple[str, ...]]:
     columns: list[list[str]] = [[] for _ in chosen]
     for rows, arrays in batches(table, chosen):
         for texts, array in zip(columns, arrays, strict=True):
-            texts += _texts(rows, array)
+            with rows.named():
+                texts += [text or "" for text in as_text(array).to_pylist()]
     if label is None:  # without a header, the row that was read as one is the first label
         columns[0].insert(0, table.columns[0])
     names = columns[1] if len(columns) > 1 else [""] * len(columns[0])
@@ -185,16 +189,6 @@ def _of_table(table: InputTable, path: Path) -> dict[str, tuple[str, ...]]:
     for name, text in zip(names, columns[0], strict=True):
         lists.setdefault(name.strip(), []).append(text)
     return {name: tuple(labels) for name, labels in lists.items()}
-
-
-def _texts(rows: Rows, array: Any) -> list[str]:
-    with rows.named():
-        return [text or "" for text in as_text(array).to_pylist()]
-
-
-def _position(folded: Sequence[str], names: frozenset[str]) -> int | None:
-    positions = [i for i, name in enumerate(folded) if name in names]
-    return positions[0] if positions else None
 
 
 def _require_labels(labels: Sequence[str], what: str) -> tuple[str, ...]:

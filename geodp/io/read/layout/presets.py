@@ -20,9 +20,10 @@ what the call must still specify; or ``refused``, why such files are not read an
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -38,25 +39,6 @@ from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.names import find_matching_patterns, fold_case, match
 from geodp.table.stated.reading import StatedLayout
-
-FIELDS: Mapping[str, type] = {
-    "title": str,
-    "source": str,
-    "publisher": str,
-    "date": str,
-    "columns": list,
-    "files": list,
-    "without": list,
-    "options": dict,
-    "attributes": list,
-    "grids": dict,
-    "contribution": int,
-    "sheets": str,
-    "parts": str,
-    "asks": list,
-    "refused": str,
-}
-"""Fields of a preset, with their types."""
 
 OF_ATTRIBUTES: Mapping[str, type] = {
     "name": str,
@@ -251,6 +233,17 @@ class Preset:
         return attributes
 
 
+KINDS = {"str": str, "int": int, "tuple": list, "Mapping": dict}
+"""Types in a TOML document, by the first word of those of a class."""
+
+FIELDS: Mapping[str, type] = {
+    one.name: KINDS[re.split(r"\W", str(one.type))[0]]
+    for one in fields(Preset)
+    if one.name not in ("name", "labelled")
+}
+"""Fields of a preset, with their types."""
+
+
 def _require_attribute(where: str, entry: Any) -> None:
     """Raise UsageError, which names the preset, for an invalid entry of ``[[attributes]]``."""
     where = f"{where} an entry of attributes"
@@ -329,18 +322,18 @@ def _is_valid_contribution(document: Mapping[str, Any]) -> bool:
     return is_positive and "value" in options and "duplicates" not in options
 
 
-def require_fields(where: str, document: Mapping[str, Any], fields: Mapping[str, type]) -> None:
+def require_fields(where: str, document: Mapping[str, Any], known: Mapping[str, type]) -> None:
     """Raise UsageError for a field that is unknown or has the wrong type."""
     for name, value in document.items():
-        if name not in fields:
+        if name not in known:
             raise UsageError(
                 f"{where} there is {printable(name)!r}, which means nothing; there are "
-                f"{', '.join(fields)}.",
+                f"{', '.join(known)}.",
                 code="preset-key-unknown",
             )
-        if not isinstance(value, fields[name]):
+        if not isinstance(value, known[name]):
             raise UsageError(
-                f"{where} {name} must be {WRITTEN[fields[name]]}.", code="preset-value-kind"
+                f"{where} {name} must be {WRITTEN[known[name]]}.", code="preset-value-kind"
             )
         # Their entries have types of their own, which are checked where they are used.
         if name in ("attributes", "options", "labels") or isinstance(value, int | str):

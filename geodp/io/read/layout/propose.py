@@ -280,19 +280,16 @@ def _code_of_units(
     kind, _, path = str(supplied.get("grid", "")).partition(":")
     if f"{kind}:" != UNITS:
         return None, []
-    columns = (
-        [str(supplied["units_columns"]).split(",")[0]] if supplied.get("units_columns") else []
-    )
+    levels = supplied.get("units_columns")
+    columns = str(levels).split(",")[:1] if levels else []
     if not columns:
         with suppress(GeodpError, OSError), closing(open_tables(path)) as tables:
             columns = [*plain_columns(next(tables)).values()]
     matches = [name for name in names if columns and fold(name) == fold(columns[0])]
+    if len(matches) == 1:
+        return matches[0], []
     plain = {*map(fold, names)}
-    return (
-        (matches[0], [])
-        if len(matches) == 1
-        else (None, [c for c in columns[1:] if fold(c) in plain])
-    )
+    return None, [column for column in columns[1:] if fold(column) in plain]
 
 
 def _system_of(grid: Any) -> str | None:
@@ -392,12 +389,10 @@ def _of_table(
     preset: Preset | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the grid, and the columns of places and of counts, of a table."""
-    options: dict[str, Any] = {}
     questions: list[str] = []
     key = settings.get("code") or table["key"]
     ends = _ends(table, settings)
-    if ends:
-        options |= ends
+    options = {**ends}
     if "grid" not in settings:
         grid = _find_grid(preset, str(key), table)
         if grid is None and not table["grids"]:
@@ -420,9 +415,7 @@ def _of_table(
             f"origin=NAME and --column destination=NAME): {list_names(names)}"
         )
     located = pairs or not {"code", "x", "y", "column"}.isdisjoint(settings)
-    mesh = (
-        str(options.get("grid", settings.get("grid"))).startswith("jis:") and "delimiter" in table
-    )
+    mesh = named.startswith("jis:") and "delimiter" in table
     if key is not None and not located and not (mesh and fold(key) == fold(KEY)):
         options["code"] = key
     if not settings.get("value"):

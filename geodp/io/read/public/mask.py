@@ -20,7 +20,7 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
 from geodp.grid.region import shapes_on
 from geodp.io.read.public.land import DATUM, draw_shapes, parts_within, read_land, read_lands
-from geodp.io.read.public.polygons import ENDINGS, JUMPS, NO_POLYGONS, jump, read_outlines
+from geodp.io.read.public.polygons import ENDINGS, JUMPS, NO_POLYGONS, jump, read_shapes_in
 from geodp.io.read.rows.delimited import BINARY
 from geodp.io.read.rows.input_files import RASTER, FilePath, guard, kind_of
 from geodp.io.read.rows.pixels import align_blocks
@@ -130,7 +130,7 @@ def _is_code(lattice: Lattice, code: str) -> bool:
 def read_polygons_of_mask(path: FilePath, crs: str) -> Any:
     """Read the polygons of a mask in a CRS; InputError for a file that has none."""
     try:
-        return read_outlines(path, crs)[0]
+        return read_shapes_in(path, crs)[0]
     except InputError as error:
         if error.code != NO_POLYGONS.code:
             raise

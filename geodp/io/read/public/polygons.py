@@ -113,7 +113,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     crs = grid.require_map(NO_EARTH).crs if outlines is None else outlines.crs
     if crs is None:
         raise UsageError(NO_EARTH)
-    shapes, fields = read_outlines(path, crs)
+    shapes, fields = read_shapes_in(path, crs)
     plain = {field.casefold(): field for field in reversed(fields)}
     chosen = name or next((plain[candidate] for candidate in NAMES if candidate in plain), None)
     if chosen is None and fields:
@@ -139,16 +139,13 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     return dict(zip(names, shapes, strict=True))
 
 
-def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
-    """Read the polygons of a file in a CRS, shapely objects[n], and its fields by name.
+def read_shapes_in(
+    path: FilePath, crs: str, kind: ShapeKind = POLYGONS
+) -> tuple[Any, dict[str, list[Any]]]:
+    """Read the shapes of one kind in a file, in a CRS: shapely objects[n], and its fields by name.
 
     Raises as :func:`read_polygons` does.
     """
-    return read_shapes_in(path, crs, POLYGONS)
-
-
-def read_shapes_in(path: FilePath, crs: str, kind: ShapeKind) -> tuple[Any, dict[str, list[Any]]]:
-    """Read the shapes of one kind in a file, as :func:`read_outlines` reads polygons."""
     import shapely
 
     kind_of(path)  # raises if the file does not exist

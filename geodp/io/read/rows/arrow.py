@@ -126,10 +126,8 @@ class ArrowTable:
             raise
         except pa.ArrowException:
             # It quotes the value that it fails on, and must not be the context of ours.
-            rule = Rule(
-                "column-types-mixed",
-                ("A column holds values of several types; convert it to one type."),
-            )
+            words = "A column holds values of several types; convert it to one type."
+            rule = Rule("column-types-mixed", words)
         except Exception:  # any error of the table's library, which may quote values
             pass
         raise InputError(rule, file=name)

@@ -27,7 +27,6 @@ from geodp.io.read.rows.headers import (
     BLANK,
     DELIMITERS,
     HEAD_ROWS,
-    guess_header,
     is_number,
     split_line,
     suggest_header,
@@ -38,7 +37,6 @@ from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.io.read.rows.span import (
     BETWEEN,
-    DEFAULT_OPENING,
     NO_FIRST,
     ORDER,
     Opening,
@@ -167,9 +165,7 @@ class TextTable(FileTable):
         return (*above, *((False, row) for n, row in rows if n > self.header_row))
 
     @classmethod
-    def open(
-        cls, file: InputFile, opening: Opening = DEFAULT_OPENING, labelled: bool = False
-    ) -> TextTable:
+    def open(cls, file: InputFile, opening: Opening, labelled: bool) -> TextTable:
         """Read the header: the first line that is not blank, or the line that the call names."""
         delimiter, header_row = opening.delimiter, opening.header_row
         file, encoding, text = _open_head(file, opening.encoding, header_row)
@@ -278,25 +274,10 @@ class TextTable(FileTable):
         """Return the line of a record, counted from 1; blank lines are no records."""
         return self._find(lambda number, _: number == record)
 
-    def find_header(self, accepts: Callable[[Sequence[str]], bool]) -> int | None:
-        """Return the first other line near the start whose fields are accepted, or None."""
-        for delimiter in DELIMITERS:
-            for number, fields in enumerate(self._head_rows(delimiter), 1):
-                if number not in range(self.header_row, self.head_lines + 1) and accepts(fields):
-                    return number
-        return None
-
-    def guess_header(self) -> tuple[int, int] | None:
-        """Return another line that looks like a wider header, and the first row below it.
-
-        Lines count from 1; None where no line looks like one.
-        """
-        wider = sum(map(bool, self.names))
-        for delimiter in DELIMITERS:
-            rows = guess_header(self._head_rows(delimiter), wider)
-            if rows is not None and rows[0] + 1 != self.header_row:
-                return rows[0] + 1, rows[1] + 1
-        return None
+    def heads(self) -> Iterator[tuple[range, list[list[str]]]]:
+        """Return the lines of names, and the first lines of the file, split by each delimiter."""
+        own = range(self.header_row, self.head_lines + 1)
+        return ((own, self._head_rows(delimiter)) for delimiter in DELIMITERS)
 
     def _first_row(self) -> list[str]:
         """Return the fields of the first line below the header that is not blank."""
@@ -516,11 +497,8 @@ def _open_head(
     """Return the file in a supported encoding, that encoding, and its decoded head."""
     head = guard(file.name, partial(_head_of, file))
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        file, encoding = (
-            replace(file, open=partial(_recode, file.open), share=_unknown_share),
-            None,
-        )
-        head = guard(file.name, partial(_head_of, file))
+        file = replace(file, open=partial(_recode, file.open), share=_unknown_share)
+        encoding, head = None, guard(file.name, partial(_head_of, file))
     if encoding is None or head.startswith(codecs.BOM_UTF8):  # a byte order mark is certain
         encoding = _encoding(head, file.name, header_row or 1)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -153,18 +153,17 @@ def counts(
         digits = any(isinstance(amount, Decimal) and amount >= 0 for amount in amounts)
         integers = None if digits else numbers_of_digits(plain)
         if integers is None:
-            plain = _trim(plain)
-            plain = _without(plain, tokens, amounts)
+            plain = _without(_trim(plain), tokens, amounts)
             integers = numbers_of_digits(plain)
         if integers is not None:
             return _as_counts(integers)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
-        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
+        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), SHORT)
         if not point:
             whole = pc.match_substring_regex(plain, _ONE_OR_THOUSAND)
             rule = Rule(POINT.code, f"{COUNT_FORM} {POINT}")
-            _require(plain, pc.invert(whole), lambda _: rule)
+            _require(plain, pc.invert(whole), rule)
         return _exact(plain)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_integer(kind) and not amounts and not plain.null_count:
@@ -176,14 +175,13 @@ def counts(
         plain = pc.if_else(pc.is_in(plain, pa.array(absent, plain.type)), zero, plain)
     if "" in tokens or NAN in amounts:
         plain = pc.fill_null(plain, zero)
-    _require(plain, pc.is_valid(plain), lambda _: symbol_rule)
+    _require(plain, pc.is_valid(plain), symbol_rule)
     if pa.types.is_decimal(plain.type):
         return _exact(plain.cast(pa.string()))
     numbers = plain.to_numpy(zero_copy_only=False)
     if pa.types.is_floating(kind):
-        numbers = numbers.astype(
-            kind.to_pandas_dtype()
-        )  # the type limits the number of exact digits
+        # The type limits the number of exact digits.
+        numbers = numbers.astype(kind.to_pandas_dtype())
     return _as_counts(numbers)
 
 
@@ -209,16 +207,14 @@ def fractions(
     plain = _plain(column)
     tokens, amounts = _named(missing)
     if pa.types.is_string(plain.type):
-        plain = _trim(plain)
-        plain = _without(plain, tokens, amounts)
+        plain = _without(_trim(plain), tokens, amounts)
         numbers = pc.match_substring_regex(plain, _NUMBER)
         _require(plain, numbers, lambda text: diagnose(text, symbol_rule))
-        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), lambda _: SHORT)
-        plain = plain.cast(pa.float64())
+        _require(plain, pc.invert(pc.match_substring_regex(plain, _LOST)), SHORT)
     plain = plain.cast(pa.float64())
     if "" in tokens or NAN in amounts:
         plain = pc.fill_null(plain, 0.0)
-    _require(plain, pc.is_valid(plain), lambda _: symbol_rule)
+    _require(plain, pc.is_valid(plain), symbol_rule)
     values: NDArray[np.float64] = plain.to_numpy(zero_copy_only=False).astype(
         np.float64, copy=False
     )
@@ -295,11 +291,7 @@ def decimal_points(column: pa.Array, decimal: str | None, thousands: bool = True
             wrong.append(position)
     if wrong:
         first_wrong = pc.is_in(coded.indices, pa.array(wrong, coded.indices.type))
-        _require(
-            texts,
-            pc.invert(pc.fill_null(first_wrong, False)),
-            lambda _: _other_separator(thousands),
-        )
+        _require(texts, pc.invert(pc.fill_null(first_wrong, False)), _other_separator(thousands))
     return pa.array(entries, pa.string()).take(coded.indices)
 
 
@@ -397,7 +389,7 @@ def coordinates(column: pa.Array) -> NDArray[np.float64]:
     plain = _plain(column)
     if pa.types.is_string(plain.type):
         plain = _floats(plain)
-    _require(plain, pc.is_valid(plain), lambda _: MISSING)
+    _require(plain, pc.is_valid(plain), MISSING)
     values: NDArray[np.float64] = numbers_of(plain).astype(np.float64, copy=False)
     # An infinite coordinate would be cast to an arbitrary cell index.
     rule = Rule("coordinate-missing", "a coordinate must be a finite number; drop such rows.")
@@ -425,7 +417,7 @@ def indices(column: pa.Array) -> NDArray[np.int64]:
         # 1.000 may be one or a thousand.
         texts = _trim(plain)
         marked = pc.match_substring_regex(texts, f",|^({_THOUSANDTHS})$")
-        _require(texts, pc.invert(marked), lambda _: INDEX_FORM)
+        _require(texts, pc.invert(marked), INDEX_FORM)
     values = coordinates(plain)
     require_none((values != np.floor(values)) | (np.abs(values) > 2**52), INDEX_FORM)
     return values.astype(np.int64)
@@ -439,15 +431,12 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
     :func:`geodp.io.read.rows.known_attributes.read_label` reads them.
     """
     plain, matched = _match_labels(column, allowed)
-    _require(
-        plain,
-        pc.is_valid(matched),
-        lambda _: Rule(
-            "label-not-of-attribute",
-            f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and "
-            "leave rows of totals or without a label out (--where, where=).",
-        ),
+    rule = Rule(
+        "label-not-of-attribute",
+        f"the labels of the attribute are {', '.join(allowed)}; rename or add labels, and leave "
+        "rows of totals or without a label out (--where, where=).",
     )
+    _require(plain, pc.is_valid(matched), rule)
     positions: NDArray[np.int64] = matched.to_numpy().astype(np.int64)
     return positions
 
@@ -476,10 +465,8 @@ def _match_labels(column: pa.Array, allowed: Sequence[str]) -> tuple[pa.Array, p
     if matched.null_count and (
         spellings := _spellings(plain.filter(pc.is_null(matched)), candidates)
     ):
-        keys, numbers = (
-            pa.array([*spellings], pa.string()),
-            pa.array([*spellings.values()], pa.int32()),
-        )
+        keys = pa.array([*spellings], pa.string())
+        numbers = pa.array([*spellings.values()], pa.int32())
         matched = pc.coalesce(matched, numbers.take(pc.index_in(plain, keys)))
     return plain, matched
 
@@ -523,11 +510,8 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
         column = _integer_decimals(column.cast(kind))
         kind = column.type
     plain = _plain(column)
-    _require(
-        plain,
-        pc.is_valid(plain),
-        lambda _: Rule("code-missing", "a code is missing: drop the rows without one."),
-    )
+    rule = Rule("code-missing", "a code is missing: drop the rows without one.")
+    _require(plain, pc.is_valid(plain), rule)
     if pa.types.is_floating(kind):
         return numbers_of(plain).astype(kind.to_pandas_dtype())
     if not pa.types.is_string(plain.type):
@@ -641,11 +625,11 @@ def _is_text(value: bytes | None) -> bool:
         return False
 
 
-def _require(column: pa.Array, valid: pa.Array, rule: Any) -> None:
-    """Raise CodeError at the first value that is not valid, with the rule for that value."""
+def _require(column: pa.Array, valid: pa.Array, rule: str | Callable[[str], str]) -> None:
+    """Raise CodeError at the first value that is not valid, with the rule, or that of the value."""
     if not pc.all(valid, min_count=0).as_py():
         position = int(np.argmin(valid.to_numpy(zero_copy_only=False)))
-        raise CodeError(position, rule(column[position].as_py()))
+        raise CodeError(position, rule if isinstance(rule, str) else rule(column[position].as_py()))
 
 
 _MONEY = "$\u00a2-\u00a5\u20a0-\u20c0"

@@ -96,10 +96,7 @@ def choose_packed(
     packed = [info for info in meant if info.filename.lower().endswith(PACKED)]
     if not packed:
         return None, ()
-    if any(info.flag_bits & 1 for info in packed):
-        raise InputError(
-            "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
-        )
+    _require_plain(packed, name)
     # A text beside a workbook may be the table that is meant, unless it is clearly a readme.
     texts = [info for info in meant if info.filename.lower().endswith(TABLES)]
     tables = [
@@ -139,11 +136,7 @@ def choose_members(
                 file=name,
                 code="member-unknown",
             )
-    # The first bit of the flags means encryption.
-    if any(info.flag_bits & 1 for info in tables):
-        raise InputError(
-            "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
-        )
+    _require_plain(tables, name)
     if not tables and any(info.filename.lower().endswith((".zip", ".gz")) for info in infos):
         raise InputError(
             "The archive holds further archives; unpack it first.",
@@ -159,6 +152,15 @@ def choose_members(
     if wanted is None and len(tables) > 1:
         tables = _require_one_layout(archive, name, tables, header_row)
     return tables, _facts(wanted, [info for info in infos if info not in tables])
+
+
+def _require_plain(members: Sequence[zipfile.ZipInfo], name: str) -> None:
+    """Raise InputError for an encrypted member."""
+    # The first bit of the flags means encryption.
+    if any(info.flag_bits & 1 for info in members):
+        raise InputError(
+            "The archive is encrypted; unpack it first.", file=name, code="archive-encrypted"
+        )
 
 
 def _facts(wanted: str | None, others: Sequence[zipfile.ZipInfo]) -> tuple[Fact, ...]:

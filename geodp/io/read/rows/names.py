@@ -14,8 +14,8 @@ from geodp.privacy.names import look_alike
 MAX_NAMES = 12
 """Number of names that a message lists."""
 
-_WAVES = str.maketrans({"\u301c": "~", "\u223c": "~", "\u2225": "\u2016"})
-"""Characters that the two mappings of CP932 decode differently: wave dashes, parallel lines."""
+_WAVES = str.maketrans({"\u301c": "~", "\u223c": "~", "\u2225": "\u2016", "\u2212": "-"})
+"""Characters that the mappings of CP932 decode differently: wave dashes, parallel lines, minus."""
 
 _DASHES = {"Pd": "-", "Cf": ""}
 """Replacement by Unicode category: all dashes become one, invisible characters vanish."""
@@ -31,9 +31,7 @@ def spell(text: str) -> str:
     """
     plain = normalize("NFKC", text).translate(_WAVES)
     if not plain.isascii():
-        plain = "".join(_DASHES.get(category(character), character) for character in plain).replace(
-            "\u2212", "-"
-        )
+        plain = "".join(_DASHES.get(category(character), character) for character in plain)
     return " ".join(plain.split())
 
 

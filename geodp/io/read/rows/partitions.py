@@ -7,12 +7,13 @@ leave it out of the files in them. Tables of all formats append these columns to
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import pyarrow as pa
 
 from geodp.errors import CodeError, Rule, UsageError
+from geodp.io.read.rows.headers import guess_header
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.selecting import Term
@@ -55,8 +56,19 @@ class FileTable(ABC):
         """Return the line of a record counted from 0; None if it cannot be determined."""
         return record + 1
 
+    def heads(self) -> Iterable[tuple[range, list[list[str]]]]:
+        """Return the numbers of the rows of names, and the first rows in every way to split them.
+
+        Only texts and sheets have rows above or below those of names.
+        """
+        return ()
+
     def find_header(self, accepts: Callable[[Sequence[str]], bool]) -> int | None:
         """Return the first other row near the start whose fields are accepted, or None."""
+        for own, rows in self.heads():
+            for number, fields in enumerate(rows, 1):
+                if number not in own and accepts(fields):
+                    return number
         return None
 
     def guess_header(self) -> tuple[int, int] | None:
@@ -64,6 +76,11 @@ class FileTable(ABC):
 
         Rows count from 1.
         """
+        wider = sum(map(bool, self.names))
+        for own, rows in self.heads():
+            found = guess_header(rows, wider)
+            if found is not None and found[0] + 1 != own.start:
+                return found[0] + 1, found[1] + 1
         return None
 
     @property

@@ -446,9 +446,9 @@ def find_classes(path: FilePath, raster: Any) -> str | None:
 
     Raises InputError for a file beside it that cannot be read.
     """
-    metadata = _read_sidecar(path, SIDECAR)
+    metadata = _read_sidecar(path)
     if any(word in metadata for word in ELEMENTS):
-        return f"names of classes or colours in {printable(_beside(path, SIDECAR))}"
+        return f"names of classes or colours in {printable(Path(path).name)}{SIDECAR}"
     # GDAL 3.10 does not show attribute tables that later versions embed, so the tag is read here.
     if raster.driver == "GTiff" and any(word in read_metadata(path) for word in ELEMENTS):
         return "a table of attributes in its metadata"
@@ -465,17 +465,12 @@ def is_thematic(path: FilePath, raster: Any, band: int) -> bool:
     tags = {**raster.tags(), **raster.tags(band)}
     if any(tags.get(key, "").lower() == "thematic" for key in ("LAYER_TYPE", "DataType")):
         return True
-    return THEMATIC.search(_read_sidecar(path, SIDECAR)) is not None
+    return THEMATIC.search(_read_sidecar(path)) is not None
 
 
-def _beside(path: FilePath, ending: str) -> str:
-    """Return the name of a file beside a raster."""
-    return f"{Path(path).name}{ending}"
-
-
-def _read_sidecar(path: FilePath, ending: str) -> bytes:
-    """Return the bytes of a file beside a raster; empty without one."""
-    where = Path(path).with_name(_beside(path, ending))
+def _read_sidecar(path: FilePath) -> bytes:
+    """Return the bytes of GDAL's metadata beside a raster; empty without them."""
+    where = Path(path).with_name(f"{Path(path).name}{SIDECAR}")
     require_regular(where)
     return guard(str(where), where.read_bytes) if where.is_file() else b""
 

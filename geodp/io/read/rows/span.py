@@ -117,9 +117,6 @@ class Opening:
         return bool(self._rows)
 
 
-DEFAULT_OPENING = Opening()
-"""Opening of a file of which everything is detected."""
-
 OPENING = tuple(one.name for one in fields(Opening))
 """Names of the options by which files are opened."""
 

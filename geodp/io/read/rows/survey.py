@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.io.read.rows.selecting import Term
+from geodp.table.counts import exact_sum
 from geodp.table.reading import Reading
 from geodp.table.source import Fact, Outside, Source
 from geodp.table.stated.reading import StatedReading, join_descriptions
@@ -103,14 +104,12 @@ class Survey:
         def rows_of(mask: NDArray[np.bool_] | None) -> tuple[int, int, int]:
             selected = count if mask is None else count[mask]
             if sizes is None:
-                return selected.size, int(np.count_nonzero(selected)), _exact_sum(selected)
+                return selected.size, int(np.count_nonzero(selected)), exact_sum(selected)
             each, counting = sizes if mask is None else sizes[:, mask]
-            return int(each.sum()), int(counting.sum()), _exact_sum(selected)
+            return int(each.sum()), int(counting.sum()), exact_sum(selected)
 
-        rows, counted, people = rows_of(None)
-        inside_rows, counted, within = (
-            (rows, counted, people) if inside is None else rows_of(inside)
-        )
+        rows, _, people = every = rows_of(None)
+        inside_rows, counted, within = every if inside is None else rows_of(inside)
         self._files[file].numbers.update(
             inside=inside_rows,
             outside=rows - inside_rows,
@@ -124,21 +123,13 @@ class Survey:
                 beyond = self._files[file].beyond[reason]
                 beyond.update(rows=outside_rows, people=outside_people)
 
-    def miss(self, file: str, rows: int) -> None:
-        """Add the number of values that count as 0 because they were named as missing."""
-        self._files[file].numbers.update(missing=rows)
+    def add(self, file: str, **numbers: int) -> None:
+        """Add numbers of a file by their names as fields of :class:`.Source`."""
+        self._files[file].numbers.update(numbers)
 
     def flag(self, file: str, numbers: Mapping[str, int]) -> None:
         """Add how many numbers have each flag beside them."""
         self._files[file].flags.update(numbers)
-
-    def take_other(self, file: str, counts: int) -> None:
-        """Add the number of counts of codes missing from the table of units."""
-        self._files[file].numbers.update(other=counts)
-
-    def leave_unnamed(self, file: str, rows: int) -> None:
-        """Add the number of selected records whose persons are not distinguished."""
-        self._files[file].numbers.update(without_person=rows)
 
     def tally(self, numbers: Mapping[str, int]) -> None:
         """Add numbers of what rows were made into, by name."""
@@ -192,9 +183,3 @@ def _source(name: str, file: _File) -> Source:
         totals=file.totals,
         **numbers,
     )
-
-
-def _exact_sum(count: NDArray[np.int64]) -> int:
-    """Return the sum of counts below 2**60, a few of which may exceed int64 together."""
-    # Split at 32 bits, so that the sum of each half fits int64.
-    return (int((count >> 32).sum()) << 32) + int((count & 0xFFFFFFFF).sum())

@@ -138,7 +138,7 @@ class Tally:
         if self._other is not None:
             in_other = _is_at(self.grid, index, self._other)
             number = np.count_nonzero(in_other) if sizes is None else sizes[0][in_other].sum()
-            self.survey.take_other(rows.table.name, int(number))
+            self.survey.add(rows.table.name, other=int(number))
         count = count if inside is None else count[inside]
         if not self._tables or rows.table is not self._tables[-1]:
             if self._tables and rows.table.name != self._tables[-1].name:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
+from itertools import starmap
 from unicodedata import normalize
 
 from geodp.io.read.rows.columns import InputTable
@@ -184,10 +185,7 @@ def read_title(title: str) -> TitleUnit:
     >>> sorted(read_title("rent [CHF]").currencies), bool(read_title("age_2000"))
     (['CHF'], False)
     """
-    found = TitleUnit()
-    for phrase, before, after in _phrases([*_tokens(title)]):
-        found = found.complete(_unit_of(phrase, before, after))
-    return found
+    return reduce(TitleUnit.complete, starmap(_unit_of, _phrases([*_tokens(title)])), TitleUnit())
 
 
 @cache
@@ -208,10 +206,7 @@ def read_unit(text: str) -> TitleUnit:
 
 def find_unit(table: InputTable, column: int) -> TitleUnit:
     """Return the unit that the titles of a column state, those nearest to its numbers first."""
-    found = TitleUnit()
-    for title in list_titles(table, column):
-        found = found.complete(read_title(title))
-    return found
+    return reduce(TitleUnit.complete, map(read_title, list_titles(table, column)), TitleUnit())
 
 
 def list_titles(table: InputTable, column: int) -> Iterator[str]:

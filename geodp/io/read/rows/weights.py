@@ -129,7 +129,7 @@ def leave_out(
     for at, name in named.items():
         with rows.named(name):
             absent |= find_missing(decimal_points(arrays[at], decimal), missing)
-    survey.miss(rows.table.name, int(absent.sum()))
+    survey.add(rows.table.name, missing=int(absent.sum()))
     if not absent.any():
         return rows, arrays
     return rows.select(~absent), [array.filter(pa.array(~absent)) for array in arrays]

@@ -99,8 +99,7 @@ def check_features(path: str | os.PathLike[str], kind: str, member: str = "") ->
     if kind == "flatgeobuf":
         return DeclaredFeatures(check_flatgeobuf(path))
     with _open_parts(path, member) as parts:
-        records = check_dbf(parts) if kind == "dbf" else check_shapefile(parts)
-    return DeclaredFeatures(records.declared - records.deleted, records.deleted)
+        return check_dbf(parts) if kind == "dbf" else check_shapefile(parts)
 
 
 @contextmanager
@@ -132,22 +131,6 @@ NO_NUMBER = Rule(
     "be read in part; write the table again, or copy or download it again.",
 )
 SHORT = Rule("shapefile-part-size", "The {part} is shorter or longer than its header says")
-
-
-@dataclass(frozen=True)
-class DbaseHeader:
-    """Numbers of records that a dBASE table declares.
-
-    Attributes
-    ----------
-    declared : int
-        Records that the header declares; all of them exist.
-    deleted : int
-        Records among them marked as deleted, which GDAL does not read.
-    """
-
-    declared: int
-    deleted: int
 
 
 @dataclass(frozen=True)
@@ -214,7 +197,7 @@ def parts_of_archive(name: str, archive: zipfile.ZipFile, member: str) -> Shapef
     return ShapefileParts(name, opens)
 
 
-def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
+def check_shapefile(parts: ShapefileParts) -> DeclaredFeatures:
     """Compare the headers of a shapefile with its parts, which are read to their ends.
 
     Raises
@@ -239,20 +222,16 @@ def check_shapefile(parts: ShapefileParts) -> DbaseHeader:
         offset, length = np.frombuffer(index, ">u4", offset=HEAD).astype(np.int64).reshape(-1, 2).T
         inside = (2 * offset >= HEAD) & (2 * (offset + length) + 8 <= shapes)
         if not inside.all():
-            raise incomplete(
-                parts.name,
-                Rule("shx-places-missing", "The .shx refers to places beyond the end of the .shp"),
-            )
+            what = "The .shx refers to places beyond the end of the .shp"
+            raise incomplete(parts.name, what, code="shx-places-missing")
     records = check_dbf(parts)
-    if offset.size != records.declared:
-        raise incomplete(
-            parts.name,
-            Rule("dbf-records-differ", "The .dbf has another number of records than the .shx"),
-        )
+    if offset.size != records.features + records.deleted:
+        what = "The .dbf has another number of records than the .shx"
+        raise incomplete(parts.name, what, code="dbf-records-differ")
     return records
 
 
-def check_dbf(parts: ShapefileParts) -> DbaseHeader:
+def check_dbf(parts: ShapefileParts) -> DeclaredFeatures:
     """Compare the header of a dBASE table with its records.
 
     Raises InputError if the header declares another number of records, or if a record begins with a
@@ -265,30 +244,23 @@ def check_dbf(parts: ShapefileParts) -> DbaseHeader:
         declared, start, width = struct.unpack("<LHH", head[4:12])
         rest = size - start - declared * width
         if start < 33 or width < 1 or rest < 0:
-            raise incomplete(
-                parts.name, Rule("dbf-shorter", "The .dbf is shorter than its header says")
-            )
+            what = "The .dbf is shorter than its header says"
+            raise incomplete(parts.name, what, code="dbf-shorter")
         stream.read(start - 32)
         deleted, left, step = 0, declared, max(1, CHUNK // width)
         while left:
             count = min(step, left)
             marks = np.frombuffer(stream.read(count * width), np.uint8)[::width]
             if marks.size != count or not np.isin(marks, (ACTIVE, DELETED)).all():
-                raise incomplete(
-                    parts.name,
-                    Rule(
-                        "dbf-records-displaced",
-                        ("The records of the .dbf do not begin where they should"),
-                    ),
-                )
+                what = "The records of the .dbf do not begin where they should"
+                raise incomplete(parts.name, what, code="dbf-records-displaced")
             deleted += int(np.count_nonzero(marks == DELETED))
             left -= count
         # A mark of the end follows, or nothing; some programs fill a block.
         if rest > CHUNK or stream.read().strip(b"\0\x1a"):
-            raise incomplete(
-                parts.name, Rule("dbf-longer", "The .dbf is longer than its header says")
-            )
-    return DbaseHeader(declared, deleted)
+            what = "The .dbf is longer than its header says"
+            raise incomplete(parts.name, what, code="dbf-longer")
+    return DeclaredFeatures(declared - deleted, deleted)
 
 
 def check_numbers(parts: ShapefileParts, names: Sequence[str], chosen: Iterable[str]) -> None:
@@ -384,33 +356,22 @@ def check_flatgeobuf(path: str | os.PathLike[str]) -> int:
             leaves = first + NODE * _inner_nodes(count, node_size)
             first = leaves + NODE * count
             if first > len(data):
-                raise incomplete(
-                    name, Rule("flatgeobuf-ends-in-index", "The FlatGeobuf file ends in its index")
-                )
+                what = "The FlatGeobuf file ends in its index"
+                raise incomplete(name, what, code="flatgeobuf-ends-in-index")
             # Features stand in the order of the leaves, so that the last leaf names the last one.
             place = np.frombuffer(data[leaves:first], np.uint64)[4::5].astype(np.int64)
             rising = place[0] == 0 and (np.diff(place) > 0).all()
             if not rising or _behind(data, first + int(place[-1])) != len(data):
-                raise incomplete(
-                    name,
-                    Rule(
-                        "flatgeobuf-end-elsewhere",
-                        "The FlatGeobuf file does not end where its index says",
-                    ),
-                )
+                what = "The FlatGeobuf file does not end where its index says"
+                raise incomplete(name, what, code="flatgeobuf-end-elsewhere")
             return count
         # Without an index, features are counted one by one along their lengths.
         features, at = 0, first
         while at < len(data):
             at, features = _behind(data, at), features + 1
         if at != len(data) or (count and count != features):
-            raise incomplete(
-                name,
-                Rule(
-                    "flatgeobuf-features-differ",
-                    "The FlatGeobuf file has another number of features than its header says",
-                ),
-            )
+            what = "The FlatGeobuf file has another number of features than its header says"
+            raise incomplete(name, what, code="flatgeobuf-features-differ")
         return features
 
 
@@ -432,9 +393,8 @@ def _header(data: mmap.mmap, name: str) -> tuple[int, int, int]:
             count = -1
         if count >= 0 and count * NODE < 1 << 62 and START + size <= len(data):
             return count, node_size, START + size
-    raise incomplete(
-        name, Rule("flatgeobuf-ends-in-header", "The FlatGeobuf file ends in its header")
-    )
+    what = "The FlatGeobuf file ends in its header"
+    raise incomplete(name, what, code="flatgeobuf-ends-in-header")
 
 
 def _field(data: mmap.mmap, names: int, entries: int, number: int) -> int:
@@ -493,27 +453,18 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
     with open(path, "rb") as stream:
         head = stream.read(100)
     if len(head) < 100:
-        raise incomplete(
-            name, Rule("geopackage-ends-in-header", "The GeoPackage ends in its header")
-        )
-    (page,), (changed, pages), (valid,) = (
-        struct.unpack(">H", head[16:18]),
-        struct.unpack(">2L", head[24:32]),
-        struct.unpack(">L", head[92:96]),
-    )
+        what = "The GeoPackage ends in its header"
+        raise incomplete(name, what, code="geopackage-ends-in-header")
+    (page,), (changed, pages) = struct.unpack(">H", head[16:18]), struct.unpack(">2L", head[24:32])
+    (valid,) = struct.unpack(">L", head[92:96])
     # A page of 65,536 bytes does not fit 16 bits and is written as 1.
     page = 1 << 16 if page == 1 else page
     # Programs older than 2010 leave the number of pages as it was.
     wanted = pages * page if changed == valid and pages else size // max(page, 1) * page
     if not page or size < wanted or not _is_blank(path, wanted):
-        raise incomplete(
-            name,
-            Rule(
-                "geopackage-size-differs",
-                "The GeoPackage is shorter or longer than its header says",
-            ),
-        )
-    with _opened(path) as base:
+        what = "The GeoPackage is shorter or longer than its header says"
+        raise incomplete(name, what, code="geopackage-size-differs")
+    with open_database(path) as base:
         try:
             verdict = base.execute("PRAGMA quick_check(1)").fetchone()
         except BROKEN:
@@ -528,13 +479,12 @@ def count_features(path: str | os.PathLike[str], layer: str) -> int:
     Raises InputError if the layer cannot be counted or the counts differ.
     """
     quoted = layer.replace('"', '""')
-    with _opened(path) as base:
+    with open_database(path) as base:
         try:
             (count,) = base.execute(f'SELECT COUNT(*) FROM "{quoted}"').fetchone()
             declared = None
-            with contextlib.suppress(
-                sqlite3.OperationalError
-            ):  # no such table: an extension of GDAL's
+            # There may be no such table: it is an extension of GDAL's.
+            with contextlib.suppress(sqlite3.OperationalError):
                 declared = base.execute(COUNTED, (layer,)).fetchone()
         except BROKEN:
             count = None
@@ -561,7 +511,7 @@ def _is_blank(path: str | os.PathLike[str], at: int) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+def open_database(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     """Open a database read-only and as immutable, so that no journal is replayed or created."""
     address = database_uri(Path(path).resolve())
     with contextlib.closing(sqlite3.connect(address, uri=True)) as base:

@@ -41,13 +41,8 @@ def require_numbers(path: FilePath, pixels: int) -> None:
             code="ascii-grid-not-number",
         )
     if number != pixels:
-        raise incomplete(
-            str(path),
-            Rule(
-                "ascii-grid-values-differ",
-                "The ASCII grid has another number of values than its header's lines and columns",
-            ),
-        )
+        what = "The ASCII grid has another number of values than its header's lines and columns"
+        raise incomplete(str(path), what, code="ascii-grid-values-differ")
     if not _ends(path):
         raise InputError(NO_END, file=str(path))
 

@@ -66,21 +66,17 @@ class Book(ABC):
         """
         rows = self._rows(sheet)
         while True:
-            # The error is raised outside the handler, so that the library's is not its context.
-            row: Row | None = None
-            read = False
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     row = next(rows, None)
-                read = True
             except BROKEN:
-                pass
-            if not read:
-                self.refuse()
+                break
             if row is None:
                 return
             yield row
+        # Raised outside the handler, so that the library's error is not its context.
+        self.refuse()
 
     def refuse(self) -> NoReturn:
         """Raise InputError: the file is no workbook."""

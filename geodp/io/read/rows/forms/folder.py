@@ -156,14 +156,12 @@ def _tables(folder: Path, name: str) -> list[Path]:
     _require_finished(folder, name)
     files = []
     for path in sorted(folder.rglob("*")):
-        if any(part.startswith(ASIDE) for part in path.relative_to(folder).parts):
-            continue
-        if _form(path) is None:
+        aside = any(part.startswith(ASIDE) for part in path.relative_to(folder).parts)
+        if aside or _form(path) is None:
             continue
         require_regular(path)
-        if not path.is_file():
-            continue
-        files.append(path)
+        if path.is_file():
+            files.append(path)
     _refuse_links(files, folder, name)
     forms = sorted({str(_form(path)) for path in files})
     if not files:

@@ -59,29 +59,27 @@ class Geometry:
 
 def find_geometry(table: InputTable) -> Geometry:
     """Return the column of geometries of a table; UsageError without one."""
-    geometry: tuple[str, str | None] | None = None
-    if isinstance(table, VectorTable | JsonTable | ArrowTable):
-        geometry = table.geometry
-    elif isinstance(table, ParquetTable):
-        geometry = _of_parquet(table)
-    if geometry is None:
+    if (geometry := geometry_of(table)) is None:
         raise UsageError(NO_GEOMETRY)
-    return Geometry(*geometry)
+    return geometry
 
 
-def geometry_of(table: InputTable, name: str) -> Geometry | None:
+def geometry_of(table: InputTable, name: str | None = None) -> Geometry | None:
     """Return a column of geometries by the name that the table gives it; None for another column.
 
-    A frame or a GeoParquet file may have several, each with a CRS of its own.
+    A frame or a GeoParquet file may have several, each with a CRS of its own. Without a name it is
+    the table's own, None if there is none.
     """
     geometry: tuple[str, str | None] | None = None
-    if isinstance(table, ArrowTable):
-        geometry = table.geometry_of(name)
-    elif isinstance(table, ParquetTable):
+    if isinstance(table, ParquetTable):
         geometry = _of_parquet(table, name)
-    elif isinstance(table, VectorTable | JsonTable) and table.geometry is not None:
-        geometry = table.geometry if table.geometry[0] == name else None
-    return None if geometry is None else Geometry(*geometry)
+    elif isinstance(table, ArrowTable) and name is not None:
+        geometry = table.geometry_of(name)
+    elif isinstance(table, VectorTable | JsonTable | ArrowTable):
+        geometry = table.geometry
+    if geometry is None or name not in (None, geometry[0]):
+        return None
+    return Geometry(*geometry)
 
 
 def plain_columns(table: InputTable) -> dict[int, str]:
@@ -89,12 +87,9 @@ def plain_columns(table: InputTable) -> dict[int, str]:
 
     Tables of areas often have geometries besides codes; only the codes identify an area.
     """
-    try:
-        geometry = find_geometry(table).name
-    except UsageError:
-        geometry = None
-    columns = enumerate(file_columns(table))
-    return {i: name.strip() for i, name in columns if name != geometry}
+    geometry = geometry_of(table)
+    own, columns = geometry and geometry.name, enumerate(file_columns(table))
+    return {i: name.strip() for i, name in columns if name != own}
 
 
 def _of_parquet(table: ParquetTable, wanted: str | None = None) -> tuple[str, str | None] | None:
@@ -207,9 +202,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
         row, col = (exact[0] - f) / e - 0.5, (exact[1] - c) / a - 0.5
         with np.errstate(invalid="ignore"):
             at = np.stack([row, col])
-            good = (np.abs(at - np.rint(at)) <= ON_LATTICE).all(axis=0) & (np.abs(at) < 2**52).all(
-                0
-            )
+            good = ((np.abs(at - np.rint(at)) <= ON_LATTICE) & (np.abs(at) < 2**52)).all(axis=0)
             # A polygon may fit the box of a cell and be no cell: its area has to agree as well.
             filled = np.abs(shapely.area(shapes) / (abs(a * e)) - 1) <= ON_LATTICE
             size = np.stack([(east - west) / abs(a), (north - south) / abs(e)])
@@ -223,7 +216,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
 
 def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Transform | None:
     """Return the transformation of vertices to the lattice's CRS; None if they have it."""
-    if lattice.transform is not None and crs is None:
+    if crs is None:
         raise InputError(
             "The geometries have no CRS, so it is unknown whether they are cells of the grid; "
             f"write the CRS into the file (the grid's is {lattice.crs}; a Shapefile has it in its "
@@ -231,11 +224,10 @@ def _move_of_cells(lattice: Lattice, crs: str | None, file: str) -> Transform | 
             file=file,
             code="geometries-crs-untold",
         )
-    if lattice.transform is not None and crs is not None:
-        if _same_crs(crs, lattice.crs):
-            return None
-        with suppress(UsageError):
-            return transformation(lattice, crs, allow_ballpark=False)
+    if _same_crs(crs, lattice.crs):
+        return None
+    with suppress(UsageError):
+        return transformation(lattice, crs, allow_ballpark=False)
     raise InputError(
         f"The geometries must be cells in the grid's CRS ({lattice.crs}), or in one that is moved "
         "to it exactly; read the file by its column of codes (--code, code=), or choose a grid in "
@@ -313,12 +305,12 @@ def _of_coordinates(column: pa.Array) -> NDArray[Any]:
     return shapes
 
 
-def _same_crs(written: str | None, wanted: str | None) -> bool:
+def _same_crs(written: str, wanted: str | None) -> bool:
     """Whether the CRS of a file is the grid's."""
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
     try:
-        return written is not None and same_crs(CRS.from_user_input(written).to_wkt(), wanted)
+        return same_crs(CRS.from_user_input(written).to_wkt(), wanted)
     except CRSError:
         return False

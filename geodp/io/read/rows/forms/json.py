@@ -170,9 +170,7 @@ def parse_features(
         return shapes, [one.get("properties") or {} for one in features], _crs_of(document)
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass
-    except shapely.errors.ShapelyError:
+    except (ValueError, KeyError, TypeError, AttributeError, shapely.errors.ShapelyError):
         pass
     raise InputError(rule, file=name)
 

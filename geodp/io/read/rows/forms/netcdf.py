@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
-from geodp.io.read.rows.input_files import FilePath, guard
+from geodp.io.read.rows.input_files import DAMAGED, FilePath, guard
 
 TYPES = ("i1", "S1", ">i2", ">i4", ">f4", ">f8")
 """NumPy types for the types 1 to 6 of NetCDF."""
@@ -122,7 +122,7 @@ class Header:
 
         values = np.concatenate([*guard(str(self.path), read), np.empty(0, variable.dtype)])
         if values.size < prod(shape):
-            guard(str(self.path), _end)
+            raise InputError(DAMAGED, file=str(self.path))
         return values.reshape(shape)
 
 
@@ -156,7 +156,7 @@ def _read(path: FilePath) -> Header:
             dtype = cursor.dtype()
             cursor.number()  # bytes, which follow from the shape
             if max(numbers, default=-1) >= len(names):
-                _end()
+                raise EOFError
             dimensions = tuple(names[number] for number in numbers)
             variables[name] = Variable(dimensions, dtype, attributes, cursor.offset())
         return Header(path, sizes, variables, records, stream.tell())
@@ -169,7 +169,7 @@ class _Cursor:
         self._stream, self._size = stream, size
         version = self._take(4)
         if version[:3] != b"CDF" or version[3] not in (1, 2):
-            _end()
+            raise EOFError
         self.number = self._unpack(">I")
         self.offset = self._unpack(">I" if version[3] == 1 else ">Q")
 
@@ -178,14 +178,14 @@ class _Cursor:
         # A damaged number could otherwise ask for gigabytes of memory.
         number = self.number()
         if number > self._size:
-            _end()
+            raise EOFError
         return number
 
     def items(self, tag: int) -> int:
         """Read the tag of a list and its number of entries."""
         actual, number = self.number(), self.bounded()
         if actual != tag and (actual, number) != (0, 0):
-            _end()
+            raise EOFError
         return number
 
     def text(self) -> str:
@@ -197,7 +197,7 @@ class _Cursor:
         """Read a type."""
         number = self.number()
         if not 1 <= number <= len(TYPES):
-            _end()
+            raise EOFError
         return np.dtype(TYPES[number - 1])
 
     def attributes(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class _Cursor:
     def _take(self, size: int) -> bytes:
         data = self._stream.read(size) if size <= self._size else b""
         if len(data) < size:
-            _end()
+            raise EOFError
         return data
 
     def _unpack(self, form: str) -> Callable[[], int]:
@@ -230,7 +230,3 @@ class _Cursor:
 def _at(stream: IO[bytes], place: int) -> IO[bytes]:
     stream.seek(place)
     return stream
-
-
-def _end() -> None:
-    raise EOFError

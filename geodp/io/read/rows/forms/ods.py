@@ -209,8 +209,7 @@ def _read_time(text: str) -> str:
     part = int((match[4] or "0")[:6].ljust(6, "0"))
     if hours < 24 and minutes < 60 and seconds < 60:
         return datetime.time(hours, minutes, seconds, part).isoformat()
-    span = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=part)
-    return str(span)
+    return str(datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=part))
 
 
 def _read_text(cell: Element) -> str:

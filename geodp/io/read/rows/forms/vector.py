@@ -7,7 +7,6 @@ bytes that no text has, so that only their own driver accepts them; GDAL may ope
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ import pyarrow as pa
 
 from geodp import progress
 from geodp.errors import InputError, Rule, UsageError, printable
-from geodp.io.opening import SEALED, database_uri, require_regular, require_utf8
+from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import validate_arrays
 from geodp.io.read.rows.complete.features import (
     BROKEN,
@@ -29,6 +28,7 @@ from geodp.io.read.rows.complete.features import (
     check_fields,
     companion_path,
     count_features,
+    open_database,
 )
 from geodp.io.read.rows.complete.files import incomplete
 from geodp.io.read.rows.input_files import InputFile, guard
@@ -55,9 +55,6 @@ VIEWS = Rule(
 BRACES = Rule(
     "archive-path-has-brace",
     "An archive whose path has a brace ({ or }) is not read by GDAL; rename or unpack it.",
-)
-MISCOUNTED = Rule(
-    "vector-features-miscounted", "The file has another number of features than it says"
 )
 NO_OFFSETS = Rule(
     "vector-offsets-unknown",
@@ -175,7 +172,8 @@ class VectorTable(FileTable):
                 progress.part(0.5, self.file.size)
         # GDAL ends silently where a file is damaged; the missing rows would be missing people.
         if first != self.declared.features:
-            raise incomplete(self.name, MISCOUNTED)
+            what = "The file has another number of features than it says"
+            raise incomplete(self.name, what, code="vector-features-miscounted")
 
     @property
     def declared_rows(self) -> int:
@@ -227,8 +225,7 @@ def find_extent(path: Path) -> tuple[float, ...] | None:
 
 def computes(path: Path) -> bool:
     """Whether a database holds more than tables and indices; InputError for a damaged one."""
-    address = database_uri(path.resolve())
-    with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
+    with open_database(path) as database:
         try:
             rows = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()
         except BROKEN:

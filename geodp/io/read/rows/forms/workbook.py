@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,6 @@ from geodp.io.read.rows.headers import (
     AFTER_LAST,
     BLANK,
     HEAD_ROWS,
-    guess_header,
     suggest_header,
     trim,
 )
@@ -187,28 +186,12 @@ class SheetTable(FileTable):
             raise InputError(BETWEEN, file=self.name, row=wrong)
         return first
 
-    def find_header(self, accepts: Callable[[Sequence[str]], bool]) -> int | None:
-        """Return the first other row near the start whose cells are accepted, or None."""
-        for number, row in enumerate(self._head_rows(), 1):
-            if number != self.header_row and accepts(row):
-                return number
-        return None
-
-    def guess_header(self) -> tuple[int, int] | None:
-        """Return another row that looks like a wider header, and the first row below it.
-
-        Rows count from 1; None where no row looks like one.
-        """
-        rows = guess_header(self._head_rows(), sum(map(bool, self.names)))
-        if rows is None or rows[0] + 1 == self.header_row:
-            return None
-        return rows[0] + 1, rows[1] + 1
-
-    def _head_rows(self) -> list[list[str]]:
-        """Return the cells of the first rows as texts."""
+    def heads(self) -> Iterator[tuple[range, list[list[str]]]]:
+        """Yield the row of names, and the cells of the first rows as texts."""
         with closing(_open_book(self.file)) as book:
-            rows = islice(_rows(book, self.sheet, self.name), HEAD_ROWS)
-            return [[*map(_text, row)] for row in rows]
+            read = islice(_rows(book, self.sheet, self.name), HEAD_ROWS)
+            rows = [[*map(_text, row)] for row in read]
+        yield range(self.header_row, self.header_row + 1), rows
 
     def _explain_wide(self) -> str:
         """Return the rule for a row that is wider than the header."""
