@@ -98,11 +98,11 @@ class Publishing(ABC):
         """Do in the staged folder what may fail and needs no draw, and reserve its space."""
 
     def fields(self, release: Any) -> Mapping[str, Any]:
-        """Return what the JSON document has besides the fields of every kind."""
+        """Return the kind's own fields of the JSON document."""
         return {}
 
     def sentences(self, release: Any) -> Sequence[str]:
-        """Return what the message says besides the guarantee."""
+        """Return the message's sentences after the guarantee."""
         return ()
 
     def answer(self, release: Any) -> Sequence[str]:

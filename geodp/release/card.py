@@ -80,7 +80,7 @@ def list_assumptions(
 
 
 PUBLIC_CARD = "the domain, the grid and every value of this card: public by construction"
-"""What every card lists first as not protected."""
+"""The first sentence of every card on what is not protected."""
 
 
 def card_of(release: BaseRelease) -> Card:

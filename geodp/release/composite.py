@@ -46,7 +46,7 @@ class Composite(ABC, Generic[IndexOf]):
     @property
     @abstractmethod
     def constraints(self) -> tuple[Constraint[Any], ...]:
-        """What holds exactly, as the index states it."""
+        """Constraints that hold exactly, as the index states them."""
 
     @abstractmethod
     def write_joint(self, folder: Path) -> Joint:
@@ -140,7 +140,7 @@ class Composite(ABC, Generic[IndexOf]):
 
 
 def place_cells(previews: Iterable[Release], drawn: Iterable[DrawnCells]) -> list[ReleasedTable]:
-    """Return what was drawn of several tables, each on the grid of its empty release."""
+    """Place the drawn cells of several tables, each on the grid of its empty release."""
     pairs = zip(previews, drawn, strict=True)
     return [cells.on(empty.grid, empty.event) for empty, cells in pairs]
 

@@ -166,7 +166,7 @@ class MapsCard(TablesCard):
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         return f"{self.guarantee.unit} protected"
 
 
@@ -209,7 +209,7 @@ class Maps(Composite[MapsCard]):
 
     @property
     def constraints(self) -> tuple[Constraint[Maps], ...]:
-        """What holds exactly."""
+        """Constraints that hold exactly, which are those of the kind."""
         return self.kind.constraints
 
     def with_fact(self, fact: str) -> Maps:

@@ -144,7 +144,7 @@ def publish(
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """What is drawn of a table.
+    """The draws of a table.
 
     Attributes
     ----------

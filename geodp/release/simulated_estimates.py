@@ -165,7 +165,7 @@ TILT = 3.0
 follows: stand-ins do not show it, because the moved people are part of them."""
 
 TILT_INFORMED = 1.25
-"""The same with a prior, which knows coasts, mostly."""
+"""The multiple with a prior, which knows coasts, mostly."""
 
 SURROUNDINGS, AROUND = 64, 0.05
 """Fewest cells of the nodes that surround an isolated region, and the largest number of people in

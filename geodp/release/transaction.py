@@ -222,7 +222,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a release states of its inputs, which reading them has shown.
+    """Facts on its inputs that a release states, as reading them has shown.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ class Design(Protocol):
 
     @property
     def request(self) -> Request:
-        """What was asked for."""
+        """The request that the release answers."""
 
     @property
     def event(self) -> Measurement | Selection:
@@ -290,7 +290,7 @@ class StoredDesign(Design, Protocol):
 
     @property
     def inputs(self) -> Inputs:
-        """What is stated of the inputs."""
+        """Facts on the inputs, for card and record."""
 
     @property
     def shown(self) -> Any:

@@ -143,7 +143,7 @@ class StatedMetadata:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """All of ``release.json``.
+    """The card of a table, ``release.json``.
 
     Attributes
     ----------

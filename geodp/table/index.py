@@ -39,7 +39,7 @@ Joint = tuple[tuple[File, ...], tuple[LeftOut, ...]]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class IndexCard:
-    """What indexes of every kind have in common.
+    """An index: fields that every kind has.
 
     An index is a frozen dataclass of keywords, whose fields are the names of its JSON.
 
@@ -99,7 +99,7 @@ class IndexCard:
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -194,7 +194,7 @@ class TablesCard(IndexCard):
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """What the guarantee of a series states beside that of a period.
+    """Statements of a series' guarantee beside those of a period.
 
     Attributes
     ----------
@@ -264,17 +264,17 @@ class PeriodsCard(IndexCard):
 
     @classmethod
     def take(cls, period: Any) -> dict[str, Any]:
-        """Return what the index states of each period besides; ``period``: the index of one."""
+        """Return the index's further statements on a period; ``period``: its own index."""
         return {}
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         return f"{len(self.periods) or ''} {self.step}s".strip()
 
 
 OF_PERIOD = "that it is the {} of "
-"""How the fact begins by which cards of a period name it, or of a snapshot."""
+"""Beginning of the fact by which the card of a period, or of a snapshot, names it."""
 
 PERIOD_FACT = (
     OF_PERIOD + "{time} in a series of {number}, from {first} to {last}, of which a {unit} is in "
@@ -383,7 +383,7 @@ class Constraint(Generic[ReleaseOf]):
 
 @dataclass(frozen=True)
 class Rebuilt(Generic[IndexOf]):
-    """What follows from the tables of a release.
+    """An index that was rebuilt from the tables of a release.
 
     Attributes
     ----------

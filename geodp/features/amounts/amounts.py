@@ -61,13 +61,13 @@ COUNTED = "One {} has at most {:,} of all records."
 """The assumption of the contribution, which is in records."""
 
 WEIGHED = "The records of one {} have weights of at most {:,} together."
-"""The same where records have weights."""
+"""The assumption where records have weights."""
 
 CLIPPED = (
     "that amounts below {} and above {} count as these: their number and the sums beyond are in no "
     "public file"
 )
-"""What is public of the clip."""
+"""The sentence that says what is public of the clip."""
 
 CLASSES_PROOF = (
     "one record is in one class, and so changes, on each level, one count of one class by 1; all "
@@ -87,7 +87,7 @@ CHOSEN = (
     "The clip, the step and the edges of classes were chosen without looking at the data, or by a "
     "selection with a charge of its own, which adds to that of this release."
 )
-"""What the operator vouches for of the scale of amounts."""
+"""The assumption on the scale of amounts, for which the operator vouches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
 
     @property
     def constraints(self) -> tuple[Constraint[Amounts], ...]:
-        """What holds in every cell."""
+        """Sentences that hold in every cell, with their checks."""
         return list_constraints(self.index.amount)
 
     def estimate(

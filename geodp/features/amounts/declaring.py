@@ -41,7 +41,7 @@ MEANING = (
     "against the prior are attenuated, and so are differences between means nearby that it does "
     "not know. Comparing this release with its prior understates what has changed"
 )
-"""What a prior means, for the index."""
+"""The sentence of the index on what a prior means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ LARGEST = 2.0**50
 """Largest sum of a shape."""
 
 AnyPrior: TypeAlias = AmountNumbers | CountTable | Release | Prior
-"""What a prior is made of."""
+"""Sources of a prior."""
 
 
 def declare_prior(

@@ -24,7 +24,7 @@ COUNTED_EACH = "One {} has at most {:,} of the records of each period."
 """The assumption of the contribution to a series, which is in records of a period."""
 
 WEIGHED_EACH = "The records of one {} in each period have weights of at most {:,} together."
-"""The same where records have weights."""
+"""The assumption where records have weights."""
 
 Number = Annotated[str, Text(r"-?[0-9]{1,400}([./][0-9]{1,400})?")]
 """An exact number: in decimals, or as a ratio."""
@@ -32,7 +32,7 @@ Number = Annotated[str, Text(r"-?[0-9]{1,400}([./][0-9]{1,400})?")]
 
 @dataclass(frozen=True)
 class StatedAmount:
-    """What is added up.
+    """The amount that is added up, and its scale.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ Shape = Literal["amounts", "records"]
 
 @dataclass(frozen=True)
 class StatedStreamPrior:
-    """How one stream used its prior.
+    """The trust of one stream in its prior.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class StatedAmountsPrior:
 
     @property
     def unlearned(self) -> Self:
-        """The same prior before anything is drawn, of which nothing is learned yet."""
+        """This prior before anything is drawn, of which nothing is learned yet."""
         streams = (replace(one, levels=(), attenuation=()) for one in self.streams)
         return replace(self, streams=tuple(streams))
 
@@ -185,7 +185,7 @@ class AmountsCard(TablesCard, kind="amounts"):
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         return f"{self.amount.name} in {self.amount.unit}"
 
 
@@ -223,7 +223,7 @@ class AmountsSeriesCard(PeriodsCard, kind="amounts-series"):
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         return f"{self.amount.name}, {super().about}"
 
 

@@ -43,7 +43,7 @@ PRECONDITION = (
 
 @dataclass(frozen=True)
 class OfStreams(OfPyramid):
-    """What is made of two streams that a pyramid measures, each with the whole budget.
+    """A table of two streams that a pyramid measures, each with the whole budget.
 
     Attributes
     ----------

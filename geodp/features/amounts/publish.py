@@ -149,7 +149,7 @@ def publish(
 
 @dataclass(frozen=True)
 class AmountsInputs(Inputs):
-    """What a release of amounts states of its inputs.
+    """Facts on its inputs that a release of amounts states.
 
     Attributes
     ----------

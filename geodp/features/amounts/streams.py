@@ -189,7 +189,7 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """What is measured of amounts, and with which part of the budget.
+    """Streams that are measured of amounts, and their parts of the budget.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class ChosenLabel:
 
 @dataclass(frozen=True, eq=False)
 class LabelChoice:
-    """What a page shows by label.
+    """Labels that a page shows.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from geodp.typing import IntArray
 AXIS = "trips"
 
 Form: TypeAlias = Literal["trips", "stays", "pings"]
-"""What a row is."""
+"""Records that a row can be."""
 
 FORMS: dict[Form, type[RowReader]] = {"trips": Trips, "stays": Stays, "pings": Pings}
 

@@ -41,7 +41,7 @@ LABELS = Rule(
 
 @dataclass(frozen=True)
 class Simulation:
-    """How a difference is simulated.
+    """Settings by which a difference is simulated.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ LEVELS_FORM = Rule(
 
 @dataclass(frozen=True)
 class LabelDesign:
-    """What is measured by label, and its share of the budget.
+    """Tables that are measured by label, and their share of the budget.
 
     Attributes
     ----------

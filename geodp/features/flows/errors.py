@@ -43,7 +43,7 @@ MEANING = (
     "their own measurements, tell; where those from a zone go to one or two others, far fewer "
     "intervals between single zones, and between regions of a few, hold the truth"
 )
-"""What the errors in the index are."""
+"""The sentence of the index on what its errors are."""
 
 
 @dataclass(frozen=True, eq=False)

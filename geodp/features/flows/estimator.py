@@ -44,7 +44,7 @@ FITTED = 8
 """Rounds of balancing for a decay that is tried."""
 
 REPEATED = 4
-"""How often all levels move the pairs."""
+"""Rounds in which all levels move the pairs."""
 
 BALANCED = 6, 40
 """Rounds of balancing after each time, and at the end."""
@@ -86,7 +86,7 @@ class NoisyPairs:
 
 @dataclass(frozen=True, eq=False)
 class KnownLevel:
-    """How well flows between blocks of one size are known.
+    """Precision of the flows between blocks of one size.
 
     Attributes
     ----------

@@ -75,13 +75,13 @@ from geodp.table.prior import RULES
 from geodp.table.released import ReleasedTable
 
 LABELLED = "Origins and destinations are those of trips of all labels together."
-"""What holds exactly, beside the others, where flows have labels."""
+"""The constraint that is added where flows have labels."""
 
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""
 
 WEIGHED = "One {} has at most {:,} of all trips, each counted as its weight."
-"""The same where trips have weights."""
+"""The assumption where trips have weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,7 +456,7 @@ class Flows(Composite[FlowsCard]):
 
     @property
     def _facts(self) -> tuple[str, ...]:
-        """What the card of the flows states that was done with the rows."""
+        """Sentences of the card of the flows on what was done with the rows."""
         return self.flows.card().guarantee.not_protected
 
     def _estimator(self) -> FlowEstimator:
@@ -485,7 +485,7 @@ class Flows(Composite[FlowsCard]):
 
     @property
     def constraints(self) -> tuple[Constraint[Flows], ...]:
-        """What holds in every zone."""
+        """Sentences that hold in every zone, with their checks."""
         return list_constraints(self.plan)
 
     def write_joint(self, folder: Path) -> Joint:

@@ -22,7 +22,7 @@ GROUPED = (
     "A block of areal units holds at most side x side units that lie together; blocks.parquet "
     "lists them."
 )
-"""What holds exactly in a release between areal units."""
+"""The constraint on blocks in a release between areal units."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class StatedPairErrors:
 
 @dataclass(frozen=True)
 class StatedEndsPrior:
-    """How far one map of ends trusted its prior.
+    """Trust of one map of ends in its prior.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class FlowsCard(TablesCard, kind="flows"):
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         return f"{self.guarantee.unit} protected"
 
 

@@ -25,7 +25,7 @@ from geodp.typing import FloatArray, IntArray
 BoolArray = NDArray[np.bool_]
 
 Ends: TypeAlias = tuple[BoolArray, BoolArray]
-"""Which zones lie in a region of origins, and in one of destinations: bool[zones] each."""
+"""Masks of the zones in a region of origins, and in one of destinations: bool[zones] each."""
 
 Portion: TypeAlias = tuple[IntArray, FloatArray]
 """Pairs of blocks with trips between two regions, int64[n], and the shares of their trips that are,

@@ -29,7 +29,7 @@ MEANING = (
     "noisy counts of each map. What was measured does not depend on the prior. Comparing this "
     "release with its prior understates what has changed"
 )
-"""What a prior means, for the index."""
+"""The sentence of the index on what a prior means."""
 
 
 LAW_RECORDS = 10

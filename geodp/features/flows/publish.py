@@ -77,7 +77,7 @@ LABEL = b"geodp flows identity 1"
 
 @dataclass(frozen=True)
 class FlowsInputs(Inputs):
-    """What a release of flows states of its inputs.
+    """Facts on its inputs that a release of flows states.
 
     Attributes
     ----------

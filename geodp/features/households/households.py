@@ -281,7 +281,7 @@ class Households(Composite[HouseholdsCard]):
 
     @property
     def constraints(self) -> tuple[Constraint[Households], ...]:
-        """What holds in every cell."""
+        """Sentences that hold in every cell, with their checks."""
         return list_constraints(self.max_size, by_size=self.sizes is not None)
 
     def write_joint(self, folder: Path) -> Joint:

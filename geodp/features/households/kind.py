@@ -64,7 +64,7 @@ class HouseholdsCard(TablesCard, kind="households"):
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         return f"{self.protects} protected"
 
 

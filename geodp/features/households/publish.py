@@ -267,7 +267,7 @@ CONTRIBUTION = Rule(
 )
 
 TABLES = ("persons", "households", "households_by_size", "others")
-"""What the tables that are read count, in their order."""
+"""Names of the tables that are read, in their order."""
 
 LABEL = b"geodp households identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -630,12 +630,12 @@ class SizesDesign:
 
     @property
     def request(self) -> Request:
-        """What was asked for."""
+        """The request of the table by size."""
         return self.by_size.request
 
     @property
     def inputs(self) -> Inputs:
-        """What is stated of the inputs."""
+        """Facts on the inputs, which are those of the table by size."""
         return self.by_size.inputs
 
     @property

@@ -121,5 +121,5 @@ class SeriesCard(IndexCard, kind="series"):
 
     @property
     def about(self) -> str:
-        """What is in the release, in few words."""
+        """The contents of the release in few words."""
         return f"{self.name}, {len(self.snapshots)} {self.step}s"

@@ -106,7 +106,7 @@ def verify_tables(
 
 
 def _rebuild(release: Any) -> Any:
-    """Return what follows from the tables of a release, all of which were measured."""
+    """Rebuild the index from the tables of a release, all of which were measured."""
     require(
         all(isinstance(one.event, Measurement) for one in release.tables.values()), NOT_MEASURED
     )

@@ -379,4 +379,4 @@ _SAME: dict[str, Callable[[Path, Path, Grid, bool], bool]] = {
     ".nc": _same_netcdf,
     ".csv": _same_texts,
 }
-"""How files are compared whose bytes depend on a library's version."""
+"""Comparisons of files whose bytes depend on a library's version, by their ending."""

@@ -392,7 +392,7 @@ def refine_dense(
 
 
 class OfPyramid(Method[Measurement]):
-    """What is made of streams that a pyramid measures; a subclass is a dataclass with its settings.
+    """A table of streams that a pyramid measures; a subclass is a dataclass with its settings.
 
     Attributes
     ----------

@@ -77,7 +77,7 @@ GAUSSIAN = {
     35: "200-200-200-200-200-200-200-200-200-243-493-431-437-436-421-433-646-772-3888",
     36: "200-200-200-200-200-200-200-200-200-236-480-420-426-425-406-438-652-783-3934",
 }
-"""The same with Gaussian noise, where nodes have 4 children."""
+"""Shares with Gaussian noise, where nodes have 4 children."""
 
 LADDERS = {
     False: (64, 19, 12, 8, 5, 4, 3, 2),

@@ -178,7 +178,7 @@ class RowReader(RowOptions):
 
     @property
     def codes_outside(self) -> dict[str, Any]:
-        """How codes outside are located; a blank one remains an error where others are counted."""
+        """Options on codes outside; a blank one remains an error where others are counted."""
         return {"drops": self.outside == "drop", "other": self.other}
 
     @property

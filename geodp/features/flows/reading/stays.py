@@ -186,7 +186,7 @@ class Stays(Traces):
 
     @property
     def departure(self) -> str:
-        """What the time of a trip is, for the card."""
+        """Meaning of the time of a trip, for the card."""
         if self.end is None:
             return "the stay at the origin of the trip, which has no duration"
         return (

@@ -257,7 +257,7 @@ class Traces(RowReader):
 
     @property
     def departure(self) -> str:
-        """What the time of a trip is, for the card."""
+        """Meaning of the time of a trip, for the card."""
         raise NotImplementedError
 
     @property

@@ -22,7 +22,7 @@ DENSE = 1 << 20
 
 
 class StateOwner(ABC):
-    """What its state needs of an oracle."""
+    """An oracle as its state needs it."""
 
     @property
     @abstractmethod

@@ -45,7 +45,7 @@ BELOW = Rule(
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """How a file is opened; None where that is detected.
+    """Options by which a file is opened; None where that is detected.
 
     Attributes
     ----------

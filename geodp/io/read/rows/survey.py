@@ -20,7 +20,7 @@ from geodp.table.totals import find_totals
 
 @dataclass
 class _File:
-    """What is collected of one file."""
+    """Numbers and findings of one file."""
 
     numbers: Counter[str] = field(default_factory=Counter)
     facts: dict[Fact, None] = field(default_factory=dict)

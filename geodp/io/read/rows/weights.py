@@ -65,7 +65,7 @@ GIVEN = (
     "that weights are taken as given: one that was calibrated on other respondents depends on "
     "these, which the guarantee does not cover; weights above {:,} count as this"
 )
-"""What is public of weights, and not protected."""
+"""The sentence on what is public of weights, and not protected."""
 
 
 _GIVEN, _RAKED = (

@@ -51,7 +51,7 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 SCHEMA = re.compile(rb'"schema":\s*"[\w-]+-[0-9]+"')
-"""How a card of a release of any kind names its schema."""
+"""Text by which a card of a release of any kind names its schema."""
 
 HEAD = 1 << 12
 """Bytes of a card that are searched for it: cards begin with their schema."""
