@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from geodp.accuracy.areas import Areas as Areas
     from geodp.accuracy.blocks import BlockError as BlockError
     from geodp.accuracy.interval import Estimate as Estimate
+    from geodp.accuracy.interval import Interval as Interval
     from geodp.accuracy.margins import Margins as Margins
     from geodp.errors import AccessWarning as AccessWarning
     from geodp.errors import BudgetError as BudgetError
@@ -124,6 +125,7 @@ _HOME = {
     "CountTable": "geodp.table.counts",
     "Domain": "geodp.grid.domain",
     "Estimate": "geodp.accuracy.interval",
+    "Interval": "geodp.accuracy.interval",
     "Evaluation": "geodp.features.evaluate.result",
     "Event": "geodp.privacy.event",
     "Fact": "geodp.table.source",

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.typing import FloatArray
 
 
@@ -99,37 +99,12 @@ def _spread(q: FloatArray, h: FloatArray, of_q: FloatArray, of_h: FloatArray) ->
     return np.sqrt(np.maximum(square, 0.0))
 
 
-Bounded = tuple[float, float, float]
-"""A value, and the lower and upper end of its 95 % interval."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference of two numbers, the second less the first.
-
-    Attributes
-    ----------
-    value : float
-    low, high : float
-        A 95 % interval.
-    """
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the interval holds differences of one sign only."""
-        return self.low > 0 or self.high < 0
-
-
-def subtract(first: Bounded, second: Bounded, opposite: float = 0.0) -> Difference:
+def subtract(first: Interval, second: Interval, opposite: float = 0.0) -> Interval:
     """Subtract the first number from the second.
 
     Parameters
     ----------
-    first, second : (float, float, float)
+    first, second : Interval
     opposite : float
         How far the errors of the two may be opposite, from 0 to 1: the size of a negative
         correlation. At 0 the errors are independent, and at 1 the margins are added up, which is a
@@ -137,12 +112,13 @@ def subtract(first: Bounded, second: Bounded, opposite: float = 0.0) -> Differen
 
     Examples
     --------
-    >>> subtract((10, 7, 14), (20, 16, 25))
-    Difference(value=10, low=4.343145750507619, high=15.8309518948453)
-    >>> subtract((10, 7, 14), (20, 16, 25), 1.0).high
+    >>> subtract(Interval(10, 7, 14), Interval(20, 16, 25))
+    Interval(value=10, low=4.343145750507619, high=15.8309518948453)
+    >>> subtract(Interval(10, 7, 14), Interval(20, 16, 25), 1.0).high
     18.0
     """
-    start, end = first[0], second[0]
-    below, above = (end - second[1], first[2] - start), (second[2] - end, start - first[1])
+    start, end = first.value, second.value
+    below = end - second.low, first.high - start
+    above = second.high - end, start - first.low
     low, high = (sqrt(a * a + b * b + 2 * opposite * a * b) for a, b in (below, above))
-    return Difference(end - start, end - start - low, end - start + high)
+    return Interval(end - start, end - start - low, end - start + high)

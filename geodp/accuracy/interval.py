@@ -37,6 +37,25 @@ SKEWED_Z = 2.33
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A number that follows from a release, and a 95 % interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the interval holds numbers of one sign only."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A released sum over a region and its expected error.
 
@@ -57,6 +76,11 @@ class Estimate:
     low: float
     high: float
     clamped: bool
+
+    @property
+    def interval(self) -> Interval:
+        """The count and its interval alone."""
+        return Interval(self.count, self.low, self.high)
 
 
 EMPTY_ESTIMATE = Estimate(0, 0.0, 0.0, 0.0, clamped=False)

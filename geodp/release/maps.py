@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.bounds import Bounded, Bounds, Difference, divide, subtract
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.bounds import Bounds, divide, subtract
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.advice import takes
 from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
 from geodp.feature_registry import list_features
@@ -138,20 +138,6 @@ class Ratio:
     most: float
 
 
-@dataclass(frozen=True)
-class RatioEstimate:
-    """A ratio in a region, with a 95 % interval.
-
-    Attributes
-    ----------
-    value, low, high : float
-    """
-
-    value: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MapsCard(TablesCard):
     """The index of a release of several maps.
@@ -226,8 +212,8 @@ class Maps(Composite[MapsCard]):
         Returns
         -------
         dict of str
-            An :class:`~geodp.accuracy.interval.Estimate` for each map, a :class:`RatioEstimate` for
-            each ratio; None where it is not estimable.
+            An :class:`~geodp.Estimate` for each map, an :class:`~geodp.Interval` for each ratio;
+            None where it is not estimable.
         """
         return self.estimate_all([region])[0]
 
@@ -240,12 +226,12 @@ class Maps(Composite[MapsCard]):
         for one in self.kind.quantities:
             ends = zip(*divide_maps(one, bounds), strict=True)
             found[one.name] = [
-                None if np.isnan(value) else RatioEstimate(*map(float, (value, low, high)))
+                None if np.isnan(value) else Interval(*map(float, (value, low, high)))
                 for value, low, high in ends
             ]
         return [dict(zip(found, each, strict=True)) for each in zip(*found.values(), strict=True)]
 
-    def compare(self, region: Any, *, release: Maps) -> dict[str, Difference | None]:
+    def compare(self, region: Any, *, release: Maps) -> dict[str, Interval | None]:
         """Estimate by how much a region differs in a later release from this one.
 
         Parameters
@@ -267,10 +253,16 @@ class Maps(Composite[MapsCard]):
             The same release twice, or one of another kind.
         """
         self.require_other(release)
-        later = release.estimate(region)
+        now, later = (
+            {
+                name: one.interval if isinstance(one, Estimate) else one
+                for name, one in each.estimate(region).items()
+            }
+            for each in (self, release)
+        )
         return {
-            name: None if None in (one, later[name]) else subtract(_ends(one), _ends(later[name]))
-            for name, one in self.estimate(region).items()
+            name: None if None in (one, later[name]) else subtract(one, later[name])
+            for name, one in now.items()
         }
 
     def write_joint(self, folder: Path) -> Joint:
@@ -296,11 +288,6 @@ class Maps(Composite[MapsCard]):
         identity = describe_maps(one.table for one in self.maps.values())
         facts = (self.kind.describe(total), identity)
         return Rebuilt(self.kind.state(total), events, facts, total.loss)
-
-
-def _ends(one: Estimate | RatioEstimate) -> Bounded:
-    """Return the value of an estimate, and both ends of its interval."""
-    return one.count if isinstance(one, Estimate) else one.value, one.low, one.high
 
 
 def describe_maps(tables: Iterable[ReleasedTable]) -> str:

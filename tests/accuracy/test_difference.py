@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from geodp.accuracy.bounds import subtract
+from geodp.accuracy.interval import Interval
 
-FIRST, SECOND = (10.0, 7.0, 14.0), (20.0, 16.0, 25.0)
+FIRST, SECOND = Interval(10.0, 7.0, 14.0), Interval(20.0, 16.0, 25.0)
 
 
 def test_margins_are_those_of_the_sides_that_make_it_smaller_or_larger():
@@ -30,6 +31,7 @@ def test_intervals_hold_where_errors_are_opposite(correlation):
     errors = draw.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], 4000)
     held = []
     for a, b in errors.tolist():
-        one = subtract((a, a - 1.96, a + 1.96), (b, b - 1.96, b + 1.96), -correlation)
+        first, second = (Interval(error, error - 1.96, error + 1.96) for error in (a, b))
+        one = subtract(first, second, -correlation)
         held.append(one.low <= 0 <= one.high)
     assert 0.94 < np.mean(held) < 0.96

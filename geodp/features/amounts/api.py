@@ -3,7 +3,7 @@
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.clip import ClipChoice, choose_clip
 from geodp.features.amounts.comparison import AmountDifference
-from geodp.features.amounts.estimates import AmountEstimate, Interval
+from geodp.features.amounts.estimates import AmountEstimate
 from geodp.features.amounts.kind import AmountsCard, AmountsSeriesCard
 from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
@@ -21,7 +21,6 @@ __all__ = [
     "AmountsSeries",
     "AmountsSeriesCard",
     "ClipChoice",
-    "Interval",
     "PlannedClip",
     "Scale",
     "choose_clip",

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.bounds import Bounded, Difference, subtract
+from geodp.accuracy.bounds import subtract
+from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError
-from geodp.features.amounts.estimates import AmountEstimate, Ends, Interval
+from geodp.features.amounts.estimates import AmountEstimate, Ends
 from geodp.features.amounts.kind import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.grid.region import Region
@@ -31,16 +32,16 @@ class AmountDifference:
 
     Attributes
     ----------
-    count : Difference
-    sum, mean, median : Difference or None
+    count : Interval
+    sum, mean, median : Interval or None
         In units of the amount. None: not released, one of the two is not estimable, or, of medians,
         the two releases have other edges of classes.
     """
 
-    count: Difference
-    sum: Difference | None = None
-    mean: Difference | None = None
-    median: Difference | None = None
+    count: Interval
+    sum: Interval | None = None
+    mean: Interval | None = None
+    median: Interval | None = None
 
 
 class Side(NamedTuple):
@@ -162,28 +163,28 @@ def _subtract(
 
     ``first``, ``second``: a side, and the position of the region in it.
     """
-    found: dict[str, Difference] = {}
+    found: dict[str, Interval] = {}
     for name, correlation in opposite.items():
         ends = [_bounds(*place, name) for place in (first, second)]
         if ends[0] is None or ends[1] is None:
             continue
         (noise, lost), (noise_too, lost_too) = ends[0], ends[1]
         one = subtract(noise, noise_too, correlation)
-        found[name] = Difference(
+        found[name] = Interval(
             one.value, one.low - lost_too[0] - lost[1], one.high + lost_too[1] + lost[0]
         )
     return AmountDifference(found[COUNT], found.get(SUM), found.get(MEAN), found.get(MEDIAN))
 
 
-def _bounds(side: Side, at: int, name: str) -> tuple[Bounded, tuple[float, float]] | None:
+def _bounds(side: Side, at: int, name: str) -> tuple[Interval, tuple[float, float]] | None:
     """Return a number with the interval of its noise, and how far the clamp reaches beyond it."""
     one = side.estimates[at]
-    whole = Interval(one.count.count, one.count.low, one.count.high)
+    whole = one.count.interval
     if name != COUNT:
         found: Interval | None = getattr(one, name)
         if found is None:
             return None
         whole = found
     _, low, high = (float(part[at]) for part in side.noise[name])
-    noise = whole.value, min(low, whole.value), max(high, whole.value)
-    return noise, (max(noise[1] - whole.low, 0.0), max(whole.high - noise[2], 0.0))
+    noise = Interval(whole.value, min(low, whole.value), max(high, whole.value))
+    return noise, (max(noise.low - whole.low, 0.0), max(whole.high - noise.high, 0.0))

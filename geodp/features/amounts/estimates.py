@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.grid.region import share_on
@@ -42,21 +42,6 @@ HALVINGS = 50
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A released number and a 95 % interval.
-
-    Attributes
-    ----------
-    value, low, high : float
-        In units of the amount; of a share, from 0 to 1.
-    """
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class AmountEstimate:
     """Released records and amounts of a region.
 
@@ -65,7 +50,8 @@ class AmountEstimate:
     count : Estimate
         Records.
     sum, mean : Interval or None
-        None: not released; or no mean, as the region may have no record, or any mean of the clip.
+        In units of the amount. None: not released; or no mean, as the region may have no record,
+        or any mean of the clip.
     median : Interval or None
         Interpolated in its class; None: not released, or not estimable.
     quantiles, below : dict of float to Interval or None

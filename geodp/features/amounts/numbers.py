@@ -13,7 +13,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import LAPLACE_Z, Estimate, Tops
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval, Tops
 from geodp.accuracy.margins import UNKNOWN
 from geodp.accuracy.margins import Margins as CellMargins
 from geodp.errors import Rule, UsageError
@@ -23,7 +23,6 @@ from geodp.features.amounts.estimates import (
     AmountEstimate,
     Classes,
     Ends,
-    Interval,
     Margins,
     estimate_streams,
 )

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
 
+from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError, printable
 from geodp.features.amounts.blocks import Quantity
 from geodp.features.amounts.drawing import draw_quantity, estimate_blocks
 from geodp.features.amounts.english import FILES, PAGE, FileKind, describe_file
-from geodp.features.amounts.estimates import AmountEstimate, Interval, list_outside, share_outside
+from geodp.features.amounts.estimates import AmountEstimate, list_outside, share_outside
 from geodp.features.amounts.joint import NAME
 from geodp.features.amounts.kind import (
     COUNT,

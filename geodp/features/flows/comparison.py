@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.bounds import Difference, subtract
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.bounds import subtract
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.estimates import FlowEstimator, find_zones
 from geodp.features.flows.kind import FlowsGuarantee, StatedFlowsPrior
@@ -58,7 +58,7 @@ class Compared(NamedTuple):
 
     first: Estimate
     second: Estimate
-    difference: Difference
+    difference: Interval
 
 
 class Side(NamedTuple):
@@ -120,7 +120,7 @@ def _subtract_simulated(
     for pair in pairs:
         errors = [one.errors[:, at] for one, at in zip(simulated, pair, strict=True)]
         first, second = (one[at] for one, at in zip(estimates, pair, strict=True))
-        apart = subtract(_ends(first), _ends(second), find_opposite(*errors))
+        apart = subtract(first.interval, second.interval, find_opposite(*errors))
         found.append(Compared(first, second, apart))
     return found
 
@@ -141,7 +141,7 @@ def compare_between(
         labels = sides[0][at].labels
         found.append(estimator.estimate_sums(groups, labels, how.simulations, how.seed))
     return [
-        Compared(first, second, subtract(_ends(first), _ends(second)))
+        Compared(first, second, subtract(first.interval, second.interval))
         for first, second in zip(*found, strict=True)
     ]
 
@@ -236,8 +236,3 @@ def require_no_prior(
                 "has changed: compare it with a release that was made without this prior.",
                 code="flows-compare-prior",
             )
-
-
-def _ends(one: Estimate) -> tuple[float, float, float]:
-    """Return a number with the ends of its interval."""
-    return one.count, one.low, one.high

@@ -10,8 +10,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.bounds import Difference
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.comparison import (
     Compared,
@@ -305,7 +304,7 @@ class Flows(Composite[FlowsCard]):
         release: Flows | None = None,
         simulations: int = SIMULATIONS,
         seed: int = 0,
-    ) -> Difference:
+    ) -> Interval:
         """Estimate by how much a second flow differs from a first, or a later release from this.
 
         Parameters
@@ -324,7 +323,7 @@ class Flows(Composite[FlowsCard]):
 
         Returns
         -------
-        Difference
+        Interval
             The second flow less the first, with a 95 % interval. Where ``is_certain`` is False,
             noise and model do not tell the two apart.
 

@@ -1,10 +1,8 @@
 """Persons and households of the same cells, as ``geodp.households``."""
 
-from geodp.accuracy.bounds import Difference
 from geodp.features.households.estimates import (
     HouseholdDifference,
     HouseholdEstimate,
-    MeanSize,
     compare,
 )
 from geodp.features.households.households import Households
@@ -14,12 +12,10 @@ from geodp.features.households.publish import publish
 from geodp.features.households.records import read_records
 
 __all__ = [
-    "Difference",
     "HouseholdDifference",
     "HouseholdEstimate",
     "Households",
     "HouseholdsCard",
-    "MeanSize",
     "PlannedError",
     "compare",
     "plan",

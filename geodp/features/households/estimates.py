@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.bounds import Bounded, Bounds, Difference, divide, subtract
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.bounds import Bounds, divide, subtract
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.parts import PartEstimates, Sum, intervals_around
 from geodp.features.households.sizes import SizedGrid
 from geodp.grid.region import Region
@@ -24,35 +24,20 @@ from geodp.typing import FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True)
-class MeanSize:
-    """Persons for each household of a region.
-
-    Attributes
-    ----------
-    value : float
-    low, high : float
-        A 95 % interval, between 1 and the largest size.
-    """
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class HouseholdEstimate:
     """Released persons and households of a region, and their mean size.
 
     Attributes
     ----------
     persons, households : Estimate
-    mean_size : MeanSize or None
-        None: not estimable, as the region may have no household, or any mean size.
+    mean_size : Interval or None
+        Between 1 and the largest size. None: not estimable, as the region may have no household,
+        or any mean size.
     """
 
     persons: Estimate
     households: Estimate
-    mean_size: MeanSize | None
+    mean_size: Interval | None
 
     def is_below(self, limit: int | None) -> bool:
         """Test whether one of the counts is shown as below an office's limit of display."""
@@ -92,7 +77,7 @@ class HouseholdBounds:
             HouseholdEstimate(
                 Estimate(int(count), error, low, high, homes.clamped),
                 homes,
-                None if np.isnan(size) else MeanSize(size, *ends),
+                None if np.isnan(size) else Interval(size, *ends),
             )
             for homes, (count, error, low, high, size, *ends) in zip(
                 households, np.stack(columns, axis=1).tolist(), strict=True
@@ -313,14 +298,14 @@ class HouseholdDifference:
 
     Attributes
     ----------
-    persons, households : Difference
-    mean_size : Difference or None
+    persons, households : Interval
+    mean_size : Interval or None
         None: one of the two mean sizes is not estimable.
     """
 
-    persons: Difference
-    households: Difference
-    mean_size: Difference | None
+    persons: Interval
+    households: Interval
+    mean_size: Interval | None
 
 
 def compare(
@@ -350,12 +335,7 @@ def compare(
     """
     one, other, opposite = first.mean_size, second.mean_size, 0.0 if independent else 1.0
     return HouseholdDifference(
-        subtract(_ends(first.persons), _ends(second.persons), opposite),
-        subtract(_ends(first.households), _ends(second.households), opposite),
-        None if one is None or other is None else subtract(_ends(one), _ends(other), opposite),
+        subtract(first.persons.interval, second.persons.interval, opposite),
+        subtract(first.households.interval, second.households.interval, opposite),
+        None if one is None or other is None else subtract(one, other, opposite),
     )
-
-
-def _ends(one: Estimate | MeanSize) -> Bounded:
-    """Return a number with the ends of its interval."""
-    return one.value if isinstance(one, MeanSize) else one.count, one.low, one.high

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.interval import Estimate
-from geodp.features.households.estimates import HouseholdEstimate, MeanSize, compare
+from geodp.accuracy.interval import Estimate, Interval
+from geodp.features.households.estimates import HouseholdEstimate, compare
 from tests.features.households.test_publish import publish, sizes_on, two_tables
 
 
@@ -13,8 +13,8 @@ def estimate(count, below, above):
     return Estimate(count, 1.0, count - below, count + above, clamped=False)
 
 
-FIRST = HouseholdEstimate(estimate(100, 3, 5), estimate(40, 4, 4), MeanSize(2.5, 2.2, 2.6))
-SECOND = HouseholdEstimate(estimate(120, 12, 4), estimate(30, 3, 3), MeanSize(4.0, 3.6, 4.8))
+FIRST = HouseholdEstimate(estimate(100, 3, 5), estimate(40, 4, 4), Interval(2.5, 2.2, 2.6))
+SECOND = HouseholdEstimate(estimate(120, 12, 4), estimate(30, 3, 3), Interval(4.0, 3.6, 4.8))
 
 
 @pytest.mark.parametrize(("independent", "low", "high"), [(True, 13, 5), (False, 17, 7)])

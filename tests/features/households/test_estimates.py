@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.households.estimates import Bounds, MeanSize, estimate_mean_sizes
+from geodp.accuracy.interval import Interval
+from geodp.features.households.estimates import Bounds, estimate_mean_sizes
 from geodp.grid.region import Region
 from tests.features.households.test_publish import GRID, publish, sizes_on, two_tables
 
@@ -19,7 +20,7 @@ def estimate(count, margin):
 def estimate_mean_size(members, households, max_size):
     """Return the mean size of one region, or None."""
     value, low, high = (one.item() for one in estimate_mean_sizes(members, households, max_size))
-    return None if math.isnan(value) else MeanSize(value, low, high)
+    return None if math.isnan(value) else Interval(value, low, high)
 
 
 def test_the_interval_of_a_ratio_is_that_of_fieller_where_errors_are_alike():

@@ -21,9 +21,9 @@ from geodp.features.amounts.running.inputs import open_all, open_amounts, read_k
 from geodp.features.amounts.running.options import PriorCommand, label_option, time_option
 
 if TYPE_CHECKING:
+    from geodp.accuracy.interval import Interval
     from geodp.features.amounts.amounts import Amounts
     from geodp.features.amounts.comparison import AmountDifference
-    from geodp.features.amounts.estimates import Interval
     from geodp.features.amounts.kind import StatedAmount
     from geodp.features.amounts.scale import Scale
     from geodp.grid.region import Region
@@ -190,14 +190,12 @@ def _rows(
     release: Amounts, regions: dict[str, Region], options: dict[str, Any], prior: Any
 ) -> Iterator[dict[str, Interval | None]]:
     """Yield the columns of every region: name and estimate."""
-    from geodp.features.amounts.estimates import Interval
-
     shares, lines = options["quantile"], options["below"]
     places = regions.values()
     found = release.estimate_all(places, quantiles=shares, below=lines, prior=prior)
     for one in found:
         count = one.count
-        row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
+        row: dict[str, Interval | None] = {"count": count.interval}
         if release.sum is not None:
             row |= {"sum": one.sum, "mean": one.mean}
         if release.classes:
