@@ -124,11 +124,11 @@ class Account:
     samples: tuple[str, ...]
     entered: int
 
-    def require_unit(self, unit: str, what: str) -> None:
-        """Raise UsageError where ``what`` is to be charged that protects another unit."""
+    def require_unit(self, unit: str) -> None:
+        """Raise UsageError where a charge protects another unit than the ledger."""
         if self.unit != unit:
             raise UsageError(
-                f"The ledger protects one {self.unit} of {self.name}, and this {what} one {unit}; "
+                f"The ledger protects one {self.unit} of {self.name}, and this charge one {unit}; "
                 "budgets of different units do not add up.",
                 code="unit-differs-from-ledger",
             )

@@ -196,12 +196,7 @@ def _charge_arguments(
             code="fixed-key-in-ledger",
         )
     account = ledger.account(dataset)
-    if account.unit != event.unit:
-        raise UsageError(
-            f"The ledger protects one {account.unit} of {account.name}, and this release one "
-            f"{event.unit}; budgets of different units do not add up.",
-            code="unit-differs-from-ledger",
-        )
+    account.require_unit(event.unit)
     loss = event.loss
     # rho composes more tightly than the (epsilon, delta) that it implies, so an account that is
     # capped in rho is charged in rho.

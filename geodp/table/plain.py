@@ -47,7 +47,7 @@ def before(name: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=256)
-def list_fields(kind: type) -> tuple[Field[Any], ...]:
+def list_in_order(kind: type) -> tuple[Field[Any], ...]:
     """List the fields of a dataclass in the order of its JSON."""
     listed = [one for one in fields(kind) if "before" not in one.metadata]
     for own in fields(kind):
@@ -72,7 +72,7 @@ def write_plain(value: Any) -> Any:
     if is_dataclass(value):
         plain: dict[str, Any] = {}
         kind: Any = type(value)
-        for one in list_fields(kind):
+        for one in list_in_order(kind):
             inner = getattr(value, one.name)
             if one.metadata.get("inline"):
                 plain |= write_plain(inner)
@@ -148,8 +148,8 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
     _require(isinstance(value, dict), where, "an object")
     # Keys are removed as they are read, so that what remains is unknown and is refused.
     left, types, values = dict(value), types_of(kind), {}
-    inline = [one for one in list_fields(kind) if one.metadata.get("inline")]
-    for one in list_fields(kind):
+    inline = [one for one in list_in_order(kind) if one.metadata.get("inline")]
+    for one in list_in_order(kind):
         if one in inline:
             continue
         key = key_of(one)

@@ -404,7 +404,7 @@ def charge_threshold(
     ...     print(charge_threshold(threshold, ledger, "census", "sample of 2020").spent)
     epsilon 670915381/500000000, delta 1/1000000
     """
-    ledger.account(dataset).require_unit(unit, "table")
+    ledger.account(dataset).require_unit(unit)
     return ledger.charge(
         dataset,
         threshold.loss,
@@ -438,7 +438,7 @@ def find_threshold_charge(
     ...     geodp.audit.find_threshold_charge(threshold, ledger, "census", "2020") == charge
     True
     """
-    ledger.account(dataset).require_unit(unit, "table")
+    ledger.account(dataset).require_unit(unit)
     charge = ledger.find_sample(dataset, SecretSample(sample))
     if charge is None:
         raise UsageError(

@@ -97,9 +97,9 @@ class RepeatedCellError(InputError):
     """Several files contain the same cell, although that is not allowed."""
 
 
-def same(job: Any) -> Any:
+def same(value: Any) -> Any:
     """Return the argument, stored where tasks find it."""
-    return job
+    return value
 
 
 def read(job: Job, number: int) -> Piece:

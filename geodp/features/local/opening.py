@@ -94,7 +94,7 @@ def _charge(round_: Round, ledger: Ledger | None, dataset: str | None) -> Round:
     if ledger is None or dataset is None:
         return round_
     account, event = ledger.account(dataset), round_.event(0)
-    account.require_unit(event.unit, "round")
+    account.require_unit(event.unit)
     # The charge covers every report of the round: the ledger's data set is those who may report.
     charge = ledger.charge_round(
         dataset,

@@ -428,9 +428,9 @@ def plan(
 ) -> Plan:
     """Plan a release before any data is read.
 
-    Without a contribution, it is 1, if the input's source declares this when it is published. The
-    sum of all counts that you guess gives the resolution floor, the output's size and the bias of
-    small labels.
+    Without ``contribution``, plans are of 1, which the input's source has to declare when it is
+    published. ``people``, a guess of the sum of all counts, gives the resolution floor, the
+    output's size and the bias of small labels.
 
     Parameters
     ----------

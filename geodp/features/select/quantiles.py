@@ -41,6 +41,8 @@ ASKED = {
 class Quantile(Question):
     """The position along an axis before which a part q of all people lies.
 
+    It is asked of tables whose labels geodp made itself, so that none is a total of others.
+
     Attributes
     ----------
     q : Fraction

@@ -22,6 +22,9 @@ from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
 NAME = re.compile(r"\w[\w-]*")
 """A release's name: a file name, and no path."""
 
+FOREIGN = re.compile(r"geodp-[a-z0-9-]{1,80}")
+"""Schema of an index of another package."""
+
 
 def public_folder(path: str | Path) -> Path:
     """Find the folder of a release's public files; VerificationError where there is none.
@@ -62,12 +65,13 @@ def not_json(name: str, error: Exception) -> VerificationError:
 
 
 def _lacks_card(path: str | Path, folders: Iterable[Path]) -> VerificationError:
-    """Make the error of a path without a release; a card of an unknown kind is named."""
+    """Make the error of a path without a release; an index of an unknown kind is named."""
     for file in (file for folder in folders for file in sorted(folder.glob("*.json"))):
         with suppress(OSError, ValueError):
             plain = read_json(file)
-            schema = plain.get("schema") if isinstance(plain, dict) else None
-            if isinstance(schema, str) and schema.startswith("geodp-"):
+            # Other documents of geodp, such as a round's, list no files.
+            schema = str(plain["schema"]) if {"schema", "files"} <= {*plain} else ""
+            if FOREIGN.fullmatch(schema):
                 return VerificationError(
                     f"{file} has the schema '{schema}', which is no kind of release that is "
                     "installed here. If another package made this release, install that package.",

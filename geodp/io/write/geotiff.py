@@ -32,7 +32,6 @@ from geodp.io.write.pixels import (
     Backgrounds,
     Moments,
     Pixels,
-    background,
     ends_in,
     windows,
 )
@@ -217,7 +216,7 @@ def write_cog(
     Notes
     -----
     The tiled draft beside ``path`` is removed. Memory: a window of all columns and its cells,
-    and a chunk of the table; nothing grows with the number of cells.
+    a chunk of the table, and a bit for each pixel.
     """
     require_released(table)
     unit, pixels = name_of_counts(name, table.event.unit), Pixels(table)
@@ -225,8 +224,9 @@ def write_cog(
 
     place = table.grid.places[0]
     look = profile(dtype_of(table), len(bands), place.rows, place.cols) | georeference(place)
-    drawn = draw_map(table.grid, pixels, errors, "Writing the raster")
-    counts = draw_map(table.grid, pixels, None, "Checking the raster")
+    empty = Backgrounds(table.grid)
+    drawn = draw_map(table.grid, pixels, errors, empty, "Writing the raster")
+    counts = draw_map(table.grid, pixels, None, empty, "Checking the raster")
     write_bands(path, look, bands, tags, drawn, counts)
 
 
@@ -506,7 +506,7 @@ def georeference(place: Lattice) -> dict[str, Any]:
 
 
 def draw_map(
-    grid: Grid, pixels: Pixels, errors: RowErrors | None, what: str
+    grid: Grid, pixels: Pixels, errors: RowErrors | None, empty: Backgrounds, what: str
 ) -> Iterator[tuple[int, Window, FloatArray]]:
     """Yield all bands of a released map in every window: their number, from 1, and the values.
 
@@ -519,15 +519,15 @@ def draw_map(
         Counts of the table.
     errors : RowErrors or None
         Errors with one standard error for all cells.
+    empty : Backgrounds
     what : str
         Label of the progress.
     """
     bands, every = band_count(grid), [*windows(grid.places[0])]
     progress.begin(what, len(every), public=True)
     for window in every:
-        empty = background(grid, window)
         for band in range(bands):
-            values = empty.copy()
+            values = empty.of(window)
             pixels.dense(window, band, values)
             yield band + 1, window, values
             if errors is not None and errors.intervals is not None:
@@ -535,7 +535,7 @@ def draw_map(
                 yield bands + band + 2, window, low
                 yield 2 * bands + band + 2, window, high
         if errors is not None:
-            yield bands + 1, window, empty + errors.standard_error
+            yield bands + 1, window, empty.of(window) + errors.standard_error
         progress.advance()
 
 

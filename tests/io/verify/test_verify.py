@@ -138,7 +138,11 @@ def test_no_release(tmp_path):
         read_release_table(tmp_path / "absent")
     (tmp_path / "public").mkdir()
     (tmp_path / "public" / "style.json").write_text('{"version": 8}')
-    (tmp_path / "public" / "work.json").write_text('{"schema": "geodp-employment-1"}')
+    (tmp_path / "public" / "list.json").write_text("[1]")
+    (tmp_path / "public" / "round.json").write_text('{"schema": "geodp-round-1"}')
+    with refuses(VerificationError, "folder-without-release"):
+        verify(tmp_path)
+    (tmp_path / "public" / "work.json").write_text('{"schema": "geodp-employment-1", "files": []}')
     with refuses(VerificationError, "kind-not-installed: the schema 'geodp-employment-1'"):
         verify(tmp_path)
 

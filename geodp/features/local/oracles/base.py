@@ -77,9 +77,10 @@ class Oracle(StateOwner):
         # Normalised although frozen, so that equal settings make equal oracles and identities.
         epsilon = require_epsilon(self.epsilon, self.allow_weak)
         object.__setattr__(self, "epsilon", epsilon)
-        self._require_integers(cells=(2, self.max_cells))
+        self._read_integers(cells=(2, self.max_cells))
 
-    def _require_integers(self, **limits: tuple[int, int]) -> None:
+    def _read_integers(self, **limits: tuple[int, int]) -> None:
+        """Replace fields by whole numbers; UsageError outside their limits, low and high."""
         for field, (lowest, highest) in limits.items():
             number = require_integer(getattr(self, field), field, lowest, highest, self.name)
             object.__setattr__(self, field, number)

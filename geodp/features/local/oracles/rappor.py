@@ -114,7 +114,7 @@ class Rappor(Oracle):
             )
 
     def _check_filter(self) -> None:
-        self._require_integers(hashes=(1, hashing.MAX_HASHES), cohorts=(1, MAX_ROWS), seed=SEEDS)
+        self._read_integers(hashes=(1, hashing.MAX_HASHES), cohorts=(1, MAX_ROWS), seed=SEEDS)
         if self.bits is None:
             require_integer(self.cells, "cells", 2, SMALL_DOMAIN, "rappor without a Bloom filter")
             if (self.hashes, self.cohorts) != (1, 1):

@@ -69,7 +69,7 @@ class Sketch(Oracle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require_integers(k=(1, MAX_ROWS), m=(2, SMALL_DOMAIN), seed=SEEDS)
+        self._read_integers(k=(1, MAX_ROWS), m=(2, SMALL_DOMAIN), seed=SEEDS)
         # The server stores all sums, which must fit its memory.
         if self.k * self.m > MAX_SUMS:
             raise UsageError(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geodp import progress
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
 from geodp.io.read.rows.complete.files import check_chunks, incomplete
@@ -79,8 +79,10 @@ class ParquetTable(FileTable):
             yield arrays
         # A damaged row group may end early without an error; missing rows would be missing people.
         if stored and read != rows:
-            what = "The file has another number of rows than its footer says"
-            raise incomplete(self.name, what, code="parquet-rows-differ")
+            what = Rule(
+                "parquet-rows-differ", "The file has another number of rows than its footer says"
+            )
+            raise incomplete(self.name, what)
 
     def _open_with_dictionaries(self, stored: Sequence[str]) -> pq.ParquetFile:
         """Open the file again so that dictionary-encoded texts stay encoded."""

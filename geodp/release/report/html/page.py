@@ -101,7 +101,7 @@ def write_page(
     # A list of nothing but the whole domain would repeat the header.
     whole = [one for one in quotes if one.is_entire_domain]
     listing = quotes if len(whole) < len(quotes) else []
-    largest = list[Quote]()
+    largest: list[Quote] = []
     if surface is None:
         shown = [("map", element("p", page["no_map"]))]
     else:

@@ -222,12 +222,14 @@ def check_shapefile(parts: ShapefileParts) -> DeclaredFeatures:
         offset, length = np.frombuffer(index, ">u4", offset=HEAD).astype(np.int64).reshape(-1, 2).T
         inside = (2 * offset >= HEAD) & (2 * (offset + length) + 8 <= shapes)
         if not inside.all():
-            what = "The .shx refers to places beyond the end of the .shp"
-            raise incomplete(parts.name, what, code="shx-places-missing")
+            what = Rule(
+                "shx-places-missing", "The .shx refers to places beyond the end of the .shp"
+            )
+            raise incomplete(parts.name, what)
     records = check_dbf(parts)
     if offset.size != records.features + records.deleted:
-        what = "The .dbf has another number of records than the .shx"
-        raise incomplete(parts.name, what, code="dbf-records-differ")
+        what = Rule("dbf-records-differ", "The .dbf has another number of records than the .shx")
+        raise incomplete(parts.name, what)
     return records
 
 
@@ -244,22 +246,25 @@ def check_dbf(parts: ShapefileParts) -> DeclaredFeatures:
         declared, start, width = struct.unpack("<LHH", head[4:12])
         rest = size - start - declared * width
         if start < 33 or width < 1 or rest < 0:
-            what = "The .dbf is shorter than its header says"
-            raise incomplete(parts.name, what, code="dbf-shorter")
+            what = Rule("dbf-shorter", "The .dbf is shorter than its header says")
+            raise incomplete(parts.name, what)
         stream.read(start - 32)
         deleted, left, step = 0, declared, max(1, CHUNK // width)
         while left:
             count = min(step, left)
             marks = np.frombuffer(stream.read(count * width), np.uint8)[::width]
             if marks.size != count or not np.isin(marks, (ACTIVE, DELETED)).all():
-                what = "The records of the .dbf do not begin where they should"
-                raise incomplete(parts.name, what, code="dbf-records-displaced")
+                what = Rule(
+                    "dbf-records-displaced",
+                    "The records of the .dbf do not begin where they should",
+                )
+                raise incomplete(parts.name, what)
             deleted += int(np.count_nonzero(marks == DELETED))
             left -= count
         # A mark of the end follows, or nothing; some programs fill a block.
         if rest > CHUNK or stream.read().strip(b"\0\x1a"):
-            what = "The .dbf is longer than its header says"
-            raise incomplete(parts.name, what, code="dbf-longer")
+            what = Rule("dbf-longer", "The .dbf is longer than its header says")
+            raise incomplete(parts.name, what)
     return DeclaredFeatures(declared - deleted, deleted)
 
 
@@ -356,22 +361,28 @@ def check_flatgeobuf(path: str | os.PathLike[str]) -> int:
             leaves = first + NODE * _inner_nodes(count, node_size)
             first = leaves + NODE * count
             if first > len(data):
-                what = "The FlatGeobuf file ends in its index"
-                raise incomplete(name, what, code="flatgeobuf-ends-in-index")
+                what = Rule("flatgeobuf-ends-in-index", "The FlatGeobuf file ends in its index")
+                raise incomplete(name, what)
             # Features stand in the order of the leaves, so that the last leaf names the last one.
             place = np.frombuffer(data[leaves:first], np.uint64)[4::5].astype(np.int64)
             rising = place[0] == 0 and (np.diff(place) > 0).all()
             if not rising or _behind(data, first + int(place[-1])) != len(data):
-                what = "The FlatGeobuf file does not end where its index says"
-                raise incomplete(name, what, code="flatgeobuf-end-elsewhere")
+                what = Rule(
+                    "flatgeobuf-end-elsewhere",
+                    "The FlatGeobuf file does not end where its index says",
+                )
+                raise incomplete(name, what)
             return count
         # Without an index, features are counted one by one along their lengths.
         features, at = 0, first
         while at < len(data):
             at, features = _behind(data, at), features + 1
         if at != len(data) or (count and count != features):
-            what = "The FlatGeobuf file has another number of features than its header says"
-            raise incomplete(name, what, code="flatgeobuf-features-differ")
+            what = Rule(
+                "flatgeobuf-features-differ",
+                "The FlatGeobuf file has another number of features than its header says",
+            )
+            raise incomplete(name, what)
         return features
 
 
@@ -393,8 +404,8 @@ def _header(data: mmap.mmap, name: str) -> tuple[int, int, int]:
             count = -1
         if count >= 0 and count * NODE < 1 << 62 and START + size <= len(data):
             return count, node_size, START + size
-    what = "The FlatGeobuf file ends in its header"
-    raise incomplete(name, what, code="flatgeobuf-ends-in-header")
+    what = Rule("flatgeobuf-ends-in-header", "The FlatGeobuf file ends in its header")
+    raise incomplete(name, what)
 
 
 def _field(data: mmap.mmap, names: int, entries: int, number: int) -> int:
@@ -453,8 +464,8 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
     with open(path, "rb") as stream:
         head = stream.read(100)
     if len(head) < 100:
-        what = "The GeoPackage ends in its header"
-        raise incomplete(name, what, code="geopackage-ends-in-header")
+        what = Rule("geopackage-ends-in-header", "The GeoPackage ends in its header")
+        raise incomplete(name, what)
     (page,), (changed, pages) = struct.unpack(">H", head[16:18]), struct.unpack(">2L", head[24:32])
     (valid,) = struct.unpack(">L", head[92:96])
     # A page of 65,536 bytes does not fit 16 bits and is written as 1.
@@ -462,8 +473,10 @@ def check_geopackage(path: str | os.PathLike[str]) -> None:
     # Programs older than 2010 leave the number of pages as it was.
     wanted = pages * page if changed == valid and pages else size // max(page, 1) * page
     if not page or size < wanted or not _is_blank(path, wanted):
-        what = "The GeoPackage is shorter or longer than its header says"
-        raise incomplete(name, what, code="geopackage-size-differs")
+        what = Rule(
+            "geopackage-size-differs", "The GeoPackage is shorter or longer than its header says"
+        )
+        raise incomplete(name, what)
     with open_database(path) as base:
         try:
             verdict = base.execute("PRAGMA quick_check(1)").fetchone()

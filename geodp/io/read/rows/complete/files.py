@@ -18,22 +18,20 @@ from geodp.errors import InputError, Rule
 from geodp.table.source import Fact
 
 
-def incomplete(name: str, what: str, *, code: str | None = None) -> InputError:
+def incomplete(name: str, what: Rule) -> InputError:
     """Return the error for a file that does not match its own declarations.
 
     Parameters
     ----------
     name : str
         Name of the file.
-    what : str
+    what : Rule
         The mismatch, as a sentence without its full stop. It states no size and no number of
         records, which would reveal something about the data.
-    code : str, optional
-        As every error has.
 
     Examples
     --------
-    >>> print(incomplete("a.shx", "The index is shorter than its header says", code="shx-shorter"))
+    >>> print(incomplete("a.shx", Rule("shx-shorter", "The index is shorter than its header says")))
     a.shx: The index is shorter than its header says. The file is incomplete or damaged; copy or \
 download it again, or write it again if it was created like this.
     """
@@ -41,7 +39,7 @@ download it again, or write it again if it was created like this.
         f"{what}. The file is incomplete or damaged; copy or download it again, or write it again "
         "if it was created like this."
     )
-    return InputError(sentence, file=name, code=code or getattr(what, "code", ""))
+    return InputError(sentence, file=name, code=what.code)
 
 
 def fact_of_end(*, ended: bool) -> Fact:
@@ -122,8 +120,8 @@ def check_blocks(path: str | os.PathLike[str]) -> None:
         stream.seek(0, os.SEEK_END)
         stream.seek(max(0, stream.tell() - len(BLOCKS_END)))
         if stream.read() != BLOCKS_END:
-            what = "The final block of the bgzip file is missing"
-            raise incomplete(os.fspath(path), what, code="bgzip-without-end")
+            what = Rule("bgzip-without-end", "The final block of the bgzip file is missing")
+            raise incomplete(os.fspath(path), what)
 
 
 MAGIC = 4
@@ -154,8 +152,11 @@ def check_chunks(name: str, footer: Any, size: int) -> None:
             if chunk.has_dictionary_page and chunk.dictionary_page_offset:
                 first = min(first, chunk.dictionary_page_offset)
             if first < MAGIC or first + chunk.total_compressed_size > last:
-                what = "The Parquet file's columns reach beyond its data"
-                raise incomplete(name, what, code="parquet-columns-beyond-data")
+                what = Rule(
+                    "parquet-columns-beyond-data",
+                    "The Parquet file's columns reach beyond its data",
+                )
+                raise incomplete(name, what)
 
 
 OF_ALL = ("numberMatched", "totalFeatures")
@@ -186,8 +187,10 @@ def check_pages(name: str, document: Mapping[str, Any], features: int) -> None:
     """
     returned = _feature_count(document.get("numberReturned"))
     if returned is not None and returned != features:
-        what = "The GeoJSON has another number of features than it says"
-        raise incomplete(name, what, code="geojson-features-differ")
+        what = Rule(
+            "geojson-features-differ", "The GeoJSON has another number of features than it says"
+        )
+        raise incomplete(name, what)
     for member in OF_ALL:
         every = _feature_count(document.get(member))
         if every is not None and every > features:

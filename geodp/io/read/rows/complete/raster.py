@@ -120,8 +120,10 @@ class _File:
     def take(self, at: int, length: int) -> bytes:
         """Return bytes of the file; InputError if it ends before."""
         if at < 0 or length < 0 or at + length > self.size:
-            what = "The TIFF ends before the last of its directories"
-            raise incomplete(self.name, what, code="tiff-ends-in-directories")
+            what = Rule(
+                "tiff-ends-in-directories", "The TIFF ends before the last of its directories"
+            )
+            raise incomplete(self.name, what)
         self.stream.seek(at)
         return self.stream.read(length)
 
@@ -184,8 +186,8 @@ def check_tiff(path: str | os.PathLike[str], *, unpack: bool = False) -> tuple[i
             if not at or at in file.seen:
                 continue
             if len(file.seen) > MAX_DIRECTORIES:
-                what = "The TIFF has too many directories"
-                raise incomplete(name, what, code="tiff-too-many-directories")
+                what = Rule("tiff-too-many-directories", "The TIFF has too many directories")
+                raise incomplete(name, what)
             main = not file.seen
             file.seen.add(at)
             tags, following = file.directory(at)
@@ -244,13 +246,15 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
     wide = number(TILE_WIDTH, 0) if tiled else width
     tall = number(TILE_HEIGHT, 0) if tiled else min(number(STRIP_ROWS, height), height)
     if place is None or length is None or min(width, height, wide, tall, samples) < 1:
-        what = "A directory of the TIFF does not say where its pixels are"
-        raise incomplete(file.name, what, code="tiff-places-missing")
+        what = Rule(
+            "tiff-places-missing", "A directory of the TIFF does not say where its pixels are"
+        )
+        raise incomplete(file.name, what)
     down = -(-height // tall)
     blocks = down * -(-width // wide) * planes
     if place.size != length.size or place.size < blocks:
-        what = "The TIFF lists fewer strips or tiles than its pixels need"
-        raise incomplete(file.name, what, code="tiff-names-fewer")
+        what = Rule("tiff-names-fewer", "The TIFF lists fewer strips or tiles than its pixels need")
+        raise incomplete(file.name, what)
     place, length = place[:blocks], length[:blocks]
     stored = (length != 0) | (place != 0)
     # Offsets below 8 point into the header of the file.
@@ -266,8 +270,8 @@ def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool)
             rows[-1] = height - (down - 1) * tall
         wanted = np.full(blocks, row * tall) if tiled else np.tile(row * rows, planes)
         if (length[stored] < wanted[stored]).any():
-            what = "A strip or tile of the TIFF is too short"
-            raise incomplete(file.name, what, code="tiff-strip-too-short")
+            what = Rule("tiff-strip-too-short", "A strip or tile of the TIFF is too short")
+            raise incomplete(file.name, what)
     if unpack and number(COMPRESSION, 1) in ZLIB and not _kind(tags) & REDUCED:
         for at, held in zip(place[stored].tolist(), length[stored].tolist(), strict=True):
             _require_checksum(file, at, held)
@@ -292,8 +296,8 @@ def _require_checksum(file: _File, at: int, length: int) -> None:
     except zlib.error:
         complete = False
     if not complete:
-        what = "A strip or tile of the TIFF does not match its checksum"
-        raise incomplete(file.name, what, code="tiff-checksum")
+        what = Rule("tiff-checksum", "A strip or tile of the TIFF does not match its checksum")
+        raise incomplete(file.name, what)
 
 
 STREAMING = 0xFFFFFFFF
@@ -334,8 +338,10 @@ def check_netcdf(path: str | os.PathLike[str]) -> None:
     if records and last + (records - 1) * step > size:
         raise incomplete(name, NETCDF_ENDS)
     if step and size - first >= (records + 1) * step:
-        what = "The NetCDF file has more records than its header says"
-        raise incomplete(name, what, code="netcdf-records-differ")
+        what = Rule(
+            "netcdf-records-differ", "The NetCDF file has more records than its header says"
+        )
+        raise incomplete(name, what)
 
 
 def _end_of(name: str, places: list[tuple[int, int]], end: int) -> int:
@@ -345,7 +351,9 @@ def _end_of(name: str, places: list[tuple[int, int]], end: int) -> int:
     """
     for begin, held in sorted(places):
         if begin < end:
-            rule = "Variables of the NetCDF file lie over one another"
-            raise incomplete(name, rule, code="netcdf-variables-overlap")
+            rule = Rule(
+                "netcdf-variables-overlap", "Variables of the NetCDF file lie over one another"
+            )
+            raise incomplete(name, rule)
         end = begin + held
     return end

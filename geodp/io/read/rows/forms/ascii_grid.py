@@ -41,8 +41,11 @@ def require_numbers(path: FilePath, pixels: int) -> None:
             code="ascii-grid-not-number",
         )
     if number != pixels:
-        what = "The ASCII grid has another number of values than its header's lines and columns"
-        raise incomplete(str(path), what, code="ascii-grid-values-differ")
+        what = Rule(
+            "ascii-grid-values-differ",
+            "The ASCII grid has another number of values than its header's lines and columns",
+        )
+        raise incomplete(str(path), what)
     if not _ends(path):
         raise InputError(NO_END, file=str(path))
 

@@ -172,8 +172,10 @@ class VectorTable(FileTable):
                 progress.part(0.5, self.file.size)
         # GDAL ends silently where a file is damaged; the missing rows would be missing people.
         if first != self.declared.features:
-            what = "The file has another number of features than it says"
-            raise incomplete(self.name, what, code="vector-features-miscounted")
+            what = Rule(
+                "vector-features-miscounted", "The file has another number of features than it says"
+            )
+            raise incomplete(self.name, what)
 
     @property
     def declared_rows(self) -> int:
