@@ -12,7 +12,7 @@ import pyogrio
 import pytest
 import shapely
 
-from geodp.errors import InputError
+from geodp.errors import InputError, Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.public.polygons import read_polygons
@@ -90,7 +90,7 @@ def layout(path):
 
 
 def test_the_error_says_what_to_do_and_no_number():
-    error = incomplete("a.fgb", "It ends", code="fgb-ends")
+    error = incomplete("a.fgb", Rule("fgb-ends", "It ends"))
     assert str(error).startswith("a.fgb: It ends. The file is incomplete")
     assert error.code == "fgb-ends"
 
