@@ -17,7 +17,7 @@ NOUNS = {
 }
 
 OF_OTHERS = {
-    *("ApproximateDP", "ZeroConcentratedDP", "SecretSample"),  # a number or a name each
+    *("ApproximateDP", "ZeroConcentratedDP", "SecretSample", "Interval"),  # numbers or a name each
     *("AreaLevels", "Hierarchy", "Mask", "Prior", "PublicTotals", "Composed"),
     *("Intervals", "CodeSystem", "Event", "Law", "Method", "TableEvent"),  # forms that several have
 }

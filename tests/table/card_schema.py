@@ -18,7 +18,7 @@ from geodp.features.households.kind import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
-from geodp.table.plain import AtLeast, Text, key_of, list_fields, types_of
+from geodp.table.plain import AtLeast, Text, key_of, list_in_order, types_of
 
 PACKAGE = Path(geodp.__file__).parent
 FILES = {
@@ -112,7 +112,7 @@ def _schema(kind, names):
 def _object(kind, names):
     """Return the schema of a dataclass, in the words of its docstring."""
     types, properties, needed = types_of(kind), {}, []
-    for field in list_fields(kind):
+    for field in list_in_order(kind):
         if inline := field.metadata.get("inline"):
             properties |= {name: _schema(inline[name], names) for name in inline}
             continue
