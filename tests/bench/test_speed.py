@@ -20,6 +20,7 @@ import geodp
 from geodp.io.read.rows.external_sort import Runs
 from geodp.kernels import noise, radix, topdown
 from geodp.kernels.pyramid import layout, passes
+from geodp.privacy import key
 from geodp.privacy.noise import node
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
@@ -110,7 +111,7 @@ def blocks_drawn(run):
 
     kernel, first, roots = topdown.descend, passes.first_pass, noise.families
     with (
-        mock.patch.object(node, "blocks", counted(node.blocks)),
+        mock.patch.object(key, "blocks", counted(key.blocks)),
         mock.patch.object(node, "lines", counted(node.lines)),
         mock.patch.object(topdown, "descend", descend),
         mock.patch.object(passes, "first_pass", first_pass),

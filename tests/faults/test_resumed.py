@@ -151,7 +151,7 @@ def test_an_interrupted_run_keeps_to_its_public_totals(office, tmp_path):
     totals.write_text("city,total\na,5\n")
     code, _, err = office.run("--resume", *more)
     assert (code, office.charges()) == (2, before + 1)
-    assert "other public totals" in err
+    assert "other --public-totals" in err
     totals.write_text(was)
     code, _, err = office.run("--resume", *more)
     assert (code, office.charges()) == (0, before + 1), err

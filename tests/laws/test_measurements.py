@@ -67,7 +67,7 @@ def test_complete_levels_are_unbiased_by_pandas_alone(tmp_path, spec):
     asked = choose_measurements(mechanism(spec), GRID, release.event, 4)
     for number, key in enumerate(kept):
         drawn = asked.method.release(table, asked.event, key)
-        found = asked.measure(table, drawn, key)
+        found = asked.complete(asked.measure(table, drawn, key))
         said = replace(release, table=drawn, measurements=found).view()
         said = replace(said, card=replace(said.card, release_id="0" * 16))
         assert len([*MeasurementsFile().write(said, tmp_path)]) == 2

@@ -481,7 +481,6 @@ def test_one_place_opens_files():
         ("io/read/public/land.py", "json.loads("),  # the coastline that is part of the package
         ("kernels/shipped.py", "json.loads("),  # the same, of compiled kernels
         ("kernels/signatures.py", "json.loads("),
-        ("table/stated/prior.py", "json.loads("),  # what an interrupted run kept
         ("io/verify/verify_release.py", "json.loads("),  # it runs without this package
         *(
             (f"privacy/{ledger}.py", "json.loads(")  # own
