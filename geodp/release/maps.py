@@ -150,11 +150,6 @@ class MapsCard(TablesCard):
 
     quantities: tuple[Ratio, ...] = field(metadata=before("constraints"))
 
-    @property
-    def about(self) -> str:
-        """The contents of the release in few words."""
-        return f"{self.guarantee.unit} protected"
-
 
 @dataclass(frozen=True)
 class MapsSeriesGuarantee(Together, TablesGuarantee):

@@ -100,7 +100,7 @@ class IndexCard:
     @property
     def about(self) -> str:
         """The contents of the release in few words."""
-        raise NotImplementedError
+        return f"{self.guarantee.unit} protected"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.about}, {self.guarantee.spends})"

@@ -246,11 +246,6 @@ class FlowsCard(TablesCard, kind="flows"):
     pairs: StatedPairErrors | None = None
     stays: StatedStays | None = None
 
-    @property
-    def about(self) -> str:
-        """The contents of the release in few words."""
-        return f"{self.guarantee.unit} protected"
-
 
 @dataclass(frozen=True)
 class FlowsSeriesGuarantee(Together, FlowsGuarantee):

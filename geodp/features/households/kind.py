@@ -62,11 +62,6 @@ class HouseholdsCard(TablesCard, kind="households"):
         other = describe_other_unit(self.protects, total, self.max_size)
         return replace(promise, other_unit=other)
 
-    @property
-    def about(self) -> str:
-        """The contents of the release in few words."""
-        return f"{self.protects} protected"
-
 
 def describe_other_unit(protects: Protect, event: Measurement, max_size: int) -> str:
     """Describe what the guarantee means for a household, or for a person."""
