@@ -23,7 +23,7 @@ test: $(INSTALLED)
 fast: $(INSTALLED)
 	@echo "Running the tests but for laws, real data and clusters ..."
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not law and not real" \
-	    --ignore tests/features/cluster
+	    --ignore tests/cluster
 
 windows: $(INSTALLED)
 	@echo "Running all tests but the long ones in a process without anything of POSIX ..."

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from geodp.advice import no_attribute
+from geodp.advice import names_of, no_attribute
 
 if TYPE_CHECKING:
     from geodp import amounts as amounts
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from geodp import explain as explain
     from geodp import flows as flows
     from geodp import households as households
+    from geodp import literature as literature
     from geodp import local as local
     from geodp import planning as planning
     from geodp import select as select
@@ -38,14 +39,6 @@ if TYPE_CHECKING:
     from geodp.errors import UsageError as UsageError
     from geodp.errors import VerificationError as VerificationError
     from geodp.errors import WithdrawnWarning as WithdrawnWarning
-    from geodp.features.evaluate.evaluate import evaluate as evaluate
-    from geodp.features.evaluate.result import Evaluation as Evaluation
-    from geodp.features.plan.plan import Plan as Plan
-    from geodp.features.plan.plan import plan as plan
-    from geodp.features.series.card import SeriesCard as SeriesCard
-    from geodp.features.series.publish import publish_series as publish_series
-    from geodp.features.series.series import Series as Series
-    from geodp.features.series.smoothing import Smoothing as Smoothing
     from geodp.grid.areas import AreaLevels as AreaLevels
     from geodp.grid.axes import Attribute as Attribute
     from geodp.grid.axes import Mask as Mask
@@ -64,6 +57,10 @@ if TYPE_CHECKING:
     from geodp.io.read.table import read_table as read_table
     from geodp.io.write.uncertainty import Intervals as Intervals
     from geodp.io.write.uncertainty import RowErrors as RowErrors
+    from geodp.kinds.series.card import SeriesCard as SeriesCard
+    from geodp.kinds.series.publish import publish_series as publish_series
+    from geodp.kinds.series.series import Series as Series
+    from geodp.kinds.series.smoothing import Smoothing as Smoothing
     from geodp.mechanisms import METHODS as METHODS
     from geodp.mechanisms.base import Mechanism as Mechanism
     from geodp.mechanisms.base import Method as Method
@@ -100,6 +97,10 @@ if TYPE_CHECKING:
     from geodp.table.released import ReleasedTable as ReleasedTable
     from geodp.table.source import Fact as Fact
     from geodp.table.source import Source as Source
+    from geodp.tools.evaluate.evaluate import evaluate as evaluate
+    from geodp.tools.evaluate.result import Evaluation as Evaluation
+    from geodp.tools.plan.plan import Plan as Plan
+    from geodp.tools.plan.plan import plan as plan
 
     open = open_written  # noqa: A001
 
@@ -126,7 +127,7 @@ _HOME = {
     "Domain": "geodp.grid.domain",
     "Estimate": "geodp.accuracy.interval",
     "Interval": "geodp.accuracy.interval",
-    "Evaluation": "geodp.features.evaluate.result",
+    "Evaluation": "geodp.tools.evaluate.result",
     "Event": "geodp.privacy.event",
     "Fact": "geodp.table.source",
     "GeodpError": "geodp.errors",
@@ -151,7 +152,7 @@ _HOME = {
     "OutputError": "geodp.errors",
     "PartErrors": "geodp.release.parts",
     "Periods": "geodp.release.periods",
-    "Plan": "geodp.features.plan.plan",
+    "Plan": "geodp.tools.plan.plan",
     "PluginWarning": "geodp.errors",
     "Prior": "geodp.table.prior",
     "PublicTotals": "geodp.table.public_totals",
@@ -162,10 +163,10 @@ _HOME = {
     "ReleasedTable": "geodp.table.released",
     "RowErrors": "geodp.io.write.uncertainty",
     "SecretSample": "geodp.privacy.samples",
-    "Series": "geodp.features.series.series",
-    "SeriesCard": "geodp.features.series.card",
+    "Series": "geodp.kinds.series.series",
+    "SeriesCard": "geodp.kinds.series.card",
     "Sharing": "geodp.release.sharing",
-    "Smoothing": "geodp.features.series.smoothing",
+    "Smoothing": "geodp.kinds.series.smoothing",
     "Source": "geodp.table.source",
     "TableEvent": "geodp.privacy.event",
     "Terms": "geodp.privacy.terms",
@@ -175,12 +176,12 @@ _HOME = {
     "WithdrawnWarning": "geodp.errors",
     "WrittenRelease": "geodp.release.opening",
     "ZeroConcentratedDP": "geodp.privacy.loss",
-    "evaluate": "geodp.features.evaluate.evaluate",
+    "evaluate": "geodp.tools.evaluate.evaluate",
     "find_bounds": "geodp.io.read.public.areas",
     "open": "geodp.release.opening:open_written",
-    "plan": "geodp.features.plan.plan",
+    "plan": "geodp.tools.plan.plan",
     "publish": "geodp.release.publish",
-    "publish_series": "geodp.features.series.publish",
+    "publish_series": "geodp.kinds.series.publish",
     "read": "geodp.io.read.reading",
     "read_mesh": "geodp.io.read.table",
     "read_points": "geodp.io.read.points",
@@ -188,22 +189,23 @@ _HOME = {
     "read_table": "geodp.io.read.table",
 }
 
-# Public packages of features, each imported when something of it is first asked for.
+# Modules whose names have another home, imported when something of them is first asked for.
 _NAMESPACES = {
-    "audit": "geodp.features.audit.api",
-    "amounts": "geodp.features.amounts.api",
-    "cluster": "geodp.features.cluster.api",
-    "compare": "geodp.features.compare.api",
-    "explain": "geodp.features.explain.api",
-    "flows": "geodp.features.flows.api",
-    "households": "geodp.features.households.api",
-    "local": "geodp.features.local.api",
-    "planning": "geodp.features.plan.api",
-    "select": "geodp.features.select.api",
-    "statistics": "geodp.features.statistics.api",
+    "audit": "geodp.tools.audit.api",
+    "amounts": "geodp.kinds.amounts.api",
+    "compare": "geodp.tools.compare.api",
+    "explain": "geodp.tools.explain.api",
+    "flows": "geodp.kinds.flows.api",
+    "households": "geodp.kinds.households.api",
+    "planning": "geodp.tools.plan.api",
+    "select": "geodp.kinds.selection.api",
+    "statistics": "geodp.tools.statistics.api",
 }
 
-__all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
+# Packages whose names are their own.
+_PACKAGES = ("cluster", "literature", "local")
+
+__all__ = [*sorted(_HOME), *sorted((*_NAMESPACES, *_PACKAGES)), "__version__"]
 
 
 # Hints for names that users of data frames may try.
@@ -218,33 +220,17 @@ _HINTS = {
 }
 
 
-class _Namespace(ModuleType):
-    """A namespace such as ``geodp.local``: that of a feature, imported when it is first used."""
-
-    def _import(self) -> ModuleType:
-        """Return the module of the feature that has the names."""
-        return import_module(_NAMESPACES[self.__name__.rpartition(".")[2]])
-
-    def __getattr__(self, name: str) -> object:
-        package = self._import()
-        self.__doc__ = package.__doc__
-        if name != "__all__" and name not in package.__all__:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        value: object = getattr(package, name)
-        setattr(self, name, value)
-        return value
-
-    def __dir__(self) -> list[str]:
-        return sorted(self._import().__all__)
-
-
-for _name in _NAMESPACES:
-    # So that both ``geodp.local`` and ``import geodp.local`` work as they read.
-    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _Namespace(f"{__name__}.{_name}")
+for _name, _api in _NAMESPACES.items():
+    _module = ModuleType(f"{__name__}.{_name}")
+    vars(_module).update(names_of(_module.__name__, _api))
+    # So that both ``geodp.audit`` and ``import geodp.audit`` work as they read.
+    globals()[_name] = sys.modules[_module.__name__] = _module
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``geodp --help`` stays quick."""
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise no_attribute(sys.modules[__name__], "module 'geodp'", name, _HINTS)
     home, _, attribute = _HOME[name].partition(":")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
 from functools import cache, wraps
+from importlib import import_module
+from importlib.util import find_spec
 from inspect import Parameter, cleandoc, get_annotations, isclass, signature
 from typing import Any, ParamSpec, TypeVar
 
@@ -49,6 +52,30 @@ def no_attribute(owner: object, kind: str, name: str, hints: Mapping[str, str]) 
     """
     hint = next((f": {text}" for names, text in hints.items() if name in names.split()), "")
     return AttributeError(f"{kind} has no {name!r}{hint}.", name=name, obj=owner)
+
+
+def names_of(module: str, api: str) -> dict[str, Callable[..., Any]]:
+    """Return the ``__getattr__`` and ``__dir__`` of a module that has the public names of another.
+
+    Parameters
+    ----------
+    module, api : str
+        Full names; ``api`` is imported when a name is first used, and lists them in ``__all__``.
+    """
+
+    def get(name: str) -> object:
+        owner = sys.modules[module]
+        # A file of the package is not looked for among the names, which would load all others.
+        inside = "__path__" in vars(owner) and find_spec(f"{module}.{name}") is not None
+        home = None if inside else import_module(api)
+        if home is None or (name != "__all__" and name not in home.__all__):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        owner.__doc__ = home.__doc__
+        value: object = getattr(home, name)
+        setattr(owner, name, value)
+        return value
+
+    return {"__getattr__": get, "__dir__": lambda: sorted(import_module(api).__all__)}
 
 
 def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

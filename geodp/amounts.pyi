@@ -1,2 +1,2 @@
-from geodp.features.amounts.api import *
-from geodp.features.amounts.api import __all__ as __all__
+from geodp.kinds.amounts.api import *
+from geodp.kinds.amounts.api import __all__ as __all__

@@ -1,2 +1,2 @@
-from geodp.features.audit.api import *
-from geodp.features.audit.api import __all__ as __all__
+from geodp.tools.audit.api import *
+from geodp.tools.audit.api import __all__ as __all__

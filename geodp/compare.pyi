@@ -1,2 +1,2 @@
-from geodp.features.compare.api import *
-from geodp.features.compare.api import __all__ as __all__
+from geodp.tools.compare.api import *
+from geodp.tools.compare.api import __all__ as __all__

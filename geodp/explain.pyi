@@ -1,2 +1,2 @@
-from geodp.features.explain.api import *
-from geodp.features.explain.api import __all__ as __all__
+from geodp.tools.explain.api import *
+from geodp.tools.explain.api import __all__ as __all__

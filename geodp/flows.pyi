@@ -1,2 +1,2 @@
-from geodp.features.flows.api import *
-from geodp.features.flows.api import __all__ as __all__
+from geodp.kinds.flows.api import *
+from geodp.kinds.flows.api import __all__ as __all__

@@ -1,2 +1,2 @@
-from geodp.features.households.api import *
-from geodp.features.households.api import __all__ as __all__
+from geodp.kinds.households.api import *
+from geodp.kinds.households.api import __all__ as __all__

@@ -1,2 +1,2 @@
-from geodp.features.plan.api import *
-from geodp.features.plan.api import __all__ as __all__
+from geodp.tools.plan.api import *
+from geodp.tools.plan.api import __all__ as __all__

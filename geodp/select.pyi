@@ -1,2 +1,2 @@
-from geodp.features.select.api import *
-from geodp.features.select.api import __all__ as __all__
+from geodp.kinds.selection.api import *
+from geodp.kinds.selection.api import __all__ as __all__

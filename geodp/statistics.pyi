@@ -1,2 +1,2 @@
-from geodp.features.statistics.api import *
-from geodp.features.statistics.api import __all__ as __all__
+from geodp.tools.statistics.api import *
+from geodp.tools.statistics.api import __all__ as __all__

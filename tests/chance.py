@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from geodp.features.local import coins
+from geodp.local import coins
 from geodp.privacy import key
 
 _drawing = [random.Random("what modules draw when they are imported")]

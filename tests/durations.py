@@ -30,7 +30,7 @@ def spent():
 def folder_of(file):
     """Return the folder a file is counted in: the feature, or else two names at most."""
     parts = file.split("/")[:-1]
-    return "/".join(parts[: 3 if parts[:2] == ["tests", "features"] else 2]) or "documents"
+    return "/".join(parts[: 3 if parts[:2] == ["tests", "kinds"] else 2]) or "documents"
 
 
 class Watch:

@@ -15,15 +15,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from geodp.features.amounts.publish import publish as publish_amounts
-from geodp.features.amounts.scale import Scale
-from geodp.features.amounts.streams import AmountTable
-from geodp.features.evaluate.evaluate import evaluate
-from geodp.features.flows.publish import publish as publish_flows
-from geodp.features.flows.reading.pings import read_pings
-from geodp.features.flows.reading.stays import read_stays
-from geodp.features.households.publish import publish as publish_households
-from geodp.features.series.publish import publish_series
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.read.table import read_table
@@ -31,6 +22,14 @@ from geodp.io.verify.verify import verify
 from geodp.kernels import jit
 from geodp.kernels.jit import count_compiled, full_name
 from geodp.kernels.signatures import LIST, text_of
+from geodp.kinds.amounts.publish import publish as publish_amounts
+from geodp.kinds.amounts.scale import Scale
+from geodp.kinds.amounts.streams import AmountTable
+from geodp.kinds.flows.publish import publish as publish_flows
+from geodp.kinds.flows.reading.pings import read_pings
+from geodp.kinds.flows.reading.stays import read_stays
+from geodp.kinds.households.publish import publish as publish_households
+from geodp.kinds.series.publish import publish_series
 from geodp.mechanisms import METHODS
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -38,6 +37,7 @@ from geodp.privacy.noise.node import NodeNoise
 from geodp.release.publish import publish
 from geodp.release.simulated_cells import errors_of
 from geodp.table.counts import CountTable
+from geodp.tools.evaluate.evaluate import evaluate
 
 SIDE = 8
 """Cells on a side of what is rehearsed on."""

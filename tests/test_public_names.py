@@ -20,23 +20,23 @@ PACKAGE = Path(geodp.__file__).parent
 
 INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
-        "geodp.features.amounts.kind.AmountsGuarantee",
-        "geodp.features.amounts.kind.StatedAmount",
-        "geodp.features.amounts.kind.StatedAmountsPrior",
-        "geodp.features.amounts.kind.AmountsSeriesGuarantee",
-        "geodp.features.flows.kind.FlowsGuarantee",
-        "geodp.features.flows.kind.StatedDecay",
-        "geodp.features.flows.kind.StatedFlowsPrior",
-        "geodp.features.flows.kind.StatedPairErrors",
-        "geodp.features.flows.kind.StatedStays",
-        "geodp.features.households.kind.HouseholdsGuarantee",
-        "geodp.features.local.round.RoundInfo",
-        "geodp.features.select.card.FalseHotSpots",
-        "geodp.features.select.card.SelectionGuarantee",
-        "geodp.features.select.card.QuestionInfo",
-        "geodp.features.select.card.SelectorInfo",
-        "geodp.features.series.card.SnapshotInfo",
-        "geodp.features.series.card.SeriesGuarantee",
+        "geodp.kinds.amounts.kind.AmountsGuarantee",
+        "geodp.kinds.amounts.kind.StatedAmount",
+        "geodp.kinds.amounts.kind.StatedAmountsPrior",
+        "geodp.kinds.amounts.kind.AmountsSeriesGuarantee",
+        "geodp.kinds.flows.kind.FlowsGuarantee",
+        "geodp.kinds.flows.kind.StatedDecay",
+        "geodp.kinds.flows.kind.StatedFlowsPrior",
+        "geodp.kinds.flows.kind.StatedPairErrors",
+        "geodp.kinds.flows.kind.StatedStays",
+        "geodp.kinds.households.kind.HouseholdsGuarantee",
+        "geodp.local.round.RoundInfo",
+        "geodp.kinds.selection.card.FalseHotSpots",
+        "geodp.kinds.selection.card.SelectionGuarantee",
+        "geodp.kinds.selection.card.QuestionInfo",
+        "geodp.kinds.selection.card.SelectorInfo",
+        "geodp.kinds.series.card.SnapshotInfo",
+        "geodp.kinds.series.card.SeriesGuarantee",
         "geodp.table.card.File",
         "geodp.table.card.LeftOut",
         "geodp.table.card.StatedMetadata",
@@ -60,13 +60,13 @@ INTERNAL = {
         "geodp.accuracy.parts.Split",
         "geodp.accuracy.parts.Sum",
         "geodp.accuracy.variance.TreeVariance",
-        "geodp.features.amounts.streams.AmountAxes",
-        "geodp.features.flows.estimator.NoisyPairs",
-        "geodp.features.flows.labels.NoisyLabels",
-        "geodp.features.flows.prior.FlowsPrior",
-        "geodp.features.local.coins.Chance",
-        "geodp.features.local.oracles.state.State",
-        "geodp.features.local.tree.TreeState",
+        "geodp.kinds.amounts.streams.AmountAxes",
+        "geodp.kinds.flows.estimator.NoisyPairs",
+        "geodp.kinds.flows.labels.NoisyLabels",
+        "geodp.kinds.flows.prior.FlowsPrior",
+        "geodp.local.coins.Chance",
+        "geodp.local.oracles.state.State",
+        "geodp.local.tree.TreeState",
         "geodp.mechanisms.base.BaseUse",
         "geodp.mechanisms.base.Query",
         "geodp.privacy.noise.decay.Decay",
@@ -84,28 +84,28 @@ INTERNAL = {
         "geodp.grid.outlines.Outlines",
     ),
     "what an index is rebuilt from and compared with: verify uses it": (
-        "geodp.features.amounts.streams.ReleasedAmounts",
-        "geodp.features.flows.streams.Plan",
+        "geodp.kinds.amounts.streams.ReleasedAmounts",
+        "geodp.kinds.flows.streams.Plan",
         "geodp.table.index.Constraint",
         "geodp.table.index.Rebuilt",
     ),
     "what a folder is written and read by: save, open and the command line use it": (
-        "geodp.features.series.series.StagedSeries",
+        "geodp.kinds.series.series.StagedSeries",
         "geodp.io.folder.staged_release.StagedPeriods",
-        "geodp.features.select.selected.StagedSelection",
+        "geodp.kinds.selection.selected.StagedSelection",
         "geodp.io.folder.staged_release.StagedTables",
         "geodp.io.write.view.View",
         "geodp.privacy.hash_chain.HashChain",
         "geodp.table.source.Outside",
     ),
     "how the command line asks for several differences at once: a method for one is public": (
-        "geodp.features.flows.comparison.Compared",
-        "geodp.features.flows.comparison.Side",
-        "geodp.features.flows.comparison.Simulation",
+        "geodp.kinds.flows.comparison.Compared",
+        "geodp.kinds.flows.comparison.Side",
+        "geodp.kinds.flows.comparison.Simulation",
     ),
     "a form that many types have, each public by itself or somebody else's": (
-        "geodp.features.amounts.numbers.AmountNumbers",
-        "geodp.features.amounts.streams.AmountAxes",
+        "geodp.kinds.amounts.numbers.AmountNumbers",
+        "geodp.kinds.amounts.streams.AmountAxes",
         "geodp.io.folder.kinds.PublicCard",
         "geodp.io.read.rows.input_files.ArrowStream",
         "geodp.io.read.rows.input_files.LabelledArray",
@@ -122,9 +122,9 @@ ON_A_CLUSTER = {f"cluster.{name}" for name in ("aggregate", "join", "publish", "
 
 
 HANDED_ON = (
-    *("geodp.privacy.terms", "geodp.release.request", "geodp.features.cluster.run"),
+    *("geodp.privacy.terms", "geodp.release.request", "geodp.cluster.run"),
     *("geodp.io.read.reader", "geodp.io.read.table", "geodp.io.read.points"),
-    *("geodp.io.read.raster", "geodp.features.flows.reading.reader"),
+    *("geodp.io.read.raster", "geodp.kinds.flows.reading.reader"),
 )
 """Modules that name the types of keywords which public functions hand on."""
 
@@ -280,13 +280,15 @@ def test_checkers_of_types_see_the_names_of_the_table():
     }
     seen["open"] = seen.pop("open_written")
     table = {name: home if ":" in home else f"{home}:{name}" for name, home in geodp._HOME.items()}
-    assert seen == table | {name: f"geodp:{name}" for name in geodp._NAMESPACES}
-    for name, home in geodp._NAMESPACES.items():
-        stub = (PACKAGE / f"{name}.pyi").read_text(encoding="utf-8").splitlines()
+    spaces = geodp._NAMESPACES | {name: f"geodp.{name}.api" for name in geodp._PACKAGES}
+    assert seen == table | {name: f"geodp:{name}" for name in spaces}
+    for name, home in spaces.items():
+        place = f"{name}/__init__" if name in geodp._PACKAGES else name
+        stub = (PACKAGE / f"{place}.pyi").read_text(encoding="utf-8").splitlines()
         assert stub == [f"from {home} import *", f"from {home} import __all__ as __all__"]
 
 
-@pytest.mark.parametrize("name", geodp._NAMESPACES)
+@pytest.mark.parametrize("name", [*geodp._NAMESPACES, *geodp._PACKAGES])
 def test_a_namespace_has_its_names_alone(name):
     package = import_module(f"geodp.{name}")
     assert dir(package) == sorted(package.__all__)

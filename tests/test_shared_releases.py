@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 import geodp
-from geodp.features.local import coins
+from geodp.local import coins
 from geodp.privacy import key
 from tests.chance import FixedNoise
 from tests.shared_releases import SharedReleases

@@ -19,9 +19,9 @@ import geodp
 from bench.inputs.public import load
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
-from geodp.features.amounts.scale import Scale
-from geodp.features.amounts.streams import AmountTable
 from geodp.grid.region import Region
+from geodp.kinds.amounts.scale import Scale
+from geodp.kinds.amounts.streams import AmountTable
 from geodp.privacy.budget import rational
 from geodp.privacy.key import NoiseKey
 

@@ -29,9 +29,9 @@ from bench.suites.amounts import (
 )
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
-from geodp.features.amounts.publish import prepare_amounts
-from geodp.features.amounts.streams import AmountTable
 from geodp.grid.region import Region
+from geodp.kinds.amounts.publish import prepare_amounts
+from geodp.kinds.amounts.streams import AmountTable
 from geodp.privacy.budget import rational
 from geodp.privacy.terms import Terms
 from geodp.release import simulation

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench.tables import fill_saved, markdown, table
-from geodp.features.audit.api import Taxonomy, generalize, k_anonymity, smallest_k
+from geodp.tools.audit.api import Taxonomy, generalize, k_anonymity, smallest_k
 
 TITLE = "CPU milliseconds of audits; the least of some runs."
 

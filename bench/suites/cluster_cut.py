@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import synthetic
 from bench.tables import fill_saved, markdown, table
-from geodp.features.cluster import partitioned
-from geodp.features.cluster.api import Partitions, publish
-from geodp.features.cluster.partitioned import TreePartition, partition_of
+from geodp.cluster import partitioned
+from geodp.cluster.api import Partitions, publish
+from geodp.cluster.partitioned import TreePartition, partition_of
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.cut import Roots
 from geodp.privacy.key import NoiseKey

@@ -15,8 +15,8 @@ from bench.inputs.trips import load_taxis
 from bench.suites.flow_units import between_units, draw_regions, lines, share_right
 from bench.suites.flow_units import show as show
 from bench.tables import fill_saved, markdown
-from geodp.features.flows.zones import pairs_of, zones_of
 from geodp.grid.grid import Grid
+from geodp.kinds.flows.zones import pairs_of, zones_of
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.trips import load_taxis
 from bench.tables import fill_saved, markdown, table
-from geodp.features.flows.zones import pairs_of
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
+from geodp.kinds.flows.zones import pairs_of
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 

@@ -23,13 +23,13 @@ from bench.inputs.trips import (
     make_radiation,
 )
 from bench.tables import fill, markdown, table
-from geodp.features.flows import estimator, zones
-from geodp.features.flows.dividing import round_table
-from geodp.features.flows.estimator import FLAT, estimate_flows
-from geodp.features.flows.evaluation import SIDES, PairSums, measure_flows
-from geodp.features.flows.screenlines import divide_zones
-from geodp.features.flows.streams import TripStreams
 from geodp.grid.region import Region
+from geodp.kinds.flows import estimator, zones
+from geodp.kinds.flows.dividing import round_table
+from geodp.kinds.flows.estimator import FLAT, estimate_flows
+from geodp.kinds.flows.evaluation import SIDES, PairSums, measure_flows
+from geodp.kinds.flows.screenlines import divide_zones
+from geodp.kinds.flows.streams import TripStreams
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 

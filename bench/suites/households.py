@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load_households
 from bench.tables import fill, markdown, table
-from geodp.features.households import publish
-from geodp.features.households.inputs import Streams
-from geodp.features.households.sizes import sizes_of
 from geodp.grid.region import Region
+from geodp.kinds.households import publish
+from geodp.kinds.households.inputs import Streams
+from geodp.kinds.households.sizes import sizes_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import rational
 from geodp.privacy.key import NoiseKey

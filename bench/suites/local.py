@@ -20,14 +20,14 @@ from bench.inputs import public
 from bench.measure import cost
 from bench.measure.refinement import child
 from bench.tables import fill, markdown, table
-from geodp.features.local.collect import aggregate, publish, randomize
-from geodp.features.local.files.reports import write_reports
-from geodp.features.local.haar import Haar, descend
-from geodp.features.local.opening import open_round
-from geodp.features.local.oracles import ORACLES
-from geodp.features.local.plan import LocalPlan, plan
-from geodp.features.local.round import read_round
 from geodp.grid.grid import Grid
+from geodp.local.collect import aggregate, publish, randomize
+from geodp.local.files.reports import write_reports
+from geodp.local.haar import Haar, descend
+from geodp.local.opening import open_round
+from geodp.local.oracles import ORACLES
+from geodp.local.planning import LocalPlan, plan
+from geodp.local.round import read_round
 
 TITLE = """\
 Reports of devices, and counts from them, in one run; entropy from the operating system included.

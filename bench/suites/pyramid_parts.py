@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import public
 from bench.measure import errors as accuracy
-from geodp.features.evaluate.blocks import shifts_of
-from geodp.features.plan.plan import plan
 from geodp.mechanisms import mechanism
+from geodp.tools.evaluate.blocks import shifts_of
+from geodp.tools.plan.plan import plan
 
 EPSILON = "0.1"
 DELTA = "0.000001"

@@ -18,7 +18,7 @@ from bench.measure.errors import by_area, mean_and_error
 from bench.measure.squares import PLACES, SIDES, hold_squares
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
-from geodp.features.series.smoothing import Mode
+from geodp.kinds.series.smoothing import Mode
 from geodp.privacy.budget import rational
 from geodp.release.sharing import Noise
 

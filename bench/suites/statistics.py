@@ -15,9 +15,9 @@ from bench.inputs import public
 from bench.inputs.families import draw_families
 from bench.measure.regions import CellSets, MapDifference
 from bench.tables import fill, markdown, paragraph, table
-from geodp.features.statistics.estimate import estimate_statistics, list_figures, square_kilometres
 from geodp.grid.region import Region
 from geodp.table.proxy import Proxy
+from geodp.tools.statistics.estimate import estimate_statistics, list_figures, square_kilometres
 
 TITLE = """\
 Statistics of released maps, in per cent of the true ones.

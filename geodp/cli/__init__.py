@@ -37,8 +37,8 @@ from geodp.errors import (
     WithdrawnWarning,
     printable,
 )
-from geodp.feature_registry import list_files
 from geodp.io.folder.stopping import begin, request_stop
+from geodp.registry import list_files
 
 # Commands inherit these settings only at run time, so _prepare adds them to each one, too.
 HELP = {"help_option_names": ["-h", "--help"]}

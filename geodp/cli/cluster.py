@@ -1,4 +1,4 @@
-"""Options of a cluster of workers; the feature :mod:`geodp.features.cluster` does the work."""
+"""Options of a cluster of workers; the feature :mod:`geodp.cluster` does the work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from geodp.cli.help import add_options, option
 from geodp.errors import UsageError
-from geodp.feature_registry import find_modules
+from geodp.registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid

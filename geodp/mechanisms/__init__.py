@@ -4,7 +4,7 @@ Every module of :mod:`geodp.mechanisms.central`, and of :mod:`geodp.mechanisms.b
 methods of papers that geodp is compared with, registers its ``METHODS`` in :data:`METHODS`. So does
 every module of another package that an entry point ``geodp.methods`` names. The command line, the
 conformance tests, the audits and the benchmarks use that table. Protocols of local collection, in
-which devices randomise their own reports, are in :mod:`geodp.features.local`.
+which devices randomise their own reports, are in :mod:`geodp.local`.
 
 Start with :mod:`geodp.mechanisms.base` for the interface of a method.
 """
@@ -18,11 +18,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from geodp.errors import NAMES, Rule, UsageError, add_plugins, is_name
-from geodp.feature_registry import find_modules, list_offered
 from geodp.grid.grid import Grid
 from geodp.mechanisms import baselines, central
 from geodp.mechanisms.base import Mechanism, Method
 from geodp.privacy.event import Guarantee
+from geodp.registry import find_modules, list_offered
 
 __all__ = [
     "METHODS",

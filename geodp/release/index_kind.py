@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from geodp.errors import Rule, VerificationError
-from geodp.feature_registry import FEATURES
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
 from geodp.io.verify.withdrawn import find_day
@@ -25,7 +24,7 @@ class IndexKind(Kind):
     refusal : Rule
         Error where a table is requested, with what to do instead.
     doors : mapping of str to str
-        Functions that only this kind has, as ``feature.module:function``: ``open`` (of the public
+        Functions that only this kind has, as ``kind.module:function``: ``open`` (of the public
         folder and the index), ``explain`` (of the index and the language), ``view`` and ``draw``
         (of what was opened), and ``verify`` where the index lists no tables. They are imported
         when they are called, so that reading an index loads nothing else.
@@ -84,7 +83,7 @@ class IndexKind(Kind):
         if door not in self.doors:
             self.refuse_table()
         module, _, name = self.doors[door].partition(":")
-        found: Callable[..., Any] = getattr(import_module(f"{FEATURES}.{module}"), name)
+        found: Callable[..., Any] = getattr(import_module(f"geodp.kinds.{module}"), name)
         return found
 
 

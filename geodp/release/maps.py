@@ -25,7 +25,6 @@ from geodp.accuracy.bounds import Bounds, divide, subtract
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.advice import takes
 from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
-from geodp.feature_registry import list_features
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.folder.publication import write_rows
@@ -37,6 +36,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
+from geodp.registry import list_parts
 from geodp.release.composite import Composite, fill_tables, place_cells
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.inputs import check_labels, state_tables
@@ -725,7 +725,7 @@ def _prepare(design: MapsDesign, tables: Sequence[CountTable]) -> Prepared[MapsD
 def _list_faults(kind: type[MapsKind]) -> Iterator[str]:
     """Yield what is wrong with the statement of a kind, a sentence each."""
     name, title = getattr(kind, "name", None), getattr(kind, "title", None)
-    if not is_name(name) or name in (*list_features(), "release"):
+    if not is_name(name) or name in (*list_parts(), "release"):
         yield f"name is {name!r}; give {NAMES} that geodp does not have, such as 'employment'."
     if not (isinstance(title, str) and title):
         yield "title is missing; give one with its article, such as 'a release of employment'."

@@ -9,7 +9,7 @@ import geodp
 from bench import tables
 from bench.suites import amounts
 from geodp.errors import UsageError
-from tests.features.households.test_publish import two_tables
+from tests.kinds.households.test_publish import two_tables
 
 pytestmark = pytest.mark.law
 

@@ -8,7 +8,7 @@ import pytest
 from bench.inputs import synthetic
 from bench.suites import cluster_cut as suite
 from bench.tables import markdown
-from geodp.features.cluster import partitioned
+from geodp.cluster import partitioned
 
 KEPT = json.loads(suite.SAVED.read_text(encoding="utf-8"))
 

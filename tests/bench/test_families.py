@@ -12,8 +12,8 @@ from bench.measure.shares import minimise_product
 from bench.measure.simulation import public_key
 from geodp import Grid
 from geodp.accuracy.variance import from_below
-from geodp.features.plan.plan import plan
 from geodp.table.proxy import Proxy
+from geodp.tools.plan.plan import plan
 from tests.grids import half, masked
 
 pytestmark = pytest.mark.law

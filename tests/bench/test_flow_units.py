@@ -9,7 +9,7 @@ pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 import geodp
 from bench.suites import flow_units
 from bench.tables import markdown
-from geodp.features.flows.zones import zones_of
+from geodp.kinds.flows.zones import zones_of
 from tests.bench.documents import shown
 
 KEPT = json.loads(flow_units.SAVED.read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from bench import tables
 from bench.inputs import public
 from bench.suites import households
 from geodp.errors import UsageError
-from tests.features.households.test_publish import sizes_on
+from tests.kinds.households.test_publish import sizes_on
 
 pytestmark = pytest.mark.law
 

@@ -12,7 +12,7 @@ from bench.suites import held_out, islands, signal, sparsest
 from bench.suites.shares import TARGETS
 from bench.suites.shares_bound import LARGE, SMALL
 from bench.tables import markdown
-from tests.features.statistics.test_estimate import villages
+from tests.tools.statistics.test_estimate import villages
 
 SUITES = (islands, sparsest, held_out, signal)
 KEPT = {one: json.loads(one.SAVED.read_text("utf-8")) for one in SUITES}

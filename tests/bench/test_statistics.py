@@ -8,7 +8,7 @@ import pytest
 from bench import tables
 from bench.inputs import public
 from bench.suites import regions, statistics
-from tests.features.statistics.test_estimate import villages
+from tests.tools.statistics.test_estimate import villages
 
 FAMILIES = (
     *(f"cells 2^{bits}" for bits in (0, 2, 6, 12)),

@@ -24,8 +24,8 @@ COUNTS_NOTHING = {"flows choose-trips"}
 
 READERS_OF_FLOWS = (
     "io/read/rows",
-    "features/flows/reading",
-    "features/flows/zones.py",
+    "kinds/flows/reading",
+    "kinds/flows/zones.py",
     "io/memory.py",
     "table/reading.py",
     "table/source.py",

@@ -10,8 +10,8 @@ from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, VerificationError
 from geodp.table.card import StatedMetadata
 from tests.command import geodp as run
-from tests.features.compare.releases import released
 from tests.refusals import refuses
+from tests.tools.compare.releases import released
 
 ID = "0123456789abcdef"
 

@@ -13,8 +13,6 @@ import numpy as np
 
 import geodp
 from geodp.errors import GeodpError, UsageError
-from geodp.features.compare.commands.diff import FIGURES
-from geodp.features.plan.api import read_plan
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
@@ -25,6 +23,8 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.release.report.markdown import markdown
+from geodp.tools.compare.commands.diff import FIGURES
+from geodp.tools.plan.api import read_plan
 from tests.combinations.draws import Draw
 from tests.command import geodp as command
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from geodp.errors import UsageError
-from geodp.features.local.collect import Sums
-from geodp.features.local.round import read_round
+from geodp.local.collect import Sums
+from geodp.local.round import read_round
 from geodp.privacy.key_file import read_key
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp as command
@@ -85,7 +85,7 @@ READ_BY_ALL = {
 LEFT_OUT = {
     "scratch": "files without a name, which go with their process however it ends",
     "key_folder": "of clusters, whose workers are processes of their own: a key that outlives "
-    "its driver is erased by another process, see tests/features/cluster",
+    "its driver is erased by another process, see tests/cluster",
 }
 """Options that name what is written and that no call has, and why."""
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import geodp
-from geodp.features.local import coins, opening
+from geodp.local import coins, opening
 from tests.ledgers import steady_ledgers
 
 VERSION = "0"

@@ -108,7 +108,7 @@ def test_a_round_whose_opening_is_cut_short_is_completed_as_pinned(tmp_path, mon
     plan, opening, *later = case.steps()
     assert geodp(*plan, cwd=tmp_path).returncode == 0
     with monkeypatch.context() as patched:
-        patched.setattr("geodp.features.local.opening.read_plain", lambda *_: 1 / 0)
+        patched.setattr("geodp.local.opening.read_plain", lambda *_: 1 / 0)
         assert geodp(*opening, cwd=tmp_path).returncode == 1
     assert not (tmp_path / "round.json").exists()
     for words in (opening, *later):

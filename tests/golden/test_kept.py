@@ -65,7 +65,7 @@ def test_a_note_of_an_opening(tmp_path, monkeypatch):
     plan, opening, *_ = case.steps()
     with fixed():
         assert geodp(*plan, cwd=tmp_path).returncode == 0
-        monkeypatch.setattr("geodp.features.local.opening.read_plain", lambda *_: 1 / 0)
+        monkeypatch.setattr("geodp.local.opening.read_plain", lambda *_: 1 / 0)
         assert geodp(*opening, cwd=tmp_path).returncode == 1
     note = fields_of(tmp_path / ".round.json.opening")
     assert [note.pop("schema"), *note] == ["geodp-round-opening-1", "ledger", "round"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geodp.features.local.coins import Coins
-from geodp.features.local.oracles import ORACLES
+from geodp.local.coins import Coins
+from geodp.local.oracles import ORACLES
 from tests.golden.fixed import fixed
 
 FILE = Path(__file__).with_name("oracles.json")

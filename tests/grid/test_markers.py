@@ -11,7 +11,7 @@ from geodp.grid.units import add_other, grid_of_units
 from geodp.io.read.layout.verdicts import is_blank
 from geodp.io.read.public.units import read_units
 from geodp.table.totals import find_totals
-from tests.features.flows.test_other_units import GRID, OTHER
+from tests.kinds.flows.test_other_units import GRID, OTHER
 from tests.refusals import refuses
 
 TOTALS = (

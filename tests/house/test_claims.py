@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.cluster import partitioned, run
-from geodp.features.plan import plan
+from geodp.cluster import partitioned, run
 from geodp.io import opening
 from geodp.io.write import geotiff, tiles
 from geodp.table import counts
+from geodp.tools.plan import plan
 
 ROOT = Path(__file__).parents[2]
 

@@ -38,7 +38,7 @@ NOT_PARSED = {
 NOT_RUNNABLE = {"toml", "json", "yaml", "text", "csv", "diff", "html", ""}
 """Languages of blocks that are no code, and pages, whose libraries come from the network."""
 
-ELSEWHERE = {"docs/device.md": "tests/features/local/test_device.py"}
+ELSEWHERE = {"docs/device.md": "tests/local/test_device.py"}
 """Documents with code for other languages, and the test that runs it."""
 
 

@@ -11,28 +11,27 @@ from pathlib import Path
 import pytest
 
 import geodp
+from geodp.registry import list_parts
 
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "advice errors feature_registry progress reprs typing"
+GROUND = "advice errors registry progress reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
-FEATURES = (
-    *("amounts", "audit", "cluster", "compare", "evaluate", "explain", "flows"),
-    *("households", "local", "new", "plan", "select", "series", "statistics"),
-)
+PARTS = [home.replace(".", "/") for home in list_parts().values()]
 """They stand above the core, which imports none of them, and beside each other but for these: a
-cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
-costs, and whoever begins a release what it will be like; a selection is explained as other releases
-are, and chooses settings of amounts and flows, whose commands run it; amounts of several periods
-are a series. Only their commands know of the shell, and what is nothing but a command."""
+cluster aggregates reports of devices; methods of the literature are compared with those of local
+collection and of tests; a plan tells what a series costs, and whoever begins a release what it will
+be like; a selection is explained as other releases are, and chooses settings of amounts and flows,
+whose commands run it; amounts of several periods are a series. Only their commands know of the
+shell, and what is nothing but a command."""
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
     "advice": "",
     "errors": "",
     "progress": "",
-    "feature_registry": "",
+    "registry": "",
     "reprs": "",
     "typing": "",
     "kernels": "",
@@ -83,34 +82,40 @@ FLOORS = {
     "release": "release/report mechanisms io accuracy table grid privacy kernels",
     "cli": f"cli/commands {CORE}",
     "cli/commands": f"cli {CORE}",
-    **{f"features/{one}": CORE for one in FEATURES},
-    **{f"features/{one}/commands": f"features/{one} cli {CORE}" for one in FEATURES},
-    "features/amounts": f"features/amounts features/explain features/select features/series {CORE}",
-    "features/amounts/commands": f"features/amounts cli {CORE}",
-    "features/amounts/running": (
-        f"features/amounts features/select features/select/running features/series cli {CORE}"
+    **dict.fromkeys(PARTS, CORE),
+    **{f"{one}/commands": f"{one} cli {CORE}" for one in PARTS},
+    "kinds/amounts": f"kinds/amounts tools/explain kinds/selection kinds/series {CORE}",
+    "kinds/amounts/commands": f"kinds/amounts cli {CORE}",
+    "kinds/amounts/running": (
+        f"kinds/amounts kinds/selection kinds/selection/running kinds/series cli {CORE}"
     ),
-    "features/amounts/kernels": "kernels",
-    "features/cluster": f"features/local {CORE}",
-    "features/cluster/publishing": f"features/cluster cli {CORE}",
-    "features/compare": f"features/local {CORE}",
-    "features/flows": f"features/flows features/evaluate features/explain features/select {CORE}",
-    "features/flows/commands": f"features/flows features/select/running cli {CORE}",
-    "features/flows/running": f"features/flows features/select features/select/running cli {CORE}",
-    "features/flows/kernels": "kernels",
-    "features/households": f"features/households features/explain {CORE}",
-    "features/households/kernels": "kernels",
-    "features/local": f"features/local {CORE}",
-    "features/local/kernels": "features/local/coins privacy kernels",
-    "features/local/coins": "privacy kernels",
-    "features/local/oracles": "features/local/kernels features/local/coins privacy kernels",
-    "features/new": f"features/plan cli {CORE}",
-    "features/plan/commands": f"features/plan features/series cli {CORE}",
-    "features/plan/tables": f"features/plan cli {CORE}",
-    "features/select": f"features/select features/explain {CORE}",
-    "features/select/mechanisms": "grid privacy kernels",
-    "features/select/running": f"features/select cli {CORE}",
-    "features": "",
+    "kinds/amounts/kernels": "kernels",
+    "cluster": f"local {CORE}",
+    "cluster/publishing": f"cluster cli {CORE}",
+    "literature": f"local tools/audit/classes tools/compare {CORE}",
+    "tools/audit": f"tools/audit literature {CORE}",
+    "tools/audit/classes": CORE,
+    "tools/audit/commands": f"tools/audit literature cli {CORE}",
+    "tools/compare/commands": f"tools/compare literature cli {CORE}",
+    "local/commands": f"local literature cli {CORE}",
+    "kinds/flows": f"kinds/flows tools/evaluate tools/explain kinds/selection {CORE}",
+    "kinds/flows/commands": f"kinds/flows kinds/selection/running cli {CORE}",
+    "kinds/flows/running": f"kinds/flows kinds/selection kinds/selection/running cli {CORE}",
+    "kinds/flows/kernels": "kernels",
+    "kinds/households": f"kinds/households tools/explain {CORE}",
+    "kinds/households/kernels": "kernels",
+    "local": f"local {CORE}",
+    "local/kernels": "local/coins privacy kernels",
+    "local/coins": "privacy kernels",
+    "local/oracles": "local/kernels local/coins privacy kernels",
+    "tools/new": f"tools/plan cli {CORE}",
+    "tools/plan/commands": f"tools/plan kinds/series cli {CORE}",
+    "tools/plan/tables": f"tools/plan cli {CORE}",
+    "kinds/selection": f"kinds/selection tools/explain {CORE}",
+    "kinds/selection/mechanisms": "grid privacy kernels",
+    "kinds/selection/running": f"kinds/selection cli {CORE}",
+    "kinds": "",
+    "tools": "",
     "__main__": "cli",
     "": "",
 }
@@ -121,21 +126,20 @@ package only, are the exception: ``geodp`` itself imports lazily, by text.
 """
 
 SHELL = " ".join(
-    ["cli features/amounts/running features/cluster/publishing features/flows/running"]
-    + ["features/new features/plan/tables features/select/running"]
-    + [f"features/{one}/commands" for one in FEATURES]
+    ["cli kinds/amounts/running cluster/publishing kinds/flows/running"]
+    + ["tools/new tools/plan/tables kinds/selection/running"]
+    + [f"{one}/commands" for one in PARTS]
 )
-"""Where Click is: the command line, and what features have of it."""
+"""Where Click is: the command line, and what parts have of it."""
 
 OUTSIDE = {
     # Where a library may be imported, and where inside functions only: it is slow or heavy there.
     "numpy": (
-        "typing kernels grid privacy table accuracy mechanisms io release features",
+        f"typing {CORE} kinds tools local cluster literature",
         "cli",
     ),
     "numba": (
-        "kernels features/amounts/kernels features/flows/kernels features/households/kernels "
-        "features/local/kernels",
+        "kernels kinds/amounts/kernels kinds/flows/kernels kinds/households/kernels local/kernels",
         "cli",
     ),
     "llvmlite": ("kernels", ""),
@@ -146,21 +150,21 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io features/amounts/decimals features/flows/noisy "
-        "features/flows/reading features/local/files features/series/formats",
-        "features/audit",
+        "io kinds/amounts/decimals kinds/flows/noisy "
+        "kinds/flows/reading local/files kinds/series/formats",
+        "tools/audit",
     ),
-    "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),
+    "rasterio": ("io/read/rows/pixels io/write io/verify cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
-    "shapely": ("", "grid io/read io/write/export features release/frames"),
+    "shapely": ("", "grid io/read io/write/export kinds tools local cluster release/frames"),
     "scipy": (
         "",
-        "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "
+        "mechanisms/baselines/barak mechanisms/trees/strategies kinds tools local io/write/netcdf "
         "io/write/export io/verify/rewritten",
     ),
     "PIL": ("", "io/write/drawing"),
-    "matplotlib": ("", "accuracy/style features release/frames"),
-    "pandas": ("", "features/evaluate/result"),
+    "matplotlib": ("", "accuracy/style kinds tools local literature release/frames"),
+    "pandas": ("", "tools/evaluate/result"),
     "polars": ("", "release/frames"),
     "xarray": ("", "release/frames"),
     "pyogrio": ("", "io/read io/write/export"),
@@ -171,12 +175,12 @@ OUTSIDE = {
     "h3": ("", "grid/cells"),
     "h5py": ("", "io/verify io/write/export"),
     "s2geometry": ("", "grid/cells"),
-    "geopandas": ("", "release/frames features/flows"),
-    "dask": ("", "features/cluster"),
-    "distributed": ("", "features/cluster"),
+    "geopandas": ("", "release/frames kinds/flows"),
+    "dask": ("", "cluster"),
+    "distributed": ("", "cluster"),
 }
 
-FACES = {"__init__", *(f"features/{one}/api" for one in FEATURES)}
+FACES = {"__init__", *(f"{one}/{face}" for one in PARTS for face in ("api", "__init__"))}
 """Files that do nothing but offer names of other files."""
 
 MOST_OF_A_FUNCTION = 60
@@ -329,18 +333,18 @@ def test_imports_go_down_only():
         ("mechanisms/base", "from geodp.mechanisms.trees import levels"),
         ("mechanisms/learned/mixture", "from geodp.table.counts import CountTable"),
         ("mechanisms/baselines/hay", "from geodp import release"),
-        ("release/publish", "from geodp.features.plan.plan import plan"),
+        ("release/publish", "from geodp.tools.plan.plan import plan"),
         (
             "cli/commands/verify",
-            "def f():\n    from geodp.features.series.verify import verify_series",
+            "def f():\n    from geodp.kinds.series.verify import verify_series",
         ),
-        ("cli/cluster", "import importlib\nimportlib.import_module('geodp.features.plan.plan')"),
-        ("features/evaluate/evaluate", "from geodp.features.series.publish import publish_series"),
-        ("features/explain/card", "from geodp.cli.help import option"),
-        ("release/publish", "from geodp.features.cluster.run import Run"),
-        ("features/plan/plan", "from geodp.features.evaluate import evaluate"),
-        ("features/audit/instead", "from geodp.features.plan.plan import plan"),
-        ("features/audit/curve", "from geodp.features.evaluate.evaluate import evaluate"),
+        ("cli/cluster", "import importlib\nimportlib.import_module('geodp.tools.plan.plan')"),
+        ("tools/evaluate/evaluate", "from geodp.kinds.series.publish import publish_series"),
+        ("tools/explain/card", "from geodp.cli.help import option"),
+        ("release/publish", "from geodp.cluster.run import Run"),
+        ("tools/plan/plan", "from geodp.tools.evaluate import evaluate"),
+        ("tools/audit/instead", "from geodp.tools.plan.plan import plan"),
+        ("tools/audit/curve", "from geodp.tools.evaluate.evaluate import evaluate"),
         ("io/write/csv", "from . import tables"),
         ("table/counts", "from geodp.cellar import anything"),
         ("grid/grid", "import geodp\ngeodp.publish"),

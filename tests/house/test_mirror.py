@@ -8,7 +8,7 @@ PACKAGE = Path(geodp.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 
-ONE_ABOVE = {"features/cluster/commands", "features/local/kernels"}
+ONE_ABOVE = {"cluster/commands", "local/kernels"}
 """Folders whose tests are one above: what they hold is asked for by all tests of the feature."""
 
 

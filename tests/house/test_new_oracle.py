@@ -9,14 +9,14 @@ from tests.house.recipes import copy_with, example, run_module
 LINES = 90
 """A complete oracle is not longer than this, blank lines apart."""
 
-ASKED = {"tests.features.local.oracles.test_conformance": 40, "tests.laws.test_oracles": 9}
+ASKED = {"tests.local.oracles.test_conformance": 40, "tests.laws.test_oracles": 9}
 """The tests of all oracles, and how many of each there are at least."""
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A copy of the project, with the example's file and no other change."""
-    file = "geodp/features/local/oracles/subset.py"
+    file = "geodp/local/oracles/subset.py"
     return copy_with(tmp_path_factory.mktemp("project"), file, "Add a local oracle")
 
 
@@ -40,7 +40,7 @@ def asked(project, name):
 
 @pytest.mark.law
 def test_it_passes_what_every_oracle_is_asked(project):
-    name = "tests.features.local.oracles.test_conformance"
+    name = "tests.local.oracles.test_conformance"
     assert asked(project, name) >= ASKED[name]
 
 
@@ -52,7 +52,7 @@ def test_it_has_the_law_that_it_states(project):
 
 def test_it_is_as_good_as_its_paper_says(project):
     lines = (
-        "from geodp.features.local.oracles import ORACLES",
+        "from geodp.local.oracles import ORACLES",
         "one, best = (ORACLES[n](cells=1000, epsilon=2).variance(1) for n in ('subset', 'oue'))",
         "print(one / best)",
     )

@@ -167,8 +167,8 @@ def test_what_geodp_has_is_never_replaced(folder, monkeypatch):
 
 
 ORACLE = """
-from geodp.features.local.oracles.base import Oracle
-from geodp.features.local.oracles.grr import Grr
+from geodp.local.oracles.base import Oracle
+from geodp.local.oracles.grr import Grr
 class Unfinished(Oracle):
     name, version, title, citation, guarantee = "half", 1, "It.", "It.", Grr.guarantee
 ORACLES = (Grr, Unfinished, 3)
@@ -179,10 +179,7 @@ def test_an_oracle_of_others_is_one_of_all(tmp_path):
     subset = example("Add a local oracle")
     points = [("geodp.oracles", name) for name in ("subset", "wrong")]
     plant(tmp_path, "theirs", points, subset=subset, wrong=ORACLE)
-    lines = (
-        "from geodp.features.local.oracles import ORACLES\n"
-        "print(*ORACLES, ORACLES['grr'].__module__)"
-    )
+    lines = "from geodp.local.oracles import ORACLES\nprint(*ORACLES, ORACLES['grr'].__module__)"
     paths = os.pathsep.join([str(tmp_path), str(Path(geodp.__file__).parents[1])])
     done = subprocess.run(
         [sys.executable, "-W", "always", "-c", lines],
@@ -194,7 +191,7 @@ def test_an_oracle_of_others_is_one_of_all(tmp_path):
     *names, home = done.stdout.split()
     assert "subset" in names
     assert names == sorted(names)
-    assert home == "geodp.features.local.oracles.grr"
+    assert home == "geodp.local.oracles.grr"
     assert done.stderr.count("lists what geodp cannot use in ORACLES") == 2
     assert "offers grr, a name that is taken" in done.stderr
 

@@ -17,8 +17,6 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.local.kernels import hashing, oracles, projective
-from geodp.features.local.oracles import ORACLES
 from geodp.kernels import (
     cell_paths,
     coo,
@@ -44,6 +42,8 @@ from geodp.kernels.pyramid import (
     shares,
 )
 from geodp.kernels.pyramid.edges import STEP
+from geodp.local.kernels import hashing, oracles, projective
+from geodp.local.oracles import ORACLES
 from geodp.mechanisms.trees import refinement
 from geodp.mechanisms.trees.refinement import RefinementNoise
 from geodp.privacy.key import NoiseKey

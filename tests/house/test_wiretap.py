@@ -12,13 +12,12 @@ import pytest
 
 import geodp
 from geodp import select
+from geodp.cluster.partitioned import partition_of
 from geodp.errors import UndeclaredDrawError
-from geodp.features.audit.threshold import charge_threshold, sampled_threshold
-from geodp.features.cluster.partitioned import partition_of
-from geodp.features.local import coins
-from geodp.features.local.oracles import ORACLES
-from geodp.features.select.quantiles import Quantile
-from geodp.features.select.selected import prepare
+from geodp.kinds.selection.quantiles import Quantile
+from geodp.kinds.selection.selected import prepare
+from geodp.local import coins
+from geodp.local.oracles import ORACLES
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.laplace import Geometric
 from geodp.mechanisms.central.parts import Parts
@@ -36,10 +35,11 @@ from geodp.release.noise_identity import encode
 from geodp.release.request import Request
 from geodp.table.contribution import truncate
 from geodp.table.counts import Cells
-from tests.features.local.oracles.cases import oracle
+from geodp.tools.audit.threshold import charge_threshold, sampled_threshold
 from tests.golden.methods import grids, table_of
 from tests.house.wiretap import listening
 from tests.keys import keep
+from tests.local.oracles.cases import oracle
 from tests.mechanisms.kept import forget_levels
 from tests.refusals import refuses
 
@@ -487,7 +487,7 @@ def test_parts_whose_map_is_drawn_with_their_own_key_are_refused():
 
 
 ROOT = Path(geodp.__file__).parent
-TAKERS = {"privacy/key.py", "features/cluster/secret.py", "features/evaluate/trials.py"}
+TAKERS = {"privacy/key.py", "cluster/secret.py", "tools/evaluate/trials.py"}
 """Files that take the words of a key: to lend them to a kernel, and for another process."""
 
 

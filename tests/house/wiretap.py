@@ -110,6 +110,6 @@ def listening(*, guarded: bool = True) -> Iterator[Wire]:
         mock.patch.object(NoiseKey, "derive", note),
         mock.patch.object(NoiseKey, "fingerprint", tell),
         mock.patch("geodp.release.noise_identity.encode", write),
-        mock.patch("geodp.features.select.selected.encode", write),
+        mock.patch("geodp.kinds.selection.selected.encode", write),
     ):
         yield wire

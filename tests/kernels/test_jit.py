@@ -199,7 +199,7 @@ def test_all_that_is_compiled_lies_in_the_folder_that_the_digest_is_of():
         if "kernels" in path.relative_to(PACKAGE).parts:
             found = set(re.findall(r"^ *(?:from|import) (geodp\S*)", text, re.MULTILINE))
             # Types of arguments are not compiled, nor is what tells that something is.
-            allowed = r"geodp\.((features\.\w+\.)?kernels(\.|$)|typing$|progress$)"
+            allowed = r"geodp\.(((kinds\.\w+|local)\.)?kernels(\.|$)|typing$|progress$)"
             assert all(re.match(allowed, module) for module in found)
         elif path.name != "jit.py":
             assert not re.search(r"\b(njit|import (kernel|inline))\b", text), path

@@ -13,18 +13,18 @@ from functools import wraps
 
 import numpy as np
 
-from geodp.features.amounts import publish as amounts_publish
-from geodp.features.cluster import publishing
-from geodp.features.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
-from geodp.features.flows.streams import Plan, TripStreams
-from geodp.features.households import publish as households_publish
-from geodp.features.local import collect
-from geodp.features.local.coins import Coins
+from geodp.cluster import publishing
+from geodp.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
+from geodp.kinds.amounts import publish as amounts_publish
+from geodp.kinds.flows.streams import Plan, TripStreams
+from geodp.kinds.households import publish as households_publish
 
 # Commands import these when they run: a question that is not imported could not be fixed.
-from geodp.features.select import hot_spots, quantiles  # noqa: F401
-from geodp.features.select.question import Question
-from geodp.features.series import publish as series_publish
+from geodp.kinds.selection import hot_spots, quantiles  # noqa: F401
+from geodp.kinds.selection.question import Question
+from geodp.kinds.series import publish as series_publish
+from geodp.local import collect
+from geodp.local.coins import Coins
 from geodp.mechanisms import METHODS
 from geodp.privacy.key import NoiseKey
 from geodp.release.measurements import MeasurementsRequest
@@ -205,7 +205,7 @@ def _fix_cluster(patch):
 
     patch.setattr(publishing, "connect", connect)
     # Few people are in several files, so that their ends would show what they depend on.
-    patch.setattr("geodp.features.cluster.run.LIGHTEST", 8)
+    patch.setattr("geodp.cluster.run.LIGHTEST", 8)
 
     def of_totals(real):
         def call(self, totals, key, *more):

@@ -16,17 +16,17 @@ from fractions import Fraction
 import numpy as np
 
 import geodp
-from geodp.features.amounts.streams import ABOVE, BELOW, key_of_class
-from geodp.features.flows.streams import DESTINATIONS, LABELS, ORIGINS, PAIRS
-from geodp.features.households.publish import HOUSEHOLDS, MEMBERS, OTHERS
-from geodp.features.series.publish import SNAPSHOT
+from geodp.kinds.amounts.streams import ABOVE, BELOW, key_of_class
+from geodp.kinds.flows.streams import DESTINATIONS, LABELS, ORIGINS, PAIRS
+from geodp.kinds.households.publish import HOUSEHOLDS, MEMBERS, OTHERS
+from geodp.kinds.series.publish import SNAPSHOT
 from geodp.privacy.key import NoiseKey
 from geodp.release.periods import name_part
 from geodp.release.series import PERIOD
 from geodp.table.plain import write_plain
-from tests.features.amounts.worlds import EDGES
-from tests.features.amounts.worlds import table_of as amounts_of
-from tests.features.households.worlds import by_size
+from tests.kinds.amounts.worlds import EDGES
+from tests.kinds.amounts.worlds import table_of as amounts_of
+from tests.kinds.households.worlds import by_size
 
 GRID = geodp.Grid.regular((2, 2))
 RELEASES = b"first release", b"second release"

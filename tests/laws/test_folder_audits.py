@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.amounts.publish import prepare_amounts
-from geodp.features.amounts.scale import Scale
-from geodp.features.amounts.series import AmountsSeriesOptions
-from geodp.features.amounts.series import prepare_series as prepare_amounts_series
-from geodp.features.amounts.streams import AmountTable
-from geodp.features.flows.publish import prepare_flows
-from geodp.features.households.publish import prepare_households
-from geodp.features.series.publish import SeriesOptions, prepare_series
+from geodp.kinds.amounts.publish import prepare_amounts
+from geodp.kinds.amounts.scale import Scale
+from geodp.kinds.amounts.series import AmountsSeriesOptions
+from geodp.kinds.amounts.series import prepare_series as prepare_amounts_series
+from geodp.kinds.amounts.streams import AmountTable
+from geodp.kinds.flows.publish import prepare_flows
+from geodp.kinds.households.publish import prepare_households
+from geodp.kinds.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.periods import Periods

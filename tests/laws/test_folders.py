@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from geodp.features.flows import publish as of_flows
-from geodp.features.flows.flows import depend_ends
-from geodp.features.flows.streams import DESTINATIONS, ORIGINS
-from geodp.features.series.smoothing import Smoothing
+from geodp.kinds.flows import publish as of_flows
+from geodp.kinds.flows.flows import depend_ends
+from geodp.kinds.flows.streams import DESTINATIONS, ORIGINS
+from geodp.kinds.series.smoothing import Smoothing
 from tests.laws.folders import KINDS, TIMES
 
 

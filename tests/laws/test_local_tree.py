@@ -7,10 +7,10 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from geodp.features.local.coins import Coins, FixedCoins
-from geodp.features.local.protocols import protocol
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
+from geodp.local.coins import Coins, FixedCoins
+from geodp.local.protocols import protocol
 from geodp.release.release import Release
 
 pytestmark = pytest.mark.law

@@ -6,8 +6,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from geodp.features.local.oracles import ORACLES
-from tests.features.local.oracles.cases import EPSILONS, SMALL, oracle
+from geodp.local.oracles import ORACLES
+from tests.local.oracles.cases import EPSILONS, SMALL, oracle
 
 pytestmark = pytest.mark.law
 

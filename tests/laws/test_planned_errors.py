@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.plan.plan import plan
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
+from geodp.tools.plan.plan import plan
 
 pytestmark = pytest.mark.law
 

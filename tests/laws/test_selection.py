@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from geodp.features.select.mechanisms import SELECTORS
-from geodp.features.select.mechanisms.base import Candidates
-from geodp.features.select.mechanisms.permute_and_flip import PermuteAndFlip, permute_and_flip
+from geodp.kinds.selection.mechanisms import SELECTORS
+from geodp.kinds.selection.mechanisms.base import Candidates
+from geodp.kinds.selection.mechanisms.permute_and_flip import PermuteAndFlip, permute_and_flip
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.selected import rate_of
 from tests.keys import secret

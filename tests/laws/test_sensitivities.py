@@ -16,16 +16,16 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.features.local.oracles import ORACLES
-from geodp.features.select.hot_spots import Top
-from geodp.features.select.mechanisms import SELECTORS
-from geodp.features.select.mechanisms.base import Selector
-from geodp.features.select.mechanisms.questions import quantile_candidates
-from geodp.features.select.quantiles import Quantile
-from geodp.features.select.question import Question, find_places
-from geodp.features.select.selected import prepare as prepare_selection
-from geodp.features.series.publish import SeriesOptions, prepare_series
 from geodp.io.read.layout.presets import presets
+from geodp.kinds.selection.hot_spots import Top
+from geodp.kinds.selection.mechanisms import SELECTORS
+from geodp.kinds.selection.mechanisms.base import Selector
+from geodp.kinds.selection.mechanisms.questions import quantile_candidates
+from geodp.kinds.selection.quantiles import Quantile
+from geodp.kinds.selection.question import Question, find_places
+from geodp.kinds.selection.selected import prepare as prepare_selection
+from geodp.kinds.series.publish import SeriesOptions, prepare_series
+from geodp.local.oracles import ORACLES
 from geodp.mechanisms import mechanism
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
@@ -37,10 +37,10 @@ from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.public_totals import PublicTotals
 from geodp.table.totals import InMemoryTable
 from tests.command import geodp as run
-from tests.features.local.oracles.cases import TWINS
 from tests.golden.methods import grids
 from tests.io.read.official import forms
 from tests.laws.brute import Losses, neighbours, table_of
+from tests.local.oracles.cases import TWINS
 from tests.refusals import refuses
 
 METHODS = sorted(geodp.METHODS)
@@ -357,7 +357,7 @@ def test_a_series_of_the_smallest_bound_is_caught(monkeypatch):
     """The control: the least of all tables' bounds, where it is the largest that holds."""
     assert series_losses("pyramid", "one", ADD_REMOVE, "laplace", (1, 2, 1)) == 1
     monkeypatch.setattr(
-        "geodp.features.series.publish.combine_bounds",
+        "geodp.kinds.series.publish.combine_bounds",
         lambda bounds: min(bounds, key=lambda bound: bound.value),
     )
     assert series_losses("pyramid", "one", ADD_REMOVE, "laplace", (1, 2, 1)) == 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.features.audit.threshold import sampled_threshold
+from geodp.tools.audit.threshold import sampled_threshold
 from tests.laws.audit import RISK, best_set, counts_of, shown
 
 pytestmark = pytest.mark.law

@@ -10,7 +10,7 @@ from tests.mutation.lines import Lines
 from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.targets import ROOT, Target
 
-PACKAGES = ("release", "io", "cli", "features")
+PACKAGES = ("release", "io", "cli", "kinds", "tools", "local", "cluster")
 PATIENCE = 40.0
 """Seconds that the tests of one mutant took together when they were measured."""
 

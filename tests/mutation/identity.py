@@ -28,7 +28,7 @@ VERSION = re.compile(r"^(?:\w+_)?(?:version|format|schema)$", re.IGNORECASE)
 """Names of what says how something was made."""
 
 CARDS = (
-    *("features/**/card.py", "features/**/kind.py", "features/local/round.py"),
+    *("kinds/**/card.py", "kinds/**/kind.py", "local/round.py"),
     *("privacy/assumption.py", "privacy/event.py", "privacy/selected.py"),
     *("table/card.py", "table/charged.py", "table/stated/*.py", "table/withdrawal.py"),
 )
@@ -37,8 +37,8 @@ CARDS = (
 LEFT_OUT = (
     *("kernels", "io/read", "io/verify", "io/write/export"),  # make no release
     *("mechanisms/baselines", "privacy/chain", "privacy/ledger"),  # have tests of their own
-    *("features/cluster", "features/audit"),  # workers make what one machine makes
-    *("features/evaluate", "features/plan", "features/statistics"),  # simulate, and keep nothing
+    *("cluster", "tools/audit"),  # workers make what one machine makes
+    *("tools/evaluate", "tools/plan", "tools/statistics"),  # simulate, and keep nothing
 )
 """Beginnings of paths of which nothing is looked for."""
 
@@ -49,7 +49,7 @@ FOLDERS = "tests/golden/test_folders.py::test_files_and_frames_make_the_pinned_r
 METHODS = "tests/golden/test_methods.py"
 OTHERS = ("tests/golden/test_kept.py", "tests/golden/test_oracles.py")
 KINDS = ("flows", "households", "amounts", "series", "select", "local")
-"""Folders of ``geodp/features`` with a kind of release, whose pinned folders have its name."""
+"""Folders of ``geodp/kinds`` with a kind of release, whose pinned folders have its name."""
 
 
 def plan() -> dict[str, tuple[Target, Mutant]]:
@@ -59,7 +59,7 @@ def plan() -> dict[str, tuple[Target, Mutant]]:
         inner = path.relative_to(ROOT / "geodp").as_posix()
         if not inner.startswith(LEFT_OUT) and path.name not in READERS:
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            kind = next((kind for kind in KINDS if inner.startswith(f"features/{kind}/")), None)
+            kind = next((kind for kind in KINDS if inner.startswith(f"kinds/{kind}/")), None)
             tests = (FOLDERS, METHODS, *OTHERS)
             if kind is not None:
                 tests = (FOLDERS, *OTHERS, "-k", f"{kind} or kept or oracle")

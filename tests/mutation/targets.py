@@ -38,10 +38,10 @@ CRASHES = (
 )
 
 
-SELECT = ("tests/features/select/test_changes.py", "tests/features/select/test_select.py")
+SELECT = ("tests/kinds/selection/test_changes.py", "tests/kinds/selection/test_select.py")
 SERIES = (
-    "tests/features/series/test_terms.py",
-    "tests/features/series/test_publish.py",
+    "tests/kinds/series/test_terms.py",
+    "tests/kinds/series/test_publish.py",
     "tests/cli/test_resume.py",
     "-k",
     "series",
@@ -100,8 +100,8 @@ TARGETS = (
     Target("geodp.privacy.chain.locked_file", ("tests/privacy/chain/test_locked_file.py", *LEDGER)),
     Target("geodp.privacy.samples", ("tests/privacy/test_samples.py",)),
     Target(
-        "geodp.features.audit.binomial",
-        ("tests/features/audit/test_threshold.py", "-k", "not plain_search and not without_data"),
+        "geodp.tools.audit.binomial",
+        ("tests/tools/audit/test_threshold.py", "-k", "not plain_search and not without_data"),
     ),
     Target(
         "geodp.privacy.hash_chain",
@@ -111,8 +111,8 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.features.local.amplification",
-        ("tests/features/local/test_amplification.py",),
+        "geodp.local.amplification",
+        ("tests/local/test_amplification.py",),
         ("amplify_by_shuffling", "_Cut.of"),
     ),
     Target("geodp.privacy.loss", ("tests/privacy/test_loss.py", "-k", "not agreement")),
@@ -278,8 +278,8 @@ TARGETS = (
     ),
     # What a device tells.
     Target(
-        "geodp.features.local.coins",
-        ("tests/features/local/test_coins.py",),
+        "geodp.local.coins",
+        ("tests/local/test_coins.py",),
         (
             "Chance.of",
             "Chance.digits",
@@ -289,15 +289,15 @@ TARGETS = (
             "Coins.below",
         ),
     ),
-    Target("geodp.features.local.oracles.mean", ("tests/features/local/oracles/test_mean.py",)),
+    Target("geodp.local.oracles.mean", ("tests/local/oracles/test_mean.py",)),
     Target(
-        "geodp.features.local.files.reports",
-        ("tests/features/local/files/test_reports.py",),
+        "geodp.local.files.reports",
+        ("tests/local/files/test_reports.py",),
         ("row_of", "_parse_line", "_fields_of", "_require_head", "_require_fields"),
     ),
     Target(
-        "geodp.features.local.opening",
-        ("tests/features/local/test_round.py", "tests/features/local/test_interrupted.py"),
+        "geodp.local.opening",
+        ("tests/local/test_round.py", "tests/local/test_interrupted.py"),
         ("_write", "_charge"),
     ),
     # Which candidate.
@@ -312,12 +312,12 @@ TARGETS = (
         ("rate_of", "Selection.of", "Selection.rate"),
     ),
     Target(
-        "geodp.features.select.hot_spots",
+        "geodp.kinds.selection.hot_spots",
         SELECT,
         ("Top.change", "Top.settings", "Top.measure", "Top.draw"),
     ),
     Target(
-        "geodp.features.select.quantiles",
+        "geodp.kinds.selection.quantiles",
         SELECT,
         (
             *("Quantile.change", "Quantile.settings", "Quantile.measure", "Quantile.draw"),
@@ -325,25 +325,25 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.features.select.selected",
+        "geodp.kinds.selection.selected",
         SELECT,
         ("SelectionDesign.draw", "prepare", "selection_digest"),
     ),
     Target(
-        "geodp.features.select.mechanisms.permute_and_flip",
-        ("tests/features/select/mechanisms/test_selectors.py", "-k", "twin or unlisted"),
+        "geodp.kinds.selection.mechanisms.permute_and_flip",
+        ("tests/kinds/selection/mechanisms/test_selectors.py", "-k", "twin or unlisted"),
         ("PermuteAndFlip.draw", "_comes_first"),
     ),
     Target(
-        "geodp.features.select.mechanisms.questions",
+        "geodp.kinds.selection.mechanisms.questions",
         (
-            "tests/features/select/mechanisms/test_questions.py",
-            "tests/features/select/test_select.py::test_answers_under_a_key_stay_as_they_are",
+            "tests/kinds/selection/mechanisms/test_questions.py",
+            "tests/kinds/selection/test_select.py::test_answers_under_a_key_stay_as_they_are",
         ),
     ),
     # How a series shares its budget, and whom it counts how often.
     Target(
-        "geodp.features.series.publish",
+        "geodp.kinds.series.publish",
         SERIES,
         ("SeriesDesign.draw", "prepare_series", "design_series", "_share"),
     ),
@@ -359,7 +359,7 @@ TARGETS = (
     ),
     Target(
         "geodp.release.sharing",
-        ("tests/release/test_sharing.py", "tests/features/series/test_terms.py"),
+        ("tests/release/test_sharing.py", "tests/kinds/series/test_terms.py"),
         ("share_budget", "divide", "count_levels", "_choose", "_compare_means", "_resolve_terms"),
     ),
     # Parts of a map.

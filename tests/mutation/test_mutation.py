@@ -279,5 +279,5 @@ def test_every_kind_of_release_has_mutants_of_identity():
     planned = identity.plan()
     assert len(planned) > 500
     for kind in identity.KINDS:
-        of_kind = [one for _, one in planned.values() if f"features.{kind}." in one.module]
+        of_kind = [one for _, one in planned.values() if f"kinds.{kind}." in one.module]
         assert {one.kind for one in of_kind} >= {"identity", "order of fields"}, kind

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geodp.cluster.secret import KeyFile
 from geodp.errors import InputError, UsageError
-from geodp.features.cluster.secret import KeyFile
 from geodp.privacy import key_file
 from geodp.privacy.access import has_owners
 from geodp.privacy.key import NoiseKey

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from geodp.errors import BudgetError, UsageError, VerificationError
-from geodp.features.audit.threshold import charge_threshold, sampled_threshold
 from geodp.grid.grid import Grid
 from geodp.privacy.accounts import Account, Accounts
 from geodp.privacy.key import NoiseKey
@@ -16,6 +15,7 @@ from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.samples import SecretSample
 from geodp.release.publish import publish
 from geodp.table.counts import CountTable
+from geodp.tools.audit.threshold import charge_threshold, sampled_threshold
 from tests.reference import suppression
 from tests.refusals import refuses
 

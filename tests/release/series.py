@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 import geodp
-from geodp.features.amounts.publish import AmountsInputs
-from geodp.features.amounts.series import (
+from geodp.kinds.amounts.publish import AmountsInputs
+from geodp.kinds.amounts.series import (
     AmountsSeriesOptions,
     design_series,
     prepare_series,
 )
-from geodp.features.flows.declaring import declare_prior
-from geodp.features.flows.kind import FlowsSeriesCard
-from geodp.features.flows.publish import FlowsInputs, design_flows, prepare_trips
-from geodp.features.flows.zones import Zones, zones_of
-from geodp.features.households.inputs import streams_of
-from geodp.features.households.kind import HouseholdsSeriesCard
-from geodp.features.households.publish import design_households, prepare_streams
+from geodp.kinds.flows.declaring import declare_prior
+from geodp.kinds.flows.kind import FlowsSeriesCard
+from geodp.kinds.flows.publish import FlowsInputs, design_flows, prepare_trips
+from geodp.kinds.flows.zones import Zones, zones_of
+from geodp.kinds.households.inputs import streams_of
+from geodp.kinds.households.kind import HouseholdsSeriesCard
+from geodp.kinds.households.publish import design_households, prepare_streams
 from geodp.mechanisms.central.parts import Parts
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.terms import Terms
@@ -34,7 +34,7 @@ from geodp.release.series import (
 )
 from geodp.release.transaction import Inputs
 from tests.contract.kinds import OWN
-from tests.features.amounts.series import made as amounts
+from tests.kinds.amounts.series import made as amounts
 
 GRID = geodp.Grid.regular((16, 16))
 TIMES = Periods.of(["2015", "2020"])

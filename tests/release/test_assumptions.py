@@ -6,7 +6,6 @@ import numpy as np
 
 import geodp
 from geodp.errors import UsageError, VerificationError
-from geodp.features.explain.api import explain
 from geodp.grid.hierarchy import Hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.privacy.assumption import ContributionBound
@@ -14,6 +13,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.release.report.markdown import markdown
 from geodp.release.report.sentences import plain
 from geodp.table.public_totals import PublicTotals
+from geodp.tools.explain.api import explain
 from tests.keys import keep
 from tests.ledgers import small_ledger
 from tests.refusals import refuses

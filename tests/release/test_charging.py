@@ -182,5 +182,5 @@ def test_everything_that_is_drawn_here_is_drawn_and_charged_by_one_function():
                 callers.setdefault(node.func.id, set()).add(where)
     assert callers["draw_and_charge"] == {"release/transaction.py"}
     # A cluster charges before it draws.
-    assert callers["charge_event"] == {"features/cluster/run.py"}
+    assert callers["charge_event"] == {"cluster/run.py"}
     assert callers["release_and_charge"] == {"release/transaction.py"}

@@ -10,11 +10,11 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.features.amounts.records import AmountRecords
-from geodp.features.flows.reading.trips import Trips
 from geodp.io.read.points import Points
 from geodp.io.read.raster import Raster
 from geodp.io.read.table import Table
+from geodp.kinds.amounts.records import AmountRecords
+from geodp.kinds.flows.reading.trips import Trips
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((16, 16), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))

@@ -20,8 +20,8 @@ from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.release.transaction import pack_draw, restore
 from geodp.table.index import find_period
 from tests.contract.kinds import offer_own
-from tests.features.amounts.test_verify import list_sums
 from tests.keys import keep
+from tests.kinds.amounts.test_verify import list_sums
 from tests.refusals import refuses
 from tests.release.series import KINDS, TIMES, make
 

@@ -4,10 +4,10 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from tests.features.amounts.made import publish as publish_amounts
-from tests.features.amounts.series.made import publish as publish_amounts_series
-from tests.features.flows.test_publish import publish as publish_flows
-from tests.features.households.test_publish import publish as publish_households
+from tests.kinds.amounts.made import publish as publish_amounts
+from tests.kinds.amounts.series.made import publish as publish_amounts_series
+from tests.kinds.flows.test_publish import publish as publish_flows
+from tests.kinds.households.test_publish import publish as publish_households
 from tests.refusals import refuses
 
 KINDS = {

@@ -12,11 +12,11 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
-from geodp.features.amounts.kind import AmountsCard, AmountsSeriesCard
-from geodp.features.flows.kind import FlowsCard
-from geodp.features.households.kind import HouseholdsCard
-from geodp.features.select.card import SelectionCard
-from geodp.features.series.card import SeriesCard
+from geodp.kinds.amounts.kind import AmountsCard, AmountsSeriesCard
+from geodp.kinds.flows.kind import FlowsCard
+from geodp.kinds.households.kind import HouseholdsCard
+from geodp.kinds.selection.card import SelectionCard
+from geodp.kinds.series.card import SeriesCard
 from geodp.table.card import Card
 from geodp.table.plain import AtLeast, Text, key_of, list_in_order, types_of
 

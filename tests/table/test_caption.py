@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.explain.card import explain
 from geodp.io.write.export.netcdf import NetCDF
 from geodp.io.write.export.stac import Stac
 from geodp.release.report.html.page import write_page
@@ -16,6 +15,7 @@ from geodp.release.report.registry import ReleaseMetadata, registry_record
 from geodp.table.caption import CAPTION, list_captioned
 from geodp.table.card import StatedMetadata
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
+from geodp.tools.explain.card import explain
 from tests.release.report.test_markdown import ABOUT
 
 PLACE = {"crs": "EPSG:3035", "transform": (1000, 0, 4_300_000, 0, -1000, 3_300_000)}

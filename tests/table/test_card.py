@@ -14,13 +14,13 @@ import pytest
 
 import geodp
 from geodp.errors import VerificationError
-from geodp.features.amounts.kind import AmountsCard, AmountsSeriesCard
-from geodp.features.flows.kind import FlowsCard
-from geodp.features.households.kind import HouseholdsCard
-from geodp.features.select.card import SelectionCard
-from geodp.features.series.card import SeriesCard
 from geodp.grid.grid import Grid
 from geodp.io.verify.card import read_card
+from geodp.kinds.amounts.kind import AmountsCard, AmountsSeriesCard
+from geodp.kinds.flows.kind import FlowsCard
+from geodp.kinds.households.kind import HouseholdsCard
+from geodp.kinds.selection.card import SelectionCard
+from geodp.kinds.series.card import SeriesCard
 from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP

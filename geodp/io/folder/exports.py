@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from geodp.errors import UsageError
-from geodp.feature_registry import list_offered
 from geodp.io.folder.staging import stage
 from geodp.io.write.areas import file_names
 from geodp.io.write.format import Export
 from geodp.io.write.view import View, keep_rows
+from geodp.registry import list_offered
 
 
 @cache

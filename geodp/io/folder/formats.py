@@ -10,8 +10,8 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from geodp.errors import NAMES, UsageError, is_name, printable
-from geodp.feature_registry import list_offered
 from geodp.io.write.format import Format
+from geodp.registry import list_offered
 
 GROUP = "geodp.formats"
 

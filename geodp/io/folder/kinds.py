@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Protocol
 
 from geodp.errors import VerificationError, add_plugins
-from geodp.feature_registry import find_modules
 from geodp.io.folder.manifest import sha256
 from geodp.io.opening import read_json
+from geodp.registry import find_modules
 from geodp.table.card import PARTS_SCHEMA, SCHEMA
 
 CARD = "release.json"

@@ -1,6 +1,6 @@
 """Values exchanged between the top of a partitioned release and its subtrees.
 
-:mod:`geodp.features.cluster` sends them between workers. All are noisy but not released: their
+:mod:`geodp.cluster` sends them between workers. All are noisy but not released: their
 ``repr`` shows no numbers.
 """
 

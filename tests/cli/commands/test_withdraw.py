@@ -10,8 +10,8 @@ import geodp
 from geodp import cli
 from geodp.errors import UsageError, WithdrawnWarning
 from tests.command import geodp as run
-from tests.features.compare.releases import released
 from tests.refusals import refuses
+from tests.tools.compare.releases import released
 
 SAID = "THIS RELEASE WAS WITHDRAWN on 2026-01-31"
 ASKED = ("--reason", "One district was counted twice.", "--date", "2026-01-31")

@@ -181,7 +181,7 @@ def test_a_cluster_is_refused_before_anything_is_asked():
 from tests import windows
 windows.forget()
 from geodp.errors import UsageError
-from geodp.features.cluster.api import publish
+from geodp.cluster.api import publish
 try:
     publish(None, None)
 except UsageError as error:

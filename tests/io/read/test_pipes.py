@@ -9,16 +9,16 @@ import click
 import pytest
 
 from geodp.errors import InputError
-from geodp.features.local.collect import Sums
-from geodp.features.local.files.reports import read_reports
-from geodp.features.local.files.sums import read_sums
-from geodp.features.local.plan import read_local_plan
-from geodp.features.local.round import read_round
 from geodp.grid.grid import Grid
 from geodp.io.opening import NOT_REGULAR, open_base, open_parquet, open_raster, read_json
 from geodp.io.read.layout.presets import read_text
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.input_files import kind_of, list_paths
+from geodp.local.collect import Sums
+from geodp.local.files.reports import read_reports
+from geodp.local.files.sums import read_sums
+from geodp.local.planning import read_local_plan
+from geodp.local.round import read_round
 from geodp.release.metadata import read_metadata
 from geodp.release.plan_file import read_plan
 from tests.command import commands, context_of, geodp, override

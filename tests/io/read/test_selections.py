@@ -17,7 +17,6 @@ import geodp
 from geodp.cli.commands.budget import budget
 from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
-from geodp.features.evaluate.commands.evaluate import evaluate
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.verify import verify
@@ -26,6 +25,7 @@ from geodp.release.report.markdown import markdown
 from geodp.table.card import Card
 from geodp.table.contribution import SUMS
 from geodp.table.reading import ROWS_FACT
+from geodp.tools.evaluate.commands.evaluate import evaluate
 from tests.bits import has_bits
 from tests.refusals import refuses
 

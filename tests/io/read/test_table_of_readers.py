@@ -9,12 +9,12 @@ import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.readers import reader_options
 from geodp.errors import UsageError
-from geodp.features.evaluate.commands.evaluate import evaluate
-from geodp.features.plan.commands.plan import plan
 from geodp.grid.grid import Grid
 from geodp.io import read
 from geodp.io.read import READERS, choose
 from geodp.io.read.reader import Call, MatchScore, Reader
+from geodp.tools.evaluate.commands.evaluate import evaluate
+from geodp.tools.plan.commands.plan import plan
 from tests.command import context_of
 from tests.refusals import refuses
 

@@ -3,9 +3,9 @@
 import copy
 import json
 
-from geodp.features.select.card import SelectionCard
 from geodp.io.folder.manifest import release_id, sha256, sums_text
 from geodp.io.folder.parts import parts_id
+from geodp.kinds.selection.card import SelectionCard
 
 CARD, SUMS = "release.json", "SHA256SUMS"
 

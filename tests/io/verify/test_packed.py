@@ -12,8 +12,8 @@ from geodp.io.verify.card import public_folder
 from geodp.io.verify.packed import unpack_release
 from geodp.io.verify.verify import verify
 from tests.command import geodp as run
-from tests.features.compare.releases import released
 from tests.refusals import refuses
+from tests.tools.compare.releases import released
 
 
 @pytest.fixture(scope="module")

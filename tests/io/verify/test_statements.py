@@ -18,12 +18,12 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.simulated_cells import errors_of
-from tests.features.amounts.made import EDGES
-from tests.features.amounts.made import publish as publish_amounts
-from tests.features.flows.test_publish import publish as publish_flows
-from tests.features.households.test_publish import publish as publish_households
-from tests.features.households.test_publish import sizes_on
 from tests.io.verify.forging import change, list_leaves, show, sign, write_json
+from tests.kinds.amounts.made import EDGES
+from tests.kinds.amounts.made import publish as publish_amounts
+from tests.kinds.flows.test_publish import publish as publish_flows
+from tests.kinds.households.test_publish import publish as publish_households
+from tests.kinds.households.test_publish import sizes_on
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139.7, 35.6, 139.8, 35.7))
 OFFICE = {

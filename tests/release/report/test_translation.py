@@ -8,10 +8,9 @@ import pytest
 from babel.messages.pofile import read_po
 
 from geodp.errors import UsageError
-from geodp.features.amounts import english as of_amounts
-from geodp.features.explain import english as explanation
-from geodp.features.flows import english as of_flows
-from geodp.features.households import page as of_households
+from geodp.kinds.amounts import english as of_amounts
+from geodp.kinds.flows import english as of_flows
+from geodp.kinds.households import page as of_households
 from geodp.release.report.html import english
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import (
@@ -21,6 +20,7 @@ from geodp.release.report.translation import (
     translate_text,
     translate_texts,
 )
+from geodp.tools.explain import english as explanation
 from tests.refusals import refuses
 
 OTHERS = LANGUAGES[1:]

@@ -64,7 +64,7 @@ def write_page(
     view : View
         View of a written release (:func:`geodp.release.opening.open_view`).
     explained : sequence of Section
-        Explanation of the release in the language; see :mod:`geodp.features.explain`.
+        Explanation of the release in the language; see :mod:`geodp.tools.explain`.
     unit : str
         Name of one unit of privacy in the language.
     language : {"en", "ja"}

@@ -46,7 +46,7 @@ def reading_section(page: Page, unit: str) -> Html:
 def guarantee_section(explained: Sequence[Any]) -> Html:
     """Write the section that explains the guarantee to people.
 
-    ``explained``: sections of an explanation, see :mod:`geodp.features.explain.page`.
+    ``explained``: sections of an explanation, see :mod:`geodp.tools.explain.page`.
     """
     items = []
     for part in explained:

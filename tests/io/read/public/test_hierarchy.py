@@ -13,12 +13,12 @@ from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import grid_of
 from geodp.cli.readers import check_applicable
 from geodp.errors import InputError, UsageError, VerificationError
-from geodp.features.evaluate.commands.evaluate import evaluate
 from geodp.io.folder.manifest import release_id, sha256
 from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
+from geodp.tools.evaluate.commands.evaluate import evaluate
 from tests.cli.test_options import context
 from tests.io.files import gzipped, parquet, text
 from tests.refusals import refuses

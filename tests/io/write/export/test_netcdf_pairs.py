@@ -9,7 +9,7 @@ from geodp.io.verify.rewritten import is_rewritten
 from geodp.io.write.export import netcdf
 from geodp.io.write.export.netcdf import NetCDF
 from geodp.release.opening import open_view
-from tests.features.flows.test_publish import MESH, publish, trips_on
+from tests.kinds.flows.test_publish import MESH, publish, trips_on
 
 xarray = pytest.importorskip("xarray", reason="the format's own library is not installed")
 

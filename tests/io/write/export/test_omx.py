@@ -7,7 +7,7 @@ import geodp
 from geodp.io.verify import formats
 from geodp.io.write.export import omx
 from geodp.release.opening import open_view
-from tests.features.flows.test_publish import MESH, publish, trips_on
+from tests.kinds.flows.test_publish import MESH, publish, trips_on
 
 openmatrix = pytest.importorskip("openmatrix", reason="the format's own library is not installed")
 h5py = pytest.importorskip("h5py", reason="the format's own library is not installed")

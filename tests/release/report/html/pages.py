@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.explain.card import explain_people
 from geodp.release.report.html.page import write_page
+from geodp.tools.explain.card import explain_people
 from tests.keys import keep
 
 NODE = pytest.mark.skipif(shutil.which("node") is None, reason="the page's code is run by Node")

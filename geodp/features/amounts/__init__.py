@@ -1,5 +1,0 @@
-"""Counts, sums and means of amounts by area: incomes, sales, floor areas.
-
-:mod:`geodp.features.amounts.api` holds the public names, which are offered as
-``geodp.amounts``.
-"""

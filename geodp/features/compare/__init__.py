@@ -1,4 +1,0 @@
-"""Tests of what came back.
-
-Its public names, those of ``geodp.compare``, are offered by :mod:`geodp.features.compare.api`.
-"""

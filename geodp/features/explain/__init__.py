@@ -1,4 +1,0 @@
-"""Explain to people what a release means.
-
-The public names of ``geodp.explain`` are in :mod:`geodp.features.explain.api`.
-"""

@@ -1,5 +1,0 @@
-"""Persons and households of the same cells, released together so that no area is impossible.
-
-:mod:`geodp.features.households.api` holds the public names, which are offered as
-``geodp.households``.
-"""

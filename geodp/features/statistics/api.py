@@ -1,5 +1,0 @@
-"""Public names of ``geodp.statistics``: statistics of released maps, with their biases."""
-
-from geodp.features.statistics.estimate import CLASSES, Statistic, estimate_statistics
-
-__all__ = ["CLASSES", "Statistic", "estimate_statistics"]

@@ -1,0 +1,515 @@
+"""A release of amounts: records, sums, means and classes of every area, under one guarantee."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+
+from geodp.errors import Rule, VerificationError
+from geodp.grid.grid import Grid
+from geodp.grid.region import Labels, Region
+from geodp.io.opening import read_parquet
+from geodp.io.read.rows.weights import GIVEN
+from geodp.io.verify.card import require
+from geodp.io.verify.readback import explain_errors
+from geodp.kinds.amounts.comparison import (
+    AmountDifference,
+    compare_regions,
+    compare_releases,
+)
+from geodp.kinds.amounts.declaring import AnyPrior, recognize_prior, state_learned
+from geodp.kinds.amounts.estimates import AmountEstimate
+from geodp.kinds.amounts.joint import NAME, name_classes, view_of, write_joint
+from geodp.kinds.amounts.kind import (
+    COUNT,
+    IDENTITY,
+    SUM,
+    AmountsCard,
+    AmountsGuarantee,
+    StatedAmount,
+    StatedAmountsPrior,
+)
+from geodp.kinds.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts, stream_event
+from geodp.kinds.amounts.numbers import AmountNumbers, CountRelease, SumRelease
+from geodp.kinds.amounts.scale import Scale, exact, show_number
+from geodp.kinds.amounts.streams import Design, ReleasedAmounts
+from geodp.privacy.assumption import Assumption
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import digest
+from geodp.privacy.ledger import Charge
+from geodp.release.card import PRIOR_PUBLIC, PUBLIC_CARD, state_budget
+from geodp.release.composite import Composite, fill_tables
+from geodp.release.frames import convert_to_pandas
+from geodp.release.opening import open_release
+from geodp.release.preview import preview_release
+from geodp.release.release import Release
+from geodp.release.request import Request
+from geodp.reprs import one_line
+from geodp.table.index import Constraint, Joint, Rebuilt, state_event
+from geodp.table.plain import write_plain
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
+from geodp.typing import IntArray
+
+COUNTED = "One {} has at most {:,} of all records."
+"""The assumption of the contribution, which is in records."""
+
+WEIGHED = "The records of one {} have weights of at most {:,} together."
+"""The assumption where records have weights."""
+
+CLIPPED = (
+    "that amounts below {} and above {} count as these: their number and the sums beyond are in no "
+    "public file"
+)
+"""The sentence that says what is public of the clip."""
+
+CLASSES_PROOF = (
+    "one record is in one class, and so changes, on each level, one count of one class by 1; all "
+    "classes have independent noise, each for {}, and everything else is post-processing"
+)
+"""Why a release of classes holds what it promises."""
+
+BOTH_PROOF = (
+    "sums and classes each have a part of the budget, and their parts add up to it. Sums: {}. "
+    "Classes: {}"
+)
+
+WEIGHTS_PROOF = "a record of weight w counts as w such records"
+"""Addition to each proof where records have weights."""
+
+CHOSEN = (
+    "The clip, the step and the edges of classes were chosen without looking at the data, or by a "
+    "selection with a charge of its own, which adds to that of this release."
+)
+"""The assumption on the scale of amounts, for which the operator vouches."""
+
+
+@dataclass(frozen=True, eq=False)
+class Amounts(AmountNumbers, Composite[AmountsCard]):
+    """A release of amounts: its numbers agree in every area.
+
+    Its attributes are those of :class:`geodp.kinds.amounts.numbers.AmountNumbers`: ``count``,
+    ``sum``, ``classes`` and ``index``.
+    """
+
+    __repr__ = one_line
+
+    # The table of all numbers has as many rows as the release of records, and more columns.
+    joint_rows: ClassVar[dict[str, int]] = {COUNT: 2}
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """The release of records by its name."""
+        return {COUNT: self.count}
+
+    @property
+    def constraints(self) -> tuple[Constraint[Amounts], ...]:
+        """Sentences that hold in every cell, with their checks."""
+        return list_constraints(self.index.amount)
+
+    def estimate(
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+        prior: AnyPrior | None = None,
+    ) -> AmountEstimate:
+        """Estimate records, sum, mean and median of a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region, labels, quantiles, below
+            See :meth:`geodp.kinds.amounts.numbers.AmountNumbers.estimate`.
+        prior : CountTable, Release, Prior or Amounts, optional
+            The prior of the release, given again: intervals of records, sums and means are
+            then narrowed by simulation with it, which takes seconds to minutes. Those of medians
+            stay.
+
+        Returns
+        -------
+        AmountEstimate
+
+        Raises
+        ------
+        UsageError
+            A prior that is not that of the release, a release that made no use of its prior, or
+            one without sums; and as without ``prior``.
+        """
+        return self.estimate_all([region], labels, quantiles=quantiles, below=below, prior=prior)[0]
+
+    def estimate_all(
+        self,
+        regions: Iterable[Any],
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+        prior: AnyPrior | None = None,
+    ) -> list[AmountEstimate]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        if prior is None:
+            return super().estimate_all(regions, labels, quantiles=quantiles, below=below)
+        self._check(quantiles, below)
+        known = recognize_prior(self, prior)
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        return self._estimate_listed(listed, quantiles, below, known.streams[:2])
+
+    def compare(
+        self,
+        one: Any,
+        other: Any = None,
+        labels: tuple[Labels | None, Labels | None] = (None, None),
+        *,
+        release: Amounts | None = None,
+    ) -> AmountDifference:
+        """Estimate by how much a second region differs from a first, or a later release from this.
+
+        Parameters
+        ----------
+        one : region
+            As for :meth:`estimate`.
+        other : region, optional
+            The second region, without common cells; default: ``one``.
+        labels : (labels, labels)
+            Of either region, such as those of two groups of one region.
+        release : Amounts, optional
+            Release of the second region, of amounts of the same unit, clip and largest weight;
+            default: this one.
+
+        Returns
+        -------
+        AmountDifference
+            ``count``, ``sum``, ``mean`` and ``median`` with 95 % intervals, the second less the
+            first. They allow for noise that both regions share, and for what the clamp may have
+            moved. Where ``is_certain`` is False, the noise does not tell the two apart.
+
+        Raises
+        ------
+        UsageError
+            Regions of this release that overlap; or the same release twice, or amounts of another
+            unit or clip, or another largest weight.
+        """
+        second = self if release is None else release
+        places = (self.count.grid, one), (second.count.grid, one if other is None else other)
+        regions = [Region.of(*at, each) for at, each in zip(places, labels, strict=True)]
+        if release is None:
+            return compare_regions(self, regions[0], regions[1])
+        return compare_releases(self, release, [(regions[0], regions[1])])[0]
+
+    def with_fact(self, fact: str) -> Self:
+        """Return the release with one more public fact on the cards of all numbers."""
+        told, promise = super().with_fact(fact), self.index.guarantee
+        stated = replace(promise, not_protected=(*promise.not_protected, fact))
+        return replace(told, index=replace(told.index, guarantee=stated))
+
+    def to_arrow(self) -> Any:
+        """Convert the rows of all cells with records to a ``pyarrow.Table``.
+
+        Columns are those of ``amounts.csv``: codes or centres, ``count``, ``sum`` and ``mean`` in
+        units of the amount, classes, ``median``, and the ends of their intervals.
+        """
+        return view_of(self).all_rows.columns
+
+    def to_pandas(self) -> Any:
+        """Convert the rows to a ``pandas.DataFrame``; see :meth:`to_arrow`.
+
+        Raises UsageError where pandas is not installed.
+        """
+        return convert_to_pandas(self.to_arrow())
+
+    def write_joint(self, folder: Path) -> Joint:
+        """Write the table of all numbers in every format; return the index's entries of it."""
+        return write_joint(self, folder)
+
+    def rebuild(self) -> Rebuilt[AmountsCard]:
+        """Derive the index from the records, and from what the index says of the amount.
+
+        Raises VerificationError for records of another method, and for an amount of no release.
+        """
+        stated, event, scale = self.index, cast(Measurement, self.count.event), self.scale
+        amount, prior, method = stated.amount, stated.prior, self.count.method
+        if not isinstance(method, CountOfAmounts):
+            raise VerificationError(
+                "The records have another method than a release.", code="amounts-method-differs"
+            )
+        require(
+            not amount.notches or scale.span % amount.notches == 0,
+            Rule("amounts-notches-differ", "The notches of the amount do not divide its clip."),
+        )
+        share = exact(amount.share or 1, "share") if amount.notches else Fraction(0)
+        number = max(len(amount.edges) - 1, 0)
+        counting = CountOfAmounts.of(method.pyramid, number, share, amount.notches or 1)
+        whole = replace(event, mechanism=method.pyramid.spec)
+        # What the records state beyond the index: that their own card is public, and the identity.
+        known = (PUBLIC_CARD, *whole.not_protected)
+        facts = tuple(
+            fact
+            for fact in self.count.card().guarantee.not_protected
+            if fact not in known and not fact.startswith(IDENTITY)
+        )
+        if not (amount.notches and amount.edges):
+            amount = replace(amount, share=None)
+        return Rebuilt(
+            make_index(whole, amount, facts, prior),
+            {COUNT: replace(event, mechanism=counting.spec)},
+            (*list_facts(amount, scale, prior), describe_identity(self.drawn, amount, prior)),
+            whole.loss,
+        )
+
+
+def preview_amounts(
+    design: Design,
+    grid: Grid,
+    request: Request,
+    facts: tuple[str, ...],
+    reading: StatedReading | None,
+    prior: StatedAmountsPrior | None = None,
+) -> Amounts:
+    """Make the release of no records, with cards and closed forms of the real one."""
+    event, scale, method = design.whole, design.scale, design.method
+    number = max(len(design.edges) - 1, 0)
+    counting = CountOfAmounts.of(method, number, design.share, design.notches or 1)
+    amount = state_amount(design)
+    facts = (*facts, *list_facts(amount, scale, prior))
+    common = (request.terms.people, facts, reading, request.metadata)
+    event_of_counts = replace(event, mechanism=counting.spec)
+    count = preview_release(grid, counting, event_of_counts, *common, made=CountRelease)
+    none = np.empty(0, np.int64)
+    empty = (none.astype(np.uint64), none)
+    total = None
+    if design.of_sums is not None:
+        adding = SumOfAmounts.of(method, scale.lower, scale.upper, design.share, design.notches)
+        table = ReleasedTable(grid, *empty, replace(event, mechanism=adding.spec))
+        total = SumRelease(table, reading=reading, public_facts=facts)
+    classes: tuple[ReleasedTable, ...] = ()
+    if design.of_classes is not None:
+        classes = (ReleasedTable(grid, *empty, design.of_classes),) * number
+    return Amounts(count, total, classes, make_index(event, amount, facts, prior))
+
+
+def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
+    """Return the release of what was drawn in place of nothing."""
+    prior = state_learned(empty.index.prior, drawn.learned)
+    grid, make = empty.count.grid, ReleasedTable
+    records = make(grid, drawn.key, drawn.number, empty.count.event)
+    identity = describe_identity(drawn, empty.index.amount, prior)
+    (count,) = fill_tables([empty.count], [records], identity, charge)
+    total = None
+    if empty.sum is not None:
+        assert drawn.above is not None
+        # Most scales begin at 0, and have notches of a step.
+        steps = drawn.above if empty.notch == 1 else drawn.above * empty.notch
+        steps = steps + drawn.number * empty.scale.lower if empty.scale.lower else steps
+        some = np.flatnonzero(steps != 0)
+        table = make(grid, drawn.key[some], steps[some], empty.sum.event)
+        total = replace(empty.sum, table=table, charge=charge)
+    classes = []
+    for k, one in enumerate(empty.classes):
+        assert drawn.classes is not None
+        # Positions are taken faster than a mask, which most cells of most classes are not in.
+        some = np.flatnonzero(drawn.classes[k] != 0)
+        classes.append(make(grid, drawn.key[some], drawn.classes[k][some], one.event))
+    index = replace(empty.index, budget=state_budget(charge), prior=prior)
+    return replace(empty, count=count, sum=total, classes=tuple(classes), index=index)
+
+
+def state_amount(design: Design) -> StatedAmount:
+    """State what is added up."""
+    scale = design.scale
+    lower, upper = map(show_number, scale.clip)
+    return StatedAmount(
+        name=scale.name,
+        unit=scale.unit,
+        lower=lower,
+        upper=upper,
+        step=show_number(scale.step),
+        notches=design.notches or None,
+        edges=tuple(show_number((scale.lower + edge) * scale.step) for edge in design.edges),
+        share=str(design.share) if design.of_sums and design.of_classes else None,
+        max_weight=design.max_weight if design.max_weight > 1 else None,
+    )
+
+
+def list_facts(
+    amount: StatedAmount, scale: Scale, prior: StatedAmountsPrior | None
+) -> tuple[str, ...]:
+    """List what the card of the records states as public of the amount; ``scale``: its scale."""
+    facts = [CLIPPED.format(amount.lower, amount.upper), describe_release(scale)]
+    if amount.notches not in (None, scale.span):
+        facts.append(describe_notches(scale, amount.notches or 1))
+    if amount.max_weight is not None:
+        facts.append(GIVEN.format(amount.max_weight))
+    if prior is not None:
+        facts.append(describe_prior(prior.source))
+    return tuple(facts)
+
+
+def make_index(
+    event: Measurement,
+    amount: StatedAmount,
+    facts: tuple[str, ...],
+    prior: StatedAmountsPrior | None,
+) -> AmountsCard:
+    """Make the index of a release that is not drawn yet; ``event``: of all numbers together."""
+    return AmountsCard.state(
+        event,
+        amount=amount,
+        guarantee=state_guarantee(event, amount, facts, prior),
+        constraints=tuple(one.sentence for one in list_constraints(amount)),
+        prior=prior,
+    )
+
+
+def state_guarantee(
+    event: Measurement,
+    amount: StatedAmount,
+    facts: tuple[str, ...],
+    prior: StatedAmountsPrior | None,
+) -> AmountsGuarantee:
+    """State the guarantee of all numbers together."""
+    source = (STREAMS_PROOF if amount.notches else CLASSES_PROOF).format("the whole budget")
+    if amount.share is not None:
+        proofs = [one.format("all of this part") for one in (STREAMS_PROOF, CLASSES_PROOF)]
+        source = BOTH_PROOF.format(*proofs)
+    if amount.max_weight is not None:
+        source = f"{source}; {WEIGHTS_PROOF}"
+    counted = COUNTED if amount.max_weight is None else WEIGHED
+    bound = replace(event.assumption, statement=counted.format(event.unit, event.contribution))
+    assumed = [bound, Assumption("amounts", CHOSEN, "operator")]
+    if prior is not None:
+        assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior.source))
+    return AmountsGuarantee(
+        **state_event(event, "any result of these numbers together"),
+        source=source,
+        assumptions=tuple(assumed),
+        not_protected=(*event.not_protected, *facts),
+    )
+
+
+def list_constraints(amount: StatedAmount) -> tuple[Constraint[Amounts], ...]:
+    """List what holds in every cell; then it does in every area, which is a sum of cells."""
+    means = f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}."
+    classes = "Records are the sum of the records of all classes."
+    return (
+        *([Constraint(means, _are_within_clip)] if amount.notches else []),
+        *([Constraint(classes, _are_sums)] if amount.edges else []),
+    )
+
+
+def _are_within_clip(release: Amounts) -> bool:
+    """Test whether the mean of every cell is within the clip."""
+    drawn = release.drawn
+    most = drawn.number * (release.index.amount.notches or 1)
+    return drawn.above is not None and bool(((drawn.above >= 0) & (drawn.above <= most)).all())
+
+
+def _are_sums(release: Amounts) -> bool:
+    """Test whether the records of every cell are those of all classes."""
+    classes, number = release.drawn.classes, release.drawn.number
+    return (
+        classes is not None
+        and bool((classes >= 0).all())
+        and np.array_equal(classes.sum(axis=0), number)
+    )
+
+
+def describe_release(scale: Scale) -> str:
+    """Describe, for the card of the records, the release that they are a part of."""
+    return (
+        f"that these are the records of a release of {scale.name} in {scale.unit}, and were "
+        "charged once with it"
+    )
+
+
+def describe_notches(scale: Scale, notches: int) -> str:
+    """Describe the rounding of sums of cells before the noise."""
+    notch = show_number(scale.span // notches * scale.step)
+    return (
+        f"that the sum of a cell is rounded to a multiple of {notch} ({scale.unit}) before the "
+        "noise, which is drawn on these: by at most half of that a cell, which the stated errors "
+        "leave out"
+    )
+
+
+def describe_prior(source: str) -> str:
+    """Describe, for the card of the records, the prior of the release that they are a part of."""
+    return f"that records and amounts of their release were estimated with a public prior: {source}"
+
+
+def describe_identity(
+    drawn: ReleasedAmounts, amount: StatedAmount, prior: StatedAmountsPrior | None
+) -> str:
+    """Describe, for the card of the records, the sums and classes that they were released with.
+
+    The digest is of these, and of what they mean: the amount, its clip, step and edges, and a prior
+    with what was learned of it.
+    """
+    stated = [one for one in (amount, prior) if one is not None]
+    meaning = [json.dumps(write_plain(one), sort_keys=True).encode() for one in stated]
+    arrays = [one for one in (drawn.above, drawn.classes) if one is not None]
+    return IDENTITY + digest(*meaning, *arrays).hex()
+
+
+def open_amounts(folder: Path, card: AmountsCard) -> Amounts:
+    """Open a release from its public folder."""
+    count = open_release(folder / COUNT)
+    empty = reopen(count, card)
+    with explain_errors(folder):
+        drawn = read_drawn(folder, empty)
+    opened = with_drawn(empty, drawn, None)
+    # The records come with a card of their own; nothing of it is made again.
+    return Amounts(count, opened.sum, opened.classes, card)
+
+
+def reopen(count: Release, card: AmountsCard) -> Amounts:
+    """Make the release without sums and classes that goes with released records."""
+    event, method = cast(Measurement, count.event), cast(CountOfAmounts, count.method)
+    none = np.empty(0, np.int64)
+    empty: tuple[Any, IntArray] = (none.astype(np.uint64), none)
+    made = Amounts(count, None, (), card)
+    total: Release | None = None
+    classes: tuple[ReleasedTable, ...] = ()
+    share = exact(card.amount.share or 1, "share")
+    if card.amount.notches:
+        scale = made.scale
+        adding = SumOfAmounts.of(
+            method.pyramid, scale.lower, scale.upper, share, card.amount.notches
+        )
+        table = ReleasedTable(count.grid, *empty, replace(event, mechanism=adding.spec))
+        total = SumRelease(table, reading=count.reading, public_facts=count.public_facts)
+    if card.amount.edges:
+        rest = 1 - share if card.amount.notches else share
+        one = ReleasedTable(count.grid, *empty, stream_event(event, method.pyramid, rest, 1))
+        classes = (one,) * (len(card.amount.edges) - 1)
+    return Amounts(count, total, classes, card)
+
+
+def read_drawn(folder: Path, release: Amounts) -> ReleasedAmounts:
+    """Read the numbers of all cells from the table of a public folder."""
+    key = release.count.table.key
+    number = np.asarray(release.count.table.count, np.int64)
+    names = [SUM] * (release.sum is not None) + (
+        name_classes(release.index.amount) if release.classes else []
+    )
+    rows = read_parquet(folder / f"{NAME}.parquet", key.size, names)
+    above = classes = None
+    if release.sum is not None:
+        amounts = np.asarray(rows[SUM].to_numpy())
+        scale = release.scale
+        if scale.step.denominator == 1:
+            steps = amounts // int(scale.step)
+        else:
+            steps = np.rint(amounts / float(scale.step)).astype(np.int64)
+        above = (steps - number * scale.lower) // release.notch
+    if release.classes:
+        columns = [np.asarray(rows[name].to_numpy(), np.int64) for name in names if name != SUM]
+        classes = np.stack(columns)
+    return ReleasedAmounts(key, number, above, classes)

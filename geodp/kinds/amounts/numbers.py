@@ -1,0 +1,513 @@
+"""Released counts, sums and classes of amounts, and what follows from them in any region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import zip_longest
+from math import sqrt
+from typing import Any, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval, Tops
+from geodp.accuracy.margins import UNKNOWN
+from geodp.accuracy.margins import Margins as CellMargins
+from geodp.errors import Rule, UsageError
+from geodp.grid.region import Labels, Region
+from geodp.kinds.amounts.estimates import (
+    ROUNDED,
+    SUM_Z,
+    AmountEstimate,
+    Classes,
+    Ends,
+    Margins,
+    estimate_streams,
+)
+from geodp.kinds.amounts.kind import (
+    COUNT,
+    IDENTITY,
+    MEAN,
+    MEDIAN,
+    SUM,
+    AmountsCard,
+    StatedAmountsPrior,
+    StatedStreamPrior,
+)
+from geodp.kinds.amounts.methods import CountOfAmounts, stream_event
+from geodp.kinds.amounts.scale import Scale, exact
+from geodp.kinds.amounts.streams import ReleasedAmounts
+from geodp.privacy.event import Measurement
+from geodp.release.release import Release
+from geodp.release.simulation import SIMULATION
+from geodp.reprs import one_line
+from geodp.table.prior import Prior
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.prior import StatedPrior
+from geodp.typing import FloatArray, IntArray, KeyArray
+
+
+def narrow_estimates(one: Release, regions: Sequence[Region], prior: Prior) -> list[Estimate]:
+    """Estimate regions of a stream with intervals between the closed form and those simulated.
+
+    Parameters
+    ----------
+    one : Release
+        A stream that states the prior with which it was estimated.
+    regions : sequence of Region
+    prior : Prior
+        The same prior, with its cells.
+
+    Notes
+    -----
+    Closed forms know nothing of the prior, and are too wide. Simulated releases have stand-ins for
+    the truth that are made of the release, which a prior has drawn to its side already: of a prior
+    that is noisy itself, such as an earlier release, they show too little of what it took. So an
+    interval lies halfway between both, on a logarithmic scale: its half is the root of the product
+    of their halves. docs/measured/amounts.md has how often such intervals hold.
+    """
+    closed = one.estimate_all(regions)
+    # Without any use of it the stream is the one without a prior.
+    if one.prior is None or not any(level.reliability for level in one.prior.levels):
+        return closed
+    simulated = one.estimate_all(regions, method=SIMULATION, prior=prior)
+    return [_between(*pair) for pair in zip(closed, simulated, strict=True)]
+
+
+def _between(closed: Estimate, simulated: Estimate) -> Estimate:
+    """Return the closed form's estimate with an interval between it and the simulated one."""
+    # Stand-ins have nobody where nothing was released.
+    if not closed.count:
+        return closed
+    down = _half(closed.count - closed.low, closed.count - simulated.low)
+    up = _half(closed.high - closed.count, simulated.high - closed.count)
+    return replace(closed, low=closed.count - down, high=closed.count + up)
+
+
+def _half(closed: float, simulated: float) -> float:
+    """Return half an interval between two; a simulated one that is larger is taken as it is."""
+    return max(simulated, sqrt(max(closed, 0.0) * max(simulated, 0.0)))
+
+
+def state_stream(prior: StatedAmountsPrior, stream: StatedStreamPrior) -> StatedPrior:
+    """State the prior of one stream, as that of a map is stated."""
+    return StatedPrior(
+        prior.source,
+        prior.version,
+        stream.finest,
+        prior.meaning,
+        stream.levels,
+        stream.attenuation,
+    )
+
+
+NO_CLASSES = Rule(
+    "amounts-without-classes",
+    "Quantiles and shares need classes, and this release has none: publish it with classes= "
+    "(--classes).",
+)
+
+
+ALONE = Rule(
+    "amounts-sum-alone",
+    "A sum is estimated beside its records, which say how far it may be off: "
+    "release.estimate(region).sum.",
+)
+
+
+class CountRelease(Release):
+    """Counts of records, whatever a record is."""
+
+    @property
+    def name(self) -> str:
+        """Default name of the counts, in columns and files."""
+        return COUNT
+
+
+class SumRelease(Release):
+    """Sums of amounts in steps, which are no people."""
+
+    @property
+    def name(self) -> str:
+        """Default name of the sums, in columns and files."""
+        return SUM
+
+    def intervals(self, tops: Tops | None = None) -> None:
+        """Return None: the tables of the release have the intervals, by records and sums."""
+
+    def estimate(self, *region: Any, **options: Any) -> NoReturn:
+        """Raise UsageError: one number has one interval, that of :meth:`Amounts.estimate`."""
+        raise UsageError(ALONE)
+
+    def estimate_all(self, *regions: Any, **options: Any) -> NoReturn:
+        """Raise UsageError, as :meth:`estimate` does."""
+        raise UsageError(ALONE)
+
+
+@dataclass(frozen=True, eq=False)
+class AmountNumbers:
+    """Released counts, sums and classes of amounts, which agree in every area.
+
+    Attributes
+    ----------
+    count : Release
+        Records, with a card and errors of their own.
+    sum : Release or None
+        Sums of clipped amounts, in steps; None without sums.
+    classes : tuple of ReleasedTable
+        Records of every class; empty without classes.
+    index : AmountsCard
+        The amount, its clip and unit, the guarantee and the charge.
+    """
+
+    __repr__ = one_line
+
+    count: Release = field(repr=False)
+    sum: Release | None = field(repr=False)
+    classes: tuple[ReleasedTable, ...] = field(repr=False)
+    index: AmountsCard
+
+    @cached_property
+    def scale(self) -> Scale:
+        """Clip, step and unit of the amounts."""
+        one = self.index.amount
+        return Scale.of((one.lower, one.upper), one.step, one.unit, one.name)
+
+    @property
+    def notch(self) -> int:
+        """Steps of one notch, on which sums of cells are counted; 0 without sums."""
+        notches = self.index.amount.notches
+        return self.scale.span // notches if notches else 0
+
+    @cached_property
+    def edges(self) -> FloatArray:
+        """Edges of classes, in units of the amount: float64[k + 1]; empty without classes."""
+        return np.array([float(exact(one, "edges")) for one in self.index.amount.edges])
+
+    @cached_property
+    def identity(self) -> str:
+        """Fact on the card of the records that names the release, by its sums and classes."""
+        facts = self.count.card().guarantee.not_protected
+        return next(fact for fact in facts if fact.startswith(IDENTITY))
+
+    @cached_property
+    def drawn(self) -> ReleasedAmounts:
+        """The numbers of all cells, as they were drawn."""
+        key, number = self.count.table.key, np.asarray(self.count.table.count, np.int64)
+        above = None
+        if self.sum is not None:
+            steps = np.asarray(self.sum.table.counts_at(key), np.int64)
+            above = (steps - number * self.scale.lower) // self.notch
+        classes = [np.asarray(one.counts_at(key), np.int64) for one in self.classes]
+        return ReleasedAmounts(key, number, above, np.stack(classes) if classes else None)
+
+    @cached_property
+    def streams(self) -> tuple[Release, Release]:
+        """The two streams of amounts that records and sums imply, with their errors."""
+        key, above = self.drawn.key, self.drawn.above
+        assert above is not None
+        assert self.index.amount.notches is not None
+        below = self.drawn.number * self.index.amount.notches - above
+        event = self._event_of(Fraction(self.index.amount.share or 1), self.index.amount.notches)
+        return self._stream(key, above, event), self._stream(key, below, event)
+
+    @cached_property
+    def records(self) -> Release:
+        """The records with their closed forms; those in files are rounded."""
+        return Release(self.count.table, margins=self._cell_margins)
+
+    @cached_property
+    def class_releases(self) -> list[Release]:
+        """The records of every class, with their errors."""
+        return [Release(table, margins=self._cell_margins) for table in self.classes]
+
+    @property
+    def _cell_margins(self) -> CellMargins | None:
+        """Margins of single cells: those of public maps were measured without priors."""
+        return None if self.index.prior is None else UNKNOWN
+
+    def _stream(self, key: KeyArray, count: IntArray, event: Measurement) -> Release:
+        some = count > 0
+        table = ReleasedTable(self.count.grid, key[some], count[some], event)
+        return Release(table, margins=self._cell_margins)
+
+    def _event_of(self, share: Fraction, notches: int) -> Measurement:
+        """Return the event of one stream: with a share of the budget, in notches."""
+        event = cast(Measurement, self.count.event)
+        method = cast(CountOfAmounts, self.count.method).pyramid
+        return stream_event(event, method, share, notches)
+
+    def estimate(
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+    ) -> AmountEstimate:
+        """Estimate records, sum, mean and median of a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
+        quantiles : sequence of float
+            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
+        below : sequence of float
+            Amounts, such as a poverty line, below which the share of the records is estimated, too.
+
+        Returns
+        -------
+        AmountEstimate
+            Amounts are in units. What was not released is None, and so are a mean and a median of
+            which nothing is known but the clip.
+
+        Raises
+        ------
+        UsageError
+            Quantiles or shares of a release without classes, or outside their ranges.
+        """
+        return self.estimate_all([region], labels, quantiles=quantiles, below=below)[0]
+
+    def estimate_all(
+        self,
+        regions: Iterable[Any],
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+    ) -> list[AmountEstimate]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        self._check(quantiles, below)
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        return self._estimate_listed(listed, quantiles, below)
+
+    def _estimate_listed(
+        self,
+        listed: list[Region],
+        quantiles: Sequence[float],
+        below: Sequence[float],
+        priors: Sequence[Prior] = (),
+    ) -> list[AmountEstimate]:
+        """Estimate regions; ``priors``: of both streams, with which intervals are narrowed."""
+        both = None if self.sum is None else self._both(listed, priors)
+        counts = self.records.estimate_all(listed)
+        if priors and both is not None:
+            counts = _narrow_counts(counts, both)
+        rows = [(one.count, one.low, one.high) for one in counts]
+        count = np.array(rows, np.float64).reshape(-1, 3).T
+        ends = self._ends(listed, (count[0], count[1], count[2]), both)
+        found = []
+        for i, one in enumerate(counts):
+            total = mean = None
+            if self.sum is not None:
+                total = Interval(*(float(part[i]) for part in ends[SUM]))
+                mean = self._known(ends[MEAN], i) if one.count > 0 else None
+            found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
+        if not quantiles and not below:
+            return found
+        classes = self._classes_of(listed)
+        of_quantiles = {share: classes.quantile(share) for share in quantiles}
+        of_lines = {line: classes.share_below(line) for line in below}
+        return [
+            replace(
+                one,
+                quantiles={share: self._known(ends, i) for share, ends in of_quantiles.items()},
+                below={line: _known_share(ends, i) for line, ends in of_lines.items()},
+            )
+            for i, one in enumerate(found)
+        ]
+
+    def columns(self, key: KeyArray) -> dict[str, Ends]:
+        """Estimate sum, mean and median of cells, as :meth:`estimate` does: float64[n] each.
+
+        Where an interval is all of the clip, nothing is known of a mean or a median.
+        """
+        if self.sum is None:
+            return self._ends(key, None, None)
+        return self._ends(key, _cells(self.records, key), self._both(key))
+
+    def noise_of(self, regions: list[Region]) -> dict[str, Ends]:
+        """Estimate records, sum, mean and median with intervals of the noise alone.
+
+        Those of :meth:`estimate` are wider where the clamp at 0 may have moved something.
+        """
+        count = margins_of([self.records], regions).noise().combine([1])
+        both = None if self.sum is None else self._both(regions)
+        return {COUNT: count} | self._ends(regions, count, both, noise_only=True)
+
+    def _both(self, places: list[Region] | KeyArray, priors: Sequence[Prior] = ()) -> Margins:
+        """Return both streams of regions or cells in records, with margins."""
+        streams: Sequence[Release] = self.streams
+        stated = self.index.prior
+        if priors and stated is not None:
+            pairs = zip(streams, stated.streams, strict=False)
+            streams = [replace(one, prior=state_stream(stated, own)) for one, own in pairs]
+        notches = self.index.amount.notches or 1
+        return margins_of(streams, places, notches, rounded=True, priors=priors)
+
+    def _ends(
+        self,
+        places: list[Region] | KeyArray,
+        count: Ends | None,
+        both: Margins | None,
+        *,
+        noise_only: bool = False,
+    ) -> dict[str, Ends]:
+        """Estimate sum, mean and median of regions or cells.
+
+        Parameters
+        ----------
+        places : list of Region, or uint64[n]
+        count : (float64[n], float64[n], float64[n]) or None
+            Records, and the ends of their intervals; needed for sums alone.
+        both : Margins or None
+            Of both streams, in records; None without sums.
+        noise_only : bool
+            Whether intervals leave out what the clamp may have moved.
+        """
+        found: dict[str, Ends] = {}
+        if both is not None:
+            assert count is not None
+            found |= estimate_streams(both.noise() if noise_only else both, self.scale, count)
+        if self.classes:
+            records = margins_of(self.class_releases, places)
+            classes = Classes(self.edges, records.noise() if noise_only else records)
+            found[MEDIAN] = classes.quantile(0.5)
+        return found
+
+    def quantile(self, region: Any, share: float, labels: Labels | None = None) -> Interval | None:
+        """Estimate a quantile of the amounts of a region, interpolated in its class.
+
+        ``share``: of the records below it, such as 0.9. None where it may be any amount. Raises
+        UsageError without classes.
+        """
+        return self.estimate(region, labels, quantiles=(share,)).quantiles[share]
+
+    def share_below(
+        self, region: Any, line: float, labels: Labels | None = None
+    ) -> Interval | None:
+        """Estimate the share of a region's records below an amount, such as a poverty line.
+
+        Interpolated where the line is no edge of classes. None where it may be any share. Raises
+        UsageError without classes.
+        """
+        return self.estimate(region, labels, below=(line,)).below[line]
+
+    def _check(self, quantiles: Sequence[float], below: Sequence[float]) -> None:
+        """Raise UsageError for quantiles or lines outside their ranges, or without classes."""
+        if quantiles or below:
+            self._require_classes()
+        if not all(0 < share < 1 for share in quantiles):
+            raise UsageError(
+                "A quantile has a share of the records above 0 and below 1.",
+                code="amounts-quantile-share",
+            )
+        if not all(np.isfinite(line) for line in below):
+            raise UsageError("A line is an amount: a finite number.", code="amounts-line-form")
+        lower, upper = self.scale.clip
+        if not all(lower < line < upper for line in below):
+            amount = self.index.amount
+            raise UsageError(
+                f"A line lies between the ends of the clip, {amount.lower} and {amount.upper}: "
+                "amounts beyond them count as these, and where they lie is not released.",
+                code="amounts-line-beyond",
+            )
+
+    def _require_classes(self) -> None:
+        """Raise UsageError without classes."""
+        if not self.classes:
+            raise UsageError(NO_CLASSES)
+
+    def _classes_of(self, regions: list[Region]) -> Classes:
+        """Estimate the records of every class of regions."""
+        return Classes(self.edges, margins_of(self.class_releases, regions))
+
+    def _known(self, ends: Ends | None, at: int) -> Interval | None:
+        """Return an interval, or None where it is all of the clip."""
+        if ends is None:
+            return None
+        value, low, high = (float(part[at]) for part in ends)
+        lower, upper = (float(end) for end in self.scale.clip)
+        return None if (low, high) == (lower, upper) else Interval(value, low, high)
+
+    def card(self) -> AmountsCard:
+        """Return the public index, without files."""
+        return self.index
+
+
+def _narrow_counts(counts: Sequence[Estimate], both: Margins) -> list[Estimate]:
+    """Narrow the intervals of records to those of the sum of both streams."""
+    _, low, high = both.combine([1, 1])
+    return [
+        replace(one, low=max(one.low, min(a, one.count)), high=min(one.high, max(b, one.count)))
+        for one, a, b in zip(counts, low.tolist(), high.tolist(), strict=True)
+    ]
+
+
+def _known_share(ends: Ends, at: int) -> Interval | None:
+    """Return the interval of a share, or None where it may be any."""
+    value, low, high = (float(part[at]) for part in ends)
+    return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)
+
+
+def margins_of(
+    releases: Sequence[Release],
+    places: list[Region] | KeyArray,
+    unit: int = 1,
+    *,
+    rounded: bool = False,
+    priors: Sequence[Prior] = (),
+) -> Margins:
+    """Return streams or classes of regions, or of cells, with their margins.
+
+    Parameters
+    ----------
+    releases : sequence of Release
+        Independent of each other.
+    places : list of Region, or uint64[n]
+        Regions, or keys of cells.
+    unit : int
+        Counts of one record.
+    rounded : bool
+        Whether records were made whole after the streams, which all of them share.
+    priors : sequence of Prior
+        With which intervals of regions are narrowed, one for each; empty: none.
+    """
+    rows, noise = [], []
+    for one, prior in zip_longest(releases, priors):
+        if isinstance(places, list):
+            ends, error, single = _regions(one, places, prior)
+        else:
+            ends, error = _cells(one, places), one.standard_error(1)
+            single = np.ones(places.size, np.bool_)
+        rows.append(tuple(part / unit for part in ends))
+        half = np.where(single, LAPLACE_Z, SUM_Z) * error / unit
+        noise.append(np.broadcast_to(half, ends[0].shape))
+    rest = ROUNDED / np.sqrt(len(releases)) if rounded else 0.0
+    return Margins.split([(a, b, c) for a, b, c in rows], noise, rest)
+
+
+def _regions(
+    one: Release, regions: list[Region], prior: Prior | None
+) -> tuple[Ends, FloatArray, NDArray[np.bool_]]:
+    """Return sums of one stream over regions, their errors, and which are of one cell."""
+    if prior is None:
+        estimates = one.estimate_all(regions)
+    else:
+        estimates = narrow_estimates(one, regions, prior)
+    rows = [(e.count, e.low, e.high, e.standard_error) for e in estimates]
+    count, low, high, error = np.array(rows, np.float64).reshape(-1, 4).T
+    single = np.array([region.key.size == 1 for region in regions], np.bool_)
+    # Of cells, the tables have that of a cell inside the domain.
+    return (count, low, high), np.where(single, one.standard_error(1), error), single
+
+
+def _cells(one: Release, key: KeyArray) -> Ends:
+    """Return counts of cells of a stream, and the ends of their intervals: float64[n] each."""
+    intervals = one.intervals()
+    assert intervals is not None  # as a pyramid has closed forms
+    return (one.table.counts_at(key).astype(np.float64), *intervals.of(key))

@@ -1,0 +1,226 @@
+"""``geodp amounts publish`` and ``publish-series``: records, read, released and written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from geodp.cli.check import begin_check, check_options
+from geodp.cli.help import option
+from geodp.cli.inputs import grid_of
+from geodp.cli.options import folder_options, grid_options, inputs
+from geodp.cli.publishing import TablesPublishing
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import carry_out, time_phase
+from geodp.cli.stated import read_metadata_options
+from geodp.io.folder.stopping import complete_with_commit
+from geodp.kinds.amounts.running.inputs import read_amounts_prior
+from geodp.kinds.amounts.running.options import (
+    BEYOND,
+    RecordsCommand,
+    check_reading,
+    make_records_reader,
+    read_axes,
+    release_options,
+)
+from geodp.kinds.series.commands.publish_series import part_inputs
+
+if TYPE_CHECKING:
+    from geodp.io.folder.staged_release import StagedPeriods
+    from geodp.kinds.amounts.publish import AmountsDesign, AmountsInputs
+    from geodp.kinds.amounts.series import AmountsSeries
+    from geodp.kinds.amounts.streams import AmountTable
+    from geodp.release.request import Request
+    from geodp.release.series import PeriodsDesign
+    from geodp.release.transaction import Prepared, StoredDesign
+
+
+ELSEWHERE = (
+    "method",
+    "contribution",
+    "measurements",
+    "totals",
+    "simulate",
+)
+"""Fields of a request that this release does not have, or has in another form."""
+
+
+@click.command(cls=RecordsCommand, no_args_is_help=True)
+@inputs
+@partial(grid_options, required=True)
+@release_options
+@request_options(without=ELSEWHERE)
+@folder_options
+@check_options
+def publish(**options: Any) -> None:
+    """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
+
+    \b
+    A row for each record, located by codes, coordinates or point geometries:
+    geodp amounts publish FILE --code mesh --amount income ...
+    geodp amounts publish FILE --x LON --y LAT --amount income --person ID ...
+
+    Counts, sums and means agree in every area, and means are within the clip. Writes
+    OUTPUT/public, with a table of all numbers and a folder with a map of the records, and
+    OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    carry_out(options, lambda *run: AmountsPublishing(*run).run())
+
+
+class AmountsPublishing(TablesPublishing):
+    """A run of ``geodp amounts publish``, checked before anything is read."""
+
+    beyond = BEYOND
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        check_reading(click.get_current_context(), options)
+        complete_with_commit()
+        self.grid = grid_of(options)
+        self.request = self.read_request()
+        self.axes = read_axes(options, self.grid)
+        self.asked = {"means": not options["no_means"], "share": options["share"]}
+
+    def read_request(self) -> Request:
+        """Read what is asked for; its prior may be a release of amounts, and is read apart."""
+        from geodp.kinds.amounts.kind import AmountsKind
+
+        fixed = {"method": self.options["method"], "kind": AmountsKind(), "prior": None}
+        return read_request(begin_check(self.options), self.grid, **fixed)
+
+    @property
+    def inputs(self) -> type[AmountsInputs]:
+        """Class of what is stored of the inputs."""
+        from geodp.kinds.amounts.publish import AmountsInputs
+
+        return AmountsInputs
+
+    def prepare(self) -> Prepared[Any, Any]:
+        """Read the records, and prepare their release."""
+        from geodp.kinds.amounts.publish import prepare_amounts
+
+        # A public file: what is wrong with it is told before records are read.
+        prior, source = read_amounts_prior(self.options, self.grid)
+        table = self.read_records(self.options["inputs"])
+        known = {"prior": prior, "prior_source": source}
+        prepared = prepare_amounts(table, self.request, **self.asked, **known)
+        preview, output = prepared.design.preview, self.options["output"]
+        preview.check_place(output, overwrite=self.options["overwrite"])
+        return prepared
+
+    def read_records(self, paths: Sequence[Path]) -> AmountTable:
+        """Read records of one period, of which each reader counts what lies beyond the clip."""
+        reader = make_records_reader(self.options, self.grid, self.request)
+        return reader.read(paths)
+
+    def design(self, inputs: Any) -> StoredDesign:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.amounts.publish import design_amounts
+
+        return design_amounts(self.axes, self.request, inputs, **self.asked)
+
+    def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
+        """Write a release of no record, and of one."""
+        design = cast("AmountsDesign", prepared.design)
+        place.try_out(design.preview, [prepared.cells], design.example)
+
+    def fields(self, release: Any) -> dict[str, Any]:
+        """Return the amount."""
+        return {"amount": asdict(release.index.amount)}
+
+
+@click.command("publish-series", cls=RecordsCommand, no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
+@partial(grid_options, required=True)
+@release_options
+@option(
+    "--person-in",
+    group="Privacy",
+    type=click.Choice(("all", "one")),
+    required=True,
+    help="In how many periods one person may be, which you assert: in all, which then share the "
+    "budget, or in one.",
+)
+@request_options(without=ELSEWHERE)
+@folder_options
+@check_options
+def publish_series(**options: Any) -> None:
+    """Release amounts of several periods, each given as TIME=FILE, under one budget.
+
+    \b
+    geodp amounts publish-series 2015=persons-2015.csv 2020=persons-2020.csv --grid jis:half
+        --bounds 139 35 140 36 --code mesh --amount income --clip 0 1000
+        --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --person-in all --output out
+
+    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
+    once; FILE may be a folder or a pattern. All periods have one clip, step, unit and one set of
+    classes. Writes OUTPUT/public, with a release of amounts in a folder for every period, and
+    OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    carry_out(options, lambda *run: SeriesPublishing(*run).run())
+
+
+class SeriesPublishing(AmountsPublishing):
+    """A run of ``geodp amounts publish-series``, checked before anything is read."""
+
+    def read_request(self) -> Request:
+        """Read what is asked for of all periods."""
+        from geodp.kinds.amounts.kind import AmountsSeriesKind
+        from geodp.kinds.amounts.series import AmountsSeriesOptions
+        from geodp.release.metadata import require_series_metadata
+        from geodp.release.periods import Periods
+
+        options = self.options
+        self.periods = Periods.of(sorted(options["snapshots"]))
+        metadata = require_series_metadata(read_metadata_options(options, AmountsSeriesKind()))
+        self.series = AmountsSeriesOptions(
+            person=options["person_in"], means=not options["no_means"], share=options["share"]
+        )
+        fixed = {"method": options["method"], "metadata": metadata, "prior": None}
+        return read_request(begin_check(options), self.grid, **fixed)
+
+    def prepare(self) -> Prepared[PeriodsDesign, AmountsSeries]:
+        """Read the records of every period, and prepare their release."""
+        from geodp.kinds.amounts.series import prepare_series
+
+        # A public file: what is wrong with it is told before records are read.
+        prior, source = read_amounts_prior(self.options, self.grid)
+        tables = []
+        for time in self.periods.names:
+            with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
+                tables.append(self.read_records(self.options["snapshots"][time]))
+        known = {"prior": prior, "prior_source": source}
+        prepared = prepare_series(tables, self.periods, self.request, self.series, **known)
+        preview, output = prepared.design.parts[0].preview, self.options["output"]
+        preview.check_place(output, overwrite=self.options["overwrite"])
+        return prepared
+
+    def design(self, inputs: AmountsInputs) -> PeriodsDesign:
+        """Design the series from the inputs of an interrupted run."""
+        from geodp.kinds.amounts.series import design_series
+
+        return design_series(self.axes, self.periods, self.request, self.series, inputs)
+
+    def stage(self) -> AbstractContextManager[StagedPeriods]:
+        """Yield the folder of the series."""
+        from geodp.io.folder.staged_release import StagedPeriods
+
+        return StagedPeriods.stage(**self.place)
+
+    def try_out(
+        self, place: StagedPeriods, prepared: Prepared[PeriodsDesign, AmountsSeries]
+    ) -> None:
+        """Write a period of no record, and of one."""
+        first = prepared.design.parts[0]
+        place.try_out(first.preview, prepared.cells, first.example)
+
+    def fields(self, release: AmountsSeries) -> dict[str, Any]:
+        """Return the periods, and the budget of each."""
+        each = release.index.guarantee.each_spends
+        return {"periods": list(release.periods.names), "each": each}

@@ -1,0 +1,598 @@
+"""Flows between zones from released ends and noisy pairs of blocks: pure post-processing.
+
+1. A law of distance, balanced to both ends, is what the ends alone say of the pairs of blocks; its
+   decay is the one that is closest to the noisy pairs. The flows of a prior are mixed with it, by
+   the weight that is closest to them.
+2. From large blocks to small ones, the expected pairs are moved towards the noisy ones, by as much
+   as pairs of their size turn out to differ from the law (empirical Bayes), and balanced again.
+3. Pairs of blocks are rounded to whole trips, then divided among their origins, then among their
+   destinations: each time with exactly the margins above, so that in the end both ends are exactly
+   the released ones, and no array of all pairs of zones is made.
+
+Beside the noisy pairs, one array of all pairs of the finest blocks is kept, two while a prior is
+weighed: whatever else is made of them is made of some rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from geodp import progress
+from geodp.kinds.flows.dividing import (
+    divide_destinations,
+    divide_origins,
+    round_table,
+    split_rows,
+    to_real,
+)
+from geodp.kinds.flows.kernels import balancing
+from geodp.kinds.flows.merging import merge
+from geodp.kinds.flows.prior import FlowsPrior, TrustedPrior
+from geodp.kinds.flows.zones import Blocks, Zones
+from geodp.typing import FloatArray, IntArray, KeyArray
+
+DECAYS = 9
+"""Number of decays that are tried, from a zone's width to a quarter of the map's diagonal."""
+
+FLAT = 1e12
+"""The decay of a law without distance."""
+
+FITTED = 8
+"""Rounds of balancing for a decay that is tried."""
+
+REPEATED = 4
+"""Rounds in which all levels move the pairs."""
+
+BALANCED = 6, 40
+"""Rounds of balancing after each time, and at the end."""
+
+LEAST_BLOCKS = 4
+"""Number of blocks from which on larger ones are not looked at."""
+
+WEIGHTS = 0.0, 0.25, 0.5, 0.75, 1.0
+"""Weights of a prior beside the law that are tried; 0: it is not used."""
+
+FEW = 10
+"""Pairs of a class below which its differences do not tell what the noise is of them."""
+
+FEW_WEIGHT = 0.8
+"""Weight of noisy pairs in such a class: they are few since they are large."""
+
+
+LEFT_OUT = 4
+"""Rows and columns without trips are left out where so many times fewer pairs are left."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyPairs:
+    """Noisy flows between all pairs of blocks of one size.
+
+    Attributes
+    ----------
+    blocks : Blocks
+    noisy : int64[n, n]
+        From the row's block to the column's.
+    variance : float
+        Variance of the noise, above 0.
+    """
+
+    blocks: Blocks
+    noisy: IntArray = field(repr=False)
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLevel:
+    """Precision of the flows between blocks of one size.
+
+    Attributes
+    ----------
+    parent : int64[n]
+        The level's block of every finest block.
+    variance : float64[CLASSES]
+        Variance of the true flow given all that was measured and the larger blocks, by class of
+        the expectation.
+    apart : float64[CLASSES]
+        Variance of the true flow given the law and the larger blocks alone, by class.
+    """
+
+    parent: IntArray = field(repr=False)
+    variance: FloatArray = field(repr=False)
+    apart: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPairs:
+    """Expected flows between the finest blocks, and how well they are known.
+
+    Attributes
+    ----------
+    expected : float64[n, n]
+    decay : float
+        See :class:`EstimatedFlows`.
+    levels : list of KnownLevel
+        The largest blocks first.
+    known : TrustedPrior or None
+        The prior with how much it was trusted; None: there was none.
+    """
+
+    expected: FloatArray = field(repr=False)
+    decay: float
+    levels: list[KnownLevel] = field(repr=False)
+    known: TrustedPrior | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedFlows:
+    """Whole trips between zones, and what was learned of the pairs.
+
+    Attributes
+    ----------
+    zones : int
+        Number of zones.
+    place, count : uint64[m], int64[m]
+        Numbers of pairs, which are those of the origin times ``zones`` and of the destination, in
+        increasing order; every count is above 0.
+    decay : float
+        Chosen decay, in the unit of the zones; ``FLAT``: distance plays no role.
+    known : TrustedPrior or None
+        The prior with how much it was trusted; None: there was none.
+    """
+
+    zones: int
+    place: KeyArray = field(repr=False)
+    count: IntArray = field(repr=False)
+    decay: float
+    known: TrustedPrior | None = field(default=None, repr=False)
+
+    @property
+    def origin(self) -> IntArray:
+        """Numbers of the zones of origin: int64[m]."""
+        return (self.place // np.uint64(self.zones)).view(np.int64)
+
+    @property
+    def destination(self) -> IntArray:
+        """Numbers of the zones of destination: int64[m]."""
+        return (self.place % np.uint64(self.zones)).view(np.int64)
+
+
+def estimate_flows(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    seed: int,
+    decay: float | None = None,
+    prior: FlowsPrior | None = None,
+) -> EstimatedFlows:
+    """Estimate the trips between all pairs of zones.
+
+    Parameters
+    ----------
+    zones : Zones
+    ends : int64[zones], int64[zones]
+        Released trips from and to every zone, with equal sums.
+    pairs : sequence of NoisyPairs
+        Finest first, with sides that are multiples of each other; at least one.
+    seed : int
+        Of the random numbers that round, below 2**63.
+    decay : float, optional
+        Instead of the one that is closest to the noisy pairs; ``FLAT``: no law of distance.
+    prior : FlowsPrior, optional
+        Flows that are expected; the noisy pairs tell how much it is trusted.
+    """
+    state = np.array([seed], np.int64)
+    if not ends[0].any():
+        none = np.empty(0, np.uint64), np.empty(0, np.int64)
+        known = None if prior is None else TrustedPrior.of(prior, 0.0, 0)
+        return EstimatedFlows(zones.number, *none, FLAT, known)
+    progress.begin("Fitting flows")
+    blocks = pairs[0].blocks
+    margins = blocks.sums(ends[0]), blocks.sums(ends[1])
+    fitted = fit_pairs(zones, margins, pairs, decay, prior)
+    decay, known = fitted.decay, fitted.known
+    progress.begin("Rounding flows")
+    coarse = round_table(fitted.expected, margins, state)
+    del fitted
+    if blocks.side == 1:
+        row, column, count = coarse
+        place = (row * zones.number + column).view(np.uint64)
+        return EstimatedFlows(zones.number, place, count, decay, known)
+    law = zones.attraction(decay)
+    dividing = known if known is not None and known.weight > 0 else None
+    between = divide_origins(zones, ends, blocks, coarse, law, state, dividing)
+    del coarse
+    parts = divide_destinations(zones, ends, blocks, between, law, state, dividing)
+    # Of many trips these are a third of the memory.
+    del between
+    return EstimatedFlows(zones.number, *merge(parts), decay, known)
+
+
+def fit_pairs(
+    zones: Zones,
+    margins: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    decay: float | None = None,
+    prior: FlowsPrior | TrustedPrior | None = None,
+) -> FittedPairs:
+    """Estimate the real flows between the finest blocks.
+
+    ``decay``: instead of the closest one; ``prior``: flows that are expected, or these with how
+    much they are trusted, instead of what is closest.
+    """
+    levels = combine_levels(pairs)
+    if decay is None:
+        decay = choose_decay(zones, margins, pairs)
+    expected, prior = expect_pairs(zones, margins, pairs, decay, prior)
+    known: list[KnownLevel] = []
+    larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
+    for number in range(REPEATED):
+        above: Moved | None = None
+        for level in levels:
+            above = move_towards(expected, level, above, last=level is levels[-1])
+            if not number:
+                known.append(above.known)
+        balance_ends(expected, margins, BALANCED[0])
+    balance_ends(expected, margins, BALANCED[1])
+    left = [widen(one, level, known[0]) for one, level in larger]
+    return FittedPairs(expected, decay, [*left, *known], prior)
+
+
+def expect_pairs(
+    zones: Zones,
+    margins: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    decay: float,
+    prior: FlowsPrior | TrustedPrior | None = None,
+) -> tuple[FloatArray, TrustedPrior | None]:
+    """Expect flows between the finest blocks from both ends, a law and a prior: float64[n, n].
+
+    Returns the prior with how much it is trusted, too. Parameters are those of :func:`fit_pairs`.
+    """
+    finest = pairs[0].blocks
+    expected = zones.law(decay, finest)
+    balance_ends(expected, margins, FITTED)
+    if isinstance(prior, FlowsPrior):
+        prior = choose_trust((expected, margins), pairs, prior)
+    if prior is not None and prior.weight > 0:
+        mix_prior(expected, prior, finest, expected)
+        balance_ends(expected, margins, FITTED)
+    return expected, prior
+
+
+def learn_finest(
+    zones: Zones,
+    margins: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    decay: float,
+    prior: TrustedPrior | None = None,
+) -> KnownLevel:
+    """Learn how well flows between the finest blocks are known, as :func:`fit_pairs` does.
+
+    Without moving pairs any further, which is most of the work there.
+    """
+    expected, _ = expect_pairs(zones, margins, pairs, decay, prior)
+    above: Moved | None = None
+    levels = combine_levels(pairs)
+    for level in levels:
+        above = move_towards(expected, level, above, last=level is levels[-1])
+    assert above is not None
+    return above.known
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedLevel:
+    """Noisy flows between blocks of one size, improved by those between smaller ones.
+
+    Attributes
+    ----------
+    parent : int64[n]
+        The level's block of every finest block.
+    noisy : float64[., .] or int64[., .]
+        Whole between the finest blocks, as they were measured.
+    variance : float
+        Of their noise.
+    """
+
+    parent: IntArray = field(repr=False)
+    noisy: FloatArray | IntArray = field(repr=False)
+    variance: float
+
+
+def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
+    """Improve noisy pairs of every level by the sums of those below; largest blocks first."""
+    finest = pairs[0].blocks
+    levels: list[CombinedLevel] = []
+    below = finest
+    for one in pairs:
+        level = CombinedLevel(one.blocks.of_zone[finest.first[:-1]], one.noisy, one.variance)
+        levels.append(_improve(level, levels[-1], below, one.blocks) if levels else level)
+        below = one.blocks
+    return levels[::-1]
+
+
+def sum_levels(zones: Zones, below: Blocks, level: CombinedLevel) -> list[CombinedLevel]:
+    """Sum the noisy pairs between larger blocks than were measured; largest blocks first.
+
+    What many pairs have in common shows in them, where the noise of each pair hides it.
+    """
+    levels: list[CombinedLevel] = []
+    while below.number > LEAST_BLOCKS:
+        larger = zones.blocks(2 * below.side)
+        noisy, variance = _sum_up(level, below, larger)
+        inner = larger.of_zone[below.first[:-1]]
+        level = CombinedLevel(inner[level.parent], noisy, variance)
+        levels.append(level)
+        below = larger
+    return levels[::-1]
+
+
+def watch(expected: FloatArray, level: CombinedLevel) -> tuple[KnownLevel, CombinedLevel]:
+    """Return by how much flows differ from expected ones, by classes, and move nothing."""
+    apart = find_apart(add_up(expected, level.parent, level.noisy.shape[0]), level)
+    return KnownLevel(level.parent, apart, apart), level
+
+
+def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownLevel:
+    """Return the deviations that remain between larger blocks once the measured ones moved.
+
+    Of the deviations that their pairs have in common, as much is left as the pairs did not follow;
+    and their noise adds up.
+    """
+    some = measured.apart > 0
+    kept = measured.variance[some] / measured.apart[some]
+    left = float(np.median(kept)) if some.any() else 1.0
+    variance = left**2 * one.apart + (1 - left) ** 2 * level.variance
+    return KnownLevel(one.parent, variance, one.apart)
+
+
+def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatArray, float]:
+    """Sum the pairs of a level by larger blocks; return their mean variance, too."""
+    inner = larger.of_zone[below.first[:-1]]
+    summed = add_up(level.noisy, inner, larger.number)
+    # Blocks at the edge have fewer parts, whose sums are better than this mean says.
+    return summed, level.variance * (below.number / larger.number) ** 2
+
+
+def _improve(
+    level: CombinedLevel, finer: CombinedLevel, below: Blocks, blocks: Blocks
+) -> CombinedLevel:
+    """Average noisy pairs and the sums of those below them, by inverse variances."""
+    summed, spread = _sum_up(finer, below, blocks)
+    weight = spread / (spread + level.variance)
+    noisy = weight * level.noisy + (1 - weight) * summed
+    return CombinedLevel(level.parent, noisy, weight * level.variance)
+
+
+def choose_decay(
+    zones: Zones, margins: tuple[IntArray, IntArray], pairs: Sequence[NoisyPairs]
+) -> float:
+    """Choose the decay whose law, balanced to both ends, is closest to the noisy pairs."""
+    width, diagonal = zones.extent
+    decays = [*np.geomspace(width, max(diagonal / 4, width), DECAYS), FLAT]
+    apart = []
+    for decay in decays:
+        law = zones.law(decay, pairs[0].blocks)
+        balance_ends(law, margins, FITTED)
+        apart.append(find_misfit(law, pairs))
+        # Before the next one is made.
+        del law
+    return float(decays[int(np.argmin(apart))])
+
+
+def find_misfit(expected: FloatArray, pairs: Sequence[NoisyPairs]) -> float:
+    """Sum the squares of what noisy pairs of all sizes differ by from expected flows.
+
+    Each is divided by the variance of its noise, which adds the same to all expectations, on
+    average.
+    """
+    finest, total = pairs[0].blocks, 0.0
+    for one in pairs:
+        # Of few trips, pairs of larger blocks show what the noise of small ones hides.
+        parent = one.blocks.of_zone[finest.first[:-1]]
+        summed, apart = view_sums(expected, parent, one.blocks.number), 0.0
+        for rows in split_rows(summed.shape):
+            apart = balancing.misfit(summed[rows], to_real(one.noisy[rows]), apart)
+        total += apart / one.variance
+    return total
+
+
+def choose_trust(
+    law: tuple[FloatArray, tuple[IntArray, IntArray]],
+    pairs: Sequence[NoisyPairs],
+    prior: FlowsPrior,
+) -> TrustedPrior:
+    """Choose the weight of a prior with which expected flows are closest to the noisy pairs.
+
+    ``law``: the expected flows between the finest blocks without a prior, and both margins.
+    """
+    expected, margins = law
+    mixed = np.empty(expected.shape)
+    trusted = TrustedPrior.of(prior, 0.0, int(margins[0].sum()))
+    apart = [find_misfit(expected, pairs)]
+    for weight in WEIGHTS[1:]:
+        mix_prior(expected, replace(trusted, weight=weight), pairs[0].blocks, mixed)
+        balance_ends(mixed, margins, FITTED)
+        apart.append(find_misfit(mixed, pairs))
+    return replace(trusted, weight=WEIGHTS[int(np.argmin(apart))])
+
+
+def mix_prior(expected: FloatArray, prior: TrustedPrior, blocks: Blocks, out: FloatArray) -> None:
+    """Mix expected flows between blocks with those of a prior; ``out`` may be the former."""
+    for rows in split_rows(expected.shape):
+        prior.mix(expected[rows], prior.flows.sums(blocks, rows), out[rows])
+
+
+def find_factors(
+    matrix: FloatArray, margins: tuple[IntArray, IntArray], rounds: int
+) -> tuple[FloatArray, FloatArray]:
+    """Find factors of rows and columns with which a matrix adds up to both margins, nearly.
+
+    Rows and columns whose margin is 0 get the factor 0 in the first round, and add nothing to any
+    sum from then on, so that they are left out: of few trips, most of them.
+    """
+    left, right = np.zeros(matrix.shape[0]), np.zeros(matrix.shape[1])
+    some = tuple(np.flatnonzero(margin) for margin in margins)
+    # A copy that is not much smaller would save little time for its memory.
+    whole = LEFT_OUT * some[0].size * some[1].size > matrix.size
+    if whole:
+        some = tuple(np.arange(size) for size in matrix.shape)
+    wanted = tuple(margin[at] for margin, at in zip(margins, some, strict=True))
+    sums = np.empty(some[0].size), np.empty(some[1].size)
+    by_row, by_column = np.zeros(some[0].size), np.zeros(some[1].size)
+    inner = matrix if whole else np.empty((some[0].size, some[1].size))
+    # Only the first sums of rows are over all columns.
+    for rows in split_rows((some[0].size, right.size)):
+        part = matrix[rows] if whole else matrix[some[0][rows]]
+        balancing.multiply(part, np.ones(right.size), sums[0][rows])
+        if not whole:
+            inner[rows] = part[:, some[1]]
+    for number in range(rounds):
+        if number:
+            balancing.multiply(inner, by_column, sums[0])
+        before, by_row = by_row, _divide(wanted[0], sums[0])
+        # Factors of columns follow from those of rows: all later rounds would give the same.
+        if np.array_equal(before, by_row):
+            break
+        balancing.multiply_left(inner, by_row, sums[1])
+        by_column = _divide(wanted[1], sums[1])
+    left[some[0]], right[some[1]] = by_row, by_column
+    return left, right
+
+
+def _divide(wanted: FloatArray | IntArray, sums: FloatArray) -> FloatArray:
+    """Divide what is wanted by sums; 0 where there is nothing to scale."""
+    out = np.zeros(sums.shape)
+    np.divide(wanted, sums, out=out, where=sums > 0)
+    return out
+
+
+def balance_ends(expected: FloatArray, margins: tuple[IntArray, IntArray], rounds: int) -> None:
+    """Scale rows and columns of expected flows until they add up to both margins, nearly."""
+    balancing.scale(expected, *find_factors(expected, margins, rounds))
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Flows of a level that were moved towards the noisy ones.
+
+    Attributes
+    ----------
+    flows : float64[., .] or None
+        None: of the last level, of which no other one needs them.
+    known : KnownLevel
+    """
+
+    flows: FloatArray | None
+    known: KnownLevel
+
+
+def move_towards(
+    expected: FloatArray, level: CombinedLevel, above: Moved | None, *, last: bool
+) -> Moved:
+    """Move expected flows towards noisy ones of larger blocks, by classes of their size.
+
+    ``above``: the level above, whose flows are kept as the sums of these; ``last``: whether there
+    is no level below.
+    """
+    parent, number = level.parent, level.noisy.shape[0]
+    summed = view_sums(expected, parent, number)
+    apart = find_apart(summed, level)
+    weight = apart / (apart + level.variance)
+    known = KnownLevel(parent, weight * level.variance, apart)
+    inner, scaled = np.empty(0, np.int64), None
+    if above is not None:
+        assert above.flows is not None
+        inner, total = _find_inner(parent, above.known.parent), np.zeros(above.flows.shape)
+        for rows in split_rows(summed.shape):
+            _, flows = _shrink(summed[rows], level.noisy[rows], weight)
+            balancing.add_up(flows, inner[rows], inner, total)
+        scaled = _divide(above.flows, total)
+    kept = None if last else np.empty(summed.shape)
+    # The same factors once more: kept, they would take as much memory as all flows.
+    for rows in split_rows(summed.shape):
+        factor, flows = _shrink(summed[rows], level.noisy[rows], weight)
+        if scaled is not None:
+            balancing.spread(factor, inner[rows], inner, scaled)
+        if kept is not None:
+            if scaled is not None:
+                balancing.spread(flows, inner[rows], inner, scaled)
+            kept[rows] = flows
+        if summed is expected:
+            expected[rows] *= factor
+        else:
+            summed[rows] = factor
+    if summed is not expected:
+        balancing.spread(expected, parent, parent, summed)
+    return Moved(kept, known)
+
+
+def _shrink(
+    summed: FloatArray, noisy: FloatArray | IntArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return factors that move rows of flows towards the noisy ones, and the flows moved."""
+    factor = summed.copy()
+    balancing.shrink(factor, to_real(noisy), weight)
+    return factor, summed * factor
+
+
+def add_up(matrix: FloatArray | IntArray, parent: IntArray, number: int) -> FloatArray:
+    """Sum a matrix by the parents of its rows and columns: float64[number, number]."""
+    out = np.zeros((number, number))
+    for rows in split_rows(matrix.shape):
+        balancing.add_up(to_real(matrix[rows]), parent[rows], parent, out)
+    return out
+
+
+def view_sums(expected: FloatArray, parent: IntArray, number: int) -> FloatArray:
+    """Sum expected flows by parents; of blocks of which each is its own parent, return them."""
+    return expected if number == expected.shape[0] else add_up(expected, parent, number)
+
+
+def _find_inner(parent: IntArray, above: IntArray) -> IntArray:
+    """Return the block above of every block of a level, from those of every finest block."""
+    return above[np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))]
+
+
+def find_apart(expected: FloatArray, level: CombinedLevel) -> FloatArray:
+    """Estimate the variance of true flows around expected ones by class: float64[CLASSES]."""
+    squares, number = np.zeros(balancing.CLASSES), np.zeros(balancing.CLASSES)
+    for rows in split_rows(expected.shape):
+        balancing.sum_classes(expected[rows], to_real(level.noisy[rows]), squares, number)
+    # What pairs of a class differ by beyond the noise is how far the law is off there.
+    apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
+    apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * level.variance
+    return apart
+
+
+def keep_sums(
+    flows: FloatArray, factor: FloatArray, parent: IntArray, above: tuple[IntArray, FloatArray]
+) -> None:
+    """Scale flows, and the factors that made them, so that they add up to those above.
+
+    ``above``: the blocks of the level above of every finest block, and the flows between them.
+    """
+    inner = _find_inner(parent, above[0])
+    scaled = _divide(above[1], add_up(flows, inner, above[1].shape[0]))
+    balancing.spread(flows, inner, inner, scaled)
+    balancing.spread(factor, inner, inner, scaled)
+
+
+def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
+    """Draw whole flows between the finest blocks that might be the true ones: int64[n, n]."""
+    drawn = fitted.expected.copy()
+    above: tuple[IntArray, FloatArray] | None = None
+    for level in fitted.levels:
+        size = int(level.parent[-1]) + 1
+        factor, variance = add_up(drawn, level.parent, size), np.empty((size, size))
+        balancing.look_up_classes(factor, level.variance, variance)
+        flows = factor + np.sqrt(variance) * random.standard_normal(factor.shape)
+        np.maximum(flows, 0, out=flows)
+        np.divide(flows, factor, out=factor, where=factor > 0)
+        if above is not None:
+            keep_sums(flows, factor, level.parent, above)
+        balancing.spread(drawn, level.parent, level.parent, factor)
+        above = level.parent, flows
+    return np.floor(drawn + random.random(drawn.shape)).astype(np.int64)

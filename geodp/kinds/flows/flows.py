@@ -1,0 +1,796 @@
+"""A release of flows: trips between zones and both maps of ends, one guarantee, one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+
+from geodp.accuracy.interval import Estimate, Interval
+from geodp.errors import Rule, UsageError
+from geodp.grid.axes import Attribute
+from geodp.grid.grid import Grid
+from geodp.io.read.rows.weights import find_weights
+from geodp.io.verify.card import require
+from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
+from geodp.kinds.flows.comparison import (
+    Compared,
+    Group,
+    Side,
+    Simulation,
+    compare_between,
+    compare_labels,
+    compare_within,
+    pair_sides,
+    require_comparable,
+    require_no_prior,
+)
+from geodp.kinds.flows.design import Design, LabelDesign
+from geodp.kinds.flows.errors import PairErrors, are_near, state_errors
+from geodp.kinds.flows.estimates import SIMULATIONS, FlowEstimator
+from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
+from geodp.kinds.flows.kind import (
+    DESTINATIONS,
+    FLOWS,
+    GROUPED,
+    ORIGINS,
+    FlowsCard,
+    FlowsGuarantee,
+    MeasuredLabels,
+    MeasuredLevel,
+    StatedDecay,
+    StatedEndsPrior,
+    StatedFlowsPrior,
+    StatedPairErrors,
+)
+from geodp.kinds.flows.labels import NoisyLabels, divide_labels
+from geodp.kinds.flows.merging import AT_ONCE, merge
+from geodp.kinds.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
+from geodp.kinds.flows.noisy import write_measured
+from geodp.kinds.flows.prior import MEANING, FlowsPrior, TrustedPrior
+from geodp.kinds.flows.reading.rules import find_stays
+from geodp.kinds.flows.screenlines import Crossing, divide_zones
+from geodp.kinds.flows.streams import Plan, count_labels
+from geodp.kinds.flows.units import draw_lines
+from geodp.kinds.flows.zones import Zones, zones_of
+from geodp.mechanisms import find_method
+from geodp.privacy.assumption import Assumption
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import digest
+from geodp.privacy.ledger import Charge
+from geodp.privacy.terms import Terms
+from geodp.release.card import PRIOR_PUBLIC
+from geodp.release.composite import Composite, fill_tables
+from geodp.release.release import Release
+from geodp.reprs import one_line
+from geodp.table.counts import coalesce
+from geodp.table.index import Constraint, Joint, Rebuilt, state_event
+from geodp.table.plain import write_plain
+from geodp.table.prior import RULES
+from geodp.table.released import ReleasedTable
+
+LABELLED = "Origins and destinations are those of trips of all labels together."
+"""The constraint that is added where flows have labels."""
+
+COUNTED = "One {} has at most {:,} of all trips."
+"""The assumption of the contribution, by unit."""
+
+WEIGHED = "One {} has at most {:,} of all trips, each counted as its weight."
+"""The assumption where trips have weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flows(Composite[FlowsCard]):
+    """A release of flows between zones, with both maps of their ends.
+
+    Attributes
+    ----------
+    flows : Release
+        Trips by pair of zones.
+    origins, destinations : Release
+        Trips from and to every zone, each with its card and errors.
+    index : FlowsCard
+        What they share: the guarantee, the measured levels and the charge.
+    noisy : tuple of NoisyPairs
+        Measured pairs of blocks, the finest first.
+    labels : tuple of NoisyLabels
+        Measured trips by label, of the largest cells first; empty: flows have no labels.
+    prior : FlowsPrior or None
+        Flows that were expected; ``index.prior`` states how much they were trusted.
+    """
+
+    __repr__ = one_line
+
+    flows: Release = field(repr=False)
+    origins: Release = field(repr=False)
+    destinations: Release = field(repr=False)
+    index: FlowsCard
+    noisy: tuple[NoisyPairs, ...] = field(repr=False)
+    labels: tuple[NoisyLabels, ...] = field(default=(), repr=False)
+    prior: FlowsPrior | None = field(default=None, repr=False)
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """All tables by name."""
+        return {FLOWS: self.flows, ORIGINS: self.origins, DESTINATIONS: self.destinations}
+
+    def with_drawn(
+        self,
+        tables: Sequence[ReleasedTable],
+        noisy: Sequence[NoisyPairs],
+        labels: Sequence[NoisyLabels],
+        learned: tuple[float, StatedFlowsPrior | None],
+        charge: Charge | None,
+    ) -> Self:
+        """Return the release of drawn tables in place of empty ones, in the order of ``tables``.
+
+        ``learned``: the decay, and the prior with how far it was trusted.
+        """
+        # Of what is released: whoever puts tables of two releases together is found out.
+        stated, prior = state_decay(learned[0], self.index.decay.unit), learned[1]
+        identity = describe_identity(tables, (*noisy, *labels), stated, prior, self.prior)
+        made = fill_tables(self.tables.values(), tables, identity, charge)
+        index = replace(self.index, decay=stated, prior=prior)
+        drawn = replace(
+            self,
+            flows=made[0],
+            origins=made[1],
+            destinations=made[2],
+            index=index,
+            noisy=tuple(noisy),
+            labels=tuple(labels),
+        ).with_charge(charge)
+        return replace(drawn, index=replace(drawn.index, pairs=drawn.state_errors()))
+
+    def state_errors(self) -> StatedPairErrors | None:
+        """Compute the errors of pairs of zones by size; None: no trips are released."""
+        return state_errors(self._estimator())
+
+    def to_pandas(self, *, errors: bool = False) -> Any:
+        """Return the flows as a frame of pandas: origin, destination and count of every pair.
+
+        Labels have a column each, before the count. On a grid with codes an end is one column,
+        otherwise two, such as ``origin_row`` and ``origin_col``. Pairs that are not listed have 0
+        trips.
+
+        Parameters
+        ----------
+        errors : bool
+            Add ``standard_error``, ``low`` and ``high`` of each pair by its size, as
+            ``index.pairs`` states them: at most as large for any pair with so many trips.
+            :meth:`estimate` simulates those of one flow.
+
+        Raises
+        ------
+        UsageError
+            pandas is not installed, or errors are asked for of flows by label.
+        """
+        rows = self._frame()
+        if not errors:
+            return rows
+        if self.flows.table.grid.attributes:
+            raise UsageError(
+                "Errors of single pairs are those of all labels together, and these flows are by "
+                "label: estimate them (Flows.estimate, geodp flows estimate).",
+                code="flows-errors-by-label",
+            )
+        count = rows["count"].to_numpy().astype(np.float64)
+        columns = [np.empty(0)] * len(UNCERTAINTY_COLUMNS)
+        if count.size:
+            columns = [*PairErrors.of(self._estimator()).compute(count)]
+        return rows.assign(**dict(zip(UNCERTAINTY_COLUMNS, columns, strict=True)))
+
+    def _frame(self) -> Any:
+        table, rows = self.flows.table, self.flows.to_pandas("count")
+        labels = [one.name for one in table.grid.attributes]
+        if table.grid.places[0].system is not None or not table.grid.names.on_map:
+            return rows[["origin", "destination", *labels, "count"]]
+        rows = rows[[*labels, "count"]]
+        index = table.grid.decode(table.key)[: len(table.grid.maps.axes)]
+        for number, (name, axis) in enumerate(zip(table.grid.maps.axes, index, strict=True)):
+            rows.insert(number, name, axis)
+        return rows
+
+    def to_geopandas(self, *, errors: bool = False) -> Any:
+        """Return the flows as a frame of geopandas: the rows of ``to_pandas``, each with a line.
+
+        Lines lead from centre to centre, of areal units from a point within to another, with
+        length 0 within a zone; in the CRS of the grid, or of the outlines. Flows from or to a zone
+        that lies nowhere, such as one for all other places, are left out. ``to_file`` writes them
+        as a GeoPackage or FlatGeobuf. Raises UsageError for zones that lie nowhere on the Earth,
+        and where geopandas is not installed.
+        """
+        return draw_lines(self.flows, self.to_pandas(errors=errors))
+
+    def estimate(
+        self,
+        origin: Any,
+        destination: Any,
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        **labels: Any,
+    ) -> Estimate:
+        """Estimate the trips from one region to another, with a 95 % interval.
+
+        Where the trips from a zone go to one or two others, far fewer intervals of small regions
+        hold the truth (docs/measured/flows.md).
+
+        Parameters
+        ----------
+        origin, destination
+            Regions of the map of zones, each as for :meth:`geodp.Release.estimate`; polygons also
+            on cells of H3 and S2, in degrees, which are those with their centre inside.
+        simulations : int
+            Releases that are simulated from this one, at least 20; more give steadier intervals.
+        seed : int
+            Of the simulation, which is post-processing of public numbers.
+        **labels
+            A label of an attribute, or several: ``hour=8``, ``mode=["car", "bus"]``. Default: all.
+            Of regions that hold a part of a block by label (``index.guarantee.labels.side``),
+            intervals are wide, as the labels of single zones were not measured.
+
+        Returns
+        -------
+        Estimate
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> key = np.random.default_rng(0).integers(0, 1 << 16, 5000).astype(np.uint64)
+        >>> trips = geodp.CountTable.from_keys(grid.pairs(), key, np.ones(5000, np.int64))
+        >>> release = geodp.flows.publish(trips, contribution=1, epsilon=1)
+        >>> one = release.estimate((0, 0, 8, 8), (8, 8, 16, 16))
+        >>> one.low <= one.count <= one.high
+        True
+        """
+        regions = [(origin, destination)]
+        return self.estimate_all(regions, simulations=simulations, seed=seed, labels=labels)[0]
+
+    def estimate_all(
+        self,
+        regions: Iterable[tuple[Any, Any]],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
+    ) -> list[Estimate]:
+        """Estimate many pairs of regions, all from the same simulated releases.
+
+        ``labels``: a label, or several, by attribute.
+        """
+        return self._estimator().estimate_all([*regions], labels or {}, simulations, seed)
+
+    def estimate_sets(
+        self,
+        regions: Iterable[tuple[Any, Any]],
+        sets: Sequence[Mapping[str, Any]],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+    ) -> list[list[Estimate]]:
+        """Estimate pairs of regions for several sets of labels, such as all hours.
+
+        Parameters
+        ----------
+        regions : iterable of pairs
+            As for :meth:`estimate_all`.
+        sets : sequence of mapping
+            Each a label, or several, by attribute: ``[{"hour": 7}, {"hour": 8}]``; an empty one
+            is for all.
+        simulations, seed : int
+            See :meth:`estimate`.
+
+        Returns
+        -------
+        list of list of Estimate
+            Those of the first set for every pair of regions, and so on: the same as
+            :meth:`estimate_all` returns for each set, in the time of one.
+        """
+        groups = [[one] for one in regions]
+        return self._estimator().estimate_sets(groups, sets, simulations, seed)
+
+    def compare(
+        self,
+        one: tuple[Any, Any],
+        other: tuple[Any, Any] | None = None,
+        labels: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None] = (None, None),
+        *,
+        release: Flows | None = None,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+    ) -> Interval:
+        """Estimate by how much a second flow differs from a first, or a later release from this.
+
+        Parameters
+        ----------
+        one : (region, region)
+            Regions of origins and of destinations, each as for :meth:`estimate`.
+        other : (region, region), optional
+            Those of the second flow; default: ``one``.
+        labels : (mapping, mapping)
+            A label, or several, by attribute, of either flow: ``({"hour": 8}, {"hour": 18})``.
+        release : Flows, optional
+            Release of the second flow, in which as many trips of as long periods are counted;
+            default: this one.
+        simulations, seed : int
+            See :meth:`estimate`.
+
+        Returns
+        -------
+        Interval
+            The second flow less the first, with a 95 % interval. Where ``is_certain`` is False,
+            noise and model do not tell the two apart.
+
+        Raises
+        ------
+        UsageError
+            Labels that are no pair; flows of this release that have common ones; or the same
+            release twice, one in which another unit is protected or other numbers of trips are
+            counted, in all or between two zones, or two of which one is the prior of the other.
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> key = np.random.default_rng(0).integers(0, 1 << 16, 50_000).astype(np.uint64)
+        >>> trips = geodp.CountTable.from_keys(grid.pairs(), key, np.ones(50_000, np.int64))
+        >>> release = geodp.flows.publish(trips, contribution=1, epsilon=1)
+        >>> west, east = (0, 0, 4, 16), (4, 0, 16, 16)
+        >>> release.compare((west, west), (east, east)).is_certain
+        True
+        """
+        how = Simulation(simulations, seed)
+        first, second = pair_sides((one, one if other is None else other), labels)
+        if release is None:
+            return self.compare_sides(first, second, how).difference
+        return self.compare_all(release, [(first, second)], how)[0].difference
+
+    def compare_sides(self, one: Side, other: Side, how: Simulation) -> Compared:
+        """Compare two flows of this release, each of many regions; see :meth:`compare`."""
+        return compare_within(self._estimator(), one, other, how)
+
+    def compare_labels(
+        self,
+        groups: Sequence[Group],
+        labels: tuple[Mapping[str, Any], Mapping[str, Any]],
+        how: Simulation,
+    ) -> list[Compared]:
+        """Compare many flows of this release by two sets of labels; see :meth:`compare`."""
+        return compare_labels(self._estimator(), groups, labels, how)
+
+    def compare_all(
+        self, release: Flows, sides: Sequence[tuple[Side, Side]], how: Simulation
+    ) -> list[Compared]:
+        """Compare many flows with those of another release; see :meth:`compare`."""
+        require_comparable(
+            (self.index.guarantee, release.index.guarantee),
+            (self.flows.table, release.flows.table),
+            (self._facts, release._facts),
+        )
+        estimators = self._estimator(), release._estimator()
+        require_no_prior((self.index.prior, release.index.prior), estimators)
+        return compare_between(estimators, sides, how)
+
+    def estimate_groups(
+        self,
+        groups: Sequence[Sequence[tuple[Any, Any]]],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
+    ) -> list[Estimate]:
+        """Estimate sums of pairs of regions that have no common flows; see :meth:`estimate_all`."""
+        return self._estimator().estimate_sums(groups, labels or {}, simulations, seed)
+
+    def estimate_across(
+        self,
+        line: Any,
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
+    ) -> Crossing:
+        """Estimate the trips that begin on one side of a line and end on the other.
+
+        Parameters
+        ----------
+        line : shapely LineString
+            In the grid's CRS, or in columns and rows on a grid that lies nowhere, where (0, 0) is
+            a corner of the first zone, at the top left as it is drawn. It divides the map in two:
+            it reaches from edge to edge, or is closed. A zone lies where its centre does. On units
+            across 180 degrees it may go on (178 to 182), and takes the shorter way between points
+            that are more than 180 degrees apart.
+        simulations, seed : int
+            See :meth:`estimate`.
+        labels : mapping, optional
+            A label, or several, by attribute.
+
+        Returns
+        -------
+        Crossing
+            Trips from left to right along the line, from right to left, and both together.
+
+        Raises
+        ------
+        UsageError
+            It is no line, or divides the map in another way.
+
+        Examples
+        --------
+        >>> import numpy as np, geodp, shapely
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> key = np.random.default_rng(0).integers(0, 1 << 16, 5000).astype(np.uint64)
+        >>> trips = geodp.CountTable.from_keys(grid.pairs(), key, np.ones(5000, np.int64))
+        >>> release = geodp.flows.publish(trips, contribution=1, epsilon=1)
+        >>> one = release.estimate_across(shapely.LineString([(0, 5), (16, 5)]))
+        >>> one.there.count + one.back.count == one.both.count
+        True
+        """
+        return self.estimate_screenlines([line], simulations=simulations, seed=seed, labels=labels)[
+            0
+        ]
+
+    def estimate_screenlines(
+        self,
+        lines: Iterable[Any],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
+    ) -> list[Crossing]:
+        """Estimate the trips across many lines, all from the same simulated releases."""
+        groups: list[list[tuple[Any, Any]]] = []
+        for line in lines:
+            left, right = divide_zones(self.origins.grid, line)
+            there, back = (left, right), (right, left)
+            groups += [[there], [back], [there, back]]
+        found = self.estimate_groups(groups, simulations=simulations, seed=seed, labels=labels)
+        return [Crossing(*found[at : at + 3]) for at in range(0, len(found), 3)]
+
+    @property
+    def _facts(self) -> tuple[str, ...]:
+        """Sentences of the card of the flows on what was done with the rows."""
+        return self.flows.card().guarantee.not_protected
+
+    def _estimator(self) -> FlowEstimator:
+        """Return the estimator of the flows of this release.
+
+        Raises UsageError where no file has the prior that flows or ends were estimated with.
+        """
+        stated = self.index.prior
+        if stated is not None and stated.is_used and self.prior is None:
+            raise UsageError(
+                "This release was estimated with a prior, which its files do not have: errors and "
+                "intervals need it. Give it again (geodp.flows.give_prior(); geodp flows estimate "
+                f"--prior): {stated.source}.",
+                code="flows-prior-not-given",
+            )
+        tables = [one.table for one in self.tables.values()]
+        found = make_estimator(self.plan, tables, self.index, self.noisy, self.labels, self.prior)
+        return replace(found, maps=(self.origins, self.destinations))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the measurements, by the tables and the index."""
+        whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
+        grid, attributes = self.origins.grid, self.flows.grid.attributes
+        return make_plan_of(whole, ends, read_design(self.index), grid, attributes)
+
+    @property
+    def constraints(self) -> tuple[Constraint[Flows], ...]:
+        """Sentences that hold in every zone, with their checks."""
+        return list_constraints(self.plan)
+
+    def write_joint(self, folder: Path) -> Joint:
+        """Write all that was measured besides the ends; return the index's entries of it."""
+        # Nothing of a prior that is left out may be in a public file.
+        prior = None if self.prior is None or self.prior.left_out else self.prior
+        zones, attributes = Zones.of(self.origins.grid), self.flows.grid.attributes
+        return write_measured(self.noisy, self.labels, prior, zones, attributes, folder), ()
+
+    def rebuild(self) -> Rebuilt[FlowsCard]:
+        """Derive the index from the tables, the noisy pairs, and what was learned of them.
+
+        Raises VerificationError for tables of different zones, and for a prior of no release.
+        """
+        stated, plan, cards = self.index, self.plan, [one.card() for one in self.tables.values()]
+        prior = stated.prior
+        require(
+            bool(plan.attributes) is (stated.guarantee.labels is not None),
+            Rule("flows-labels-differ", "The flows have labels that the index does not state."),
+        )
+        require(
+            all((one.domain.mask is None) is (self.flows.grid.mask is None) for one in cards),
+            Rule("flows-mask-missing", "The files do not show the mask that the cards state."),
+        )
+        require(
+            zones_of(self.flows.grid) == self.origins.grid == self.destinations.grid,
+            Rule("flows-grids-differ", "Flows and their ends have different zones."),
+        )
+        require(
+            prior is None or (prior.weight <= 1 and len(prior.ends) == 2),
+            Rule("flows-prior-differs", "The index states a prior that no release has."),
+        )
+        ends, facts = depend_ends(plan), cards[0].guarantee.not_protected
+        own = replace(plan.whole, mechanism=name_flows(plan.design).spec)
+        pairs, note = stated.pairs, "; errors of pairs follow from a prior that no file has"
+        if prior is None or not (prior.left_out and prior.is_used):
+            pairs, note = self.state_errors(), ""
+        # Platforms round differently.
+        if pairs is not None and stated.pairs is not None and are_near(stated.pairs, pairs):
+            pairs = stated.pairs
+        index = replace(
+            make_index(plan, prior, facts),
+            decay=StatedDecay(stated.decay.length, cast(Any, plan.zones.steps[2])),
+            pairs=pairs,
+            # Earlier versions did not state the rules of stays in the index.
+            stays=None if stated.stays is None else find_stays(facts),
+        )
+        belongs = [describe_release(plan.whole.unit, plan.whole.spends)]
+        if prior is not None:
+            learned = prior.weight, prior.ends, prior.left_out
+            index = replace(index, prior=state_prior(prior.source, *learned))
+            belongs.append(describe_prior(prior.source))
+        tables = [one.table for one in self.tables.values()]
+        noisy: list[NoisyPairs | NoisyLabels] = [*self.noisy, *self.labels]
+        belongs.append(describe_identity(tables, noisy, stated.decay, prior, self.prior))
+        events = {FLOWS: own, ORIGINS: ends, DESTINATIONS: ends}
+        return Rebuilt(index, events, tuple(belongs), plan.whole.loss, note)
+
+
+def make_index(
+    plan: Plan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
+) -> FlowsCard:
+    """Make the index of a release that is to be drawn; ``facts``: those of its tables' cards."""
+    return FlowsCard.state(
+        plan.whole,
+        guarantee=state_guarantee(plan, None if prior is None else prior.source, facts),
+        prior=None if prior is None else state_prior(prior.source, left_out=prior.left_out),
+        decay=state_decay(FLAT, plan.zones.steps[2]),
+        constraints=tuple(one.sentence for one in list_constraints(plan)),
+        stays=find_stays(facts),
+    )
+
+
+def make_estimator(
+    plan: Plan,
+    tables: Sequence[ReleasedTable],
+    index: FlowsCard,
+    noisy: Sequence[NoisyPairs],
+    labels: Sequence[NoisyLabels] = (),
+    prior: FlowsPrior | None = None,
+) -> FlowEstimator:
+    """Make the estimator of a release from its tables, in their order, and what its index states.
+
+    ``prior``: the flows of the prior that the index states.
+    """
+    flows, origins, destinations = tables
+    decay, trusted = index.decay.length, None
+    if prior is not None and index.prior is not None:
+        trusted = TrustedPrior.of(prior, index.prior.weight, int(origins.count.sum()))
+    known = FLAT if decay is None else decay
+    return FlowEstimator(plan, flows, origins, destinations, noisy, known, labels, trusted)
+
+
+def list_constraints(plan: Plan) -> tuple[Constraint[Flows], ...]:
+    """List what holds exactly in a release."""
+    return (
+        Constraint(
+            "Trips from every zone to all zones are exactly its released origins.",
+            lambda one: _are_ends(one.flows.table, 0, one.origins.table),
+        ),
+        Constraint(
+            "Trips to every zone from all zones are exactly its released destinations.",
+            lambda one: _are_ends(one.flows.table, 2, one.destinations.table),
+        ),
+        Constraint("Origins and destinations have one total.", _have_one_total),
+        *([Constraint(LABELLED, _have_one_total)] if plan.attributes else []),
+        *([] if plan.zones.grid.names.on_map else [Constraint(GROUPED, _are_small)]),
+    )
+
+
+def _are_ends(flows: ReleasedTable, first: int, ends: ReleasedTable) -> bool:
+    """Test whether flows add up to a map of ends; ``first``: number of the axis of its rows."""
+    index, count = flows.grid.decode(flows.key), np.asarray(flows.count, np.int64)
+    key, total = coalesce(ends.grid.encode(index[first : first + 2]), count)
+    return np.array_equal(key, ends.key) and np.array_equal(total, ends.count)
+
+
+def _have_one_total(release: Flows) -> bool:
+    """Test whether flows of all labels, origins and destinations have the same total."""
+    totals = {int(one.table.count.sum()) for one in release.tables.values()}
+    return len(totals) == 1
+
+
+def _are_small(release: Flows) -> bool:
+    """Test whether blocks of areal units have at most as many units as a square of their side."""
+    zones = Zones.of(release.origins.grid)
+    sides = {one.blocks.side for one in release.noisy} | {one.side for one in release.labels}
+    return all(np.bincount(zones.blocks(side).of_zone).max() <= side**2 for side in sides)
+
+
+def state_labels(plan: Plan) -> MeasuredLabels | None:
+    """State what is measured by label; None: flows have no labels."""
+    labels, law = plan.design.labels, plan.label_law
+    if labels is None or law is None:
+        return None
+    return MeasuredLabels(
+        attributes=tuple(one.name for one in plan.attributes),
+        side=labels.side,
+        pair_side=labels.pair_side,
+        share=str(labels.share),
+        standard_error=float(law.variance**0.5),
+    )
+
+
+def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
+    """State the guarantee of all tables together.
+
+    ``prior``: the source of one, if there is one; ``facts``: those of the tables' cards.
+    """
+    event, design = plan.whole, plan.design
+    levels = [
+        MeasuredLevel(side, str(share), float(law.variance**0.5))
+        for side, share, law in zip(design.sides, design.shares, plan.laws, strict=True)
+    ]
+    max_weight, raked_to = find_weights(facts)
+    counted = COUNTED if max_weight is None else WEIGHED
+    statement = counted.format(event.unit, event.contribution)
+    assumed = [replace(event.assumption, statement=statement)]
+    if prior is not None:
+        assumed.append(Assumption("prior", PRIOR_PUBLIC, "operator", prior))
+    return FlowsGuarantee(
+        **state_event(event, "any result of these tables together"),
+        source=FLOWS_PROOF,
+        end_share=str(design.end_share),
+        levels=tuple(levels),
+        labels=state_labels(plan),
+        assumptions=tuple(assumed),
+        max_weight=max_weight,
+        raked_to=raked_to,
+    )
+
+
+def state_prior(
+    source: str,
+    weight: float = 0.0,
+    ends: tuple[StatedEndsPrior, ...] = (),
+    left_out: bool | None = False,
+) -> StatedFlowsPrior:
+    """State a prior; parameters: see :class:`StatedFlowsPrior`."""
+    return StatedFlowsPrior(source, weight, MEANING, RULES, ends, left_out or None)
+
+
+def state_decay(decay: float, unit: Any) -> StatedDecay:
+    """State a decay; that of a law without distance has no length."""
+    return StatedDecay(None if decay >= FLAT else float(f"{decay:.4g}"), unit)
+
+
+def name_flows(design: Design) -> FlowsOfTrips:
+    """Make the method of flows with what is measured as its settings."""
+    labels = design.labels
+    return FlowsOfTrips(
+        "-".join(map(str, design.sides)),
+        "-".join(map(str, design.shares)),
+        "" if labels is None else f"{labels.side}-{labels.share}",
+    )
+
+
+def describe_release(unit: str, spends: str) -> str:
+    """Describe, for the card of one table, the release that it is a part of."""
+    return (
+        f"that it is one of the tables of a release of flows that protects one {unit}; together "
+        f"they spend {spends}, charged once"
+    )
+
+
+def describe_prior(source: str) -> str:
+    """Describe, for the card of one table, the prior of the release that it is a part of."""
+    return (
+        "that flows and both maps of ends of its release were estimated with a public prior: "
+        f"{source}"
+    )
+
+
+def describe_identity(
+    tables: Sequence[ReleasedTable],
+    noisy: Sequence[NoisyPairs | NoisyLabels],
+    decay: StatedDecay,
+    prior: StatedFlowsPrior | None = None,
+    written: FlowsPrior | None = None,
+) -> str:
+    """Describe, for the card of each table, everything that was released together.
+
+    ``written``: the prior, if a file of the release has it.
+    """
+    arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
+    arrays += [np.ascontiguousarray(one.noisy) for one in noisy]
+    if prior is not None:
+        stated = [decay.length, write_plain(prior)]
+        # Of a prior that is left out no digest is public.
+        if written is not None and not prior.left_out:
+            stated.append(written.sha256)
+        whole = digest(*arrays, json.dumps(stated, sort_keys=True).encode()).hex()
+        return f"that tables, noisy pairs, decay and prior of its release have the digest {whole}"
+    whole = digest(*arrays, repr(decay.length).encode()).hex()
+    return f"that tables, noisy pairs and decay of its release have the digest {whole}"
+
+
+def table_of_pairs(
+    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+) -> ReleasedTable:
+    """Make the released table of flows, divided among labels; ``flows`` are overwritten."""
+    if labels and flows.count.size:
+        return _table_of_labels(plan, flows, labels, seed, event)
+    zones, number, parts = plan.zones, np.uint64(plan.zones.number), []
+    for start in range(0, flows.count.size, AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        place = flows.place[some]
+        ends = (place // number).view(np.int64), (place % number).view(np.int64)
+        index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
+        # In place: of many trips these arrays are most of the memory.
+        place[:] = plan.pairs.encode(index)
+        parts.append((place, flows.count[some]))
+    return ReleasedTable(plan.pairs, *merge(parts), event)
+
+
+def _table_of_labels(
+    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+) -> ReleasedTable:
+    zones, ends = plan.zones, (flows.origin, flows.destination)
+    of, label, count = divide_labels(zones, (*ends, flows.count), labels, seed)
+    places = [axis[end[of]] for end in ends for axis in (zones.row, zones.column)]
+    sizes = [len(one.labels) for one in plan.attributes]
+    index = np.stack([*places, *np.unravel_index(label, sizes)])
+    return ReleasedTable(plan.pairs, *coalesce(plan.pairs.encode(index), count), event)
+
+
+def depend_ends(plan: Plan) -> Measurement:
+    """Return the event of a map of ends, which depends on all that is measured of flows.
+
+    Both maps have the mean of their noisy totals, and the card of each has a digest of everything.
+    """
+    noise = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
+    return noise.depending_on(plan.whole)
+
+
+def read_design(card: FlowsCard) -> Design:
+    """Read the design of the measurements from an index.
+
+    UsageError for levels, and VerificationError for labels, that no release measures.
+    """
+    stated = card.guarantee.labels
+    labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
+    return Design.of({one.side: one.share for one in card.guarantee.levels}, labels)
+
+
+def make_plan_of(
+    whole: Measurement,
+    ends: Measurement,
+    design: Design,
+    grid: Grid,
+    attributes: tuple[Attribute, ...],
+) -> Plan:
+    """Make the plan of a release from the events of its flows and of its origins.
+
+    ``grid``: of the zones. Raises UsageError where the origins have another method than those of
+    flows, and VerificationError where no release of these zones measures so many counts by label.
+    """
+    method = find_method(ends.mechanism)
+    if not isinstance(method, EndsOfFlows):
+        raise UsageError(
+            "Origins have another method than ends of flows.", code="flows-ends-differ"
+        )
+    zones = Zones.of(grid)
+    if design.labels is not None:
+        design.labels.require_possible(grid, count_labels(attributes))
+    terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
+    part = terms.share(design.end_share)
+    event = method.pyramid.event(zones.grid, part, whole.key_origin)
+    return Plan(zones, design, method.pyramid, whole, event, attributes)

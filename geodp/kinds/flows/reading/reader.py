@@ -1,0 +1,323 @@
+"""Fields and statements that readers of trips, of stays and of records of places share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.rows.columns import InputTable, find_column
+from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.forms.geometry import Geometry, geometry_of, geometry_points
+from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.rows.locators import Locator
+from geodp.io.read.rows.projection import Transform, point_locator, transformation
+from geodp.io.read.rows.survey import Survey
+from geodp.io.read.rows.weights import Weights
+from geodp.kinds.flows.reading.bounding import TripBound, require_bounds
+from geodp.kinds.flows.reading.labels import By, Clock, LabelColumns
+from geodp.kinds.flows.reading.land import count_as_other, find_land
+from geodp.kinds.flows.reading.options import RowOptions
+from geodp.kinds.flows.reading.rules import find_fact
+from geodp.kinds.flows.units import find_outlines
+from geodp.kinds.flows.zones import pairs_of
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+from geodp.typing import IntArray
+
+Place: TypeAlias = str | tuple[str, str]
+"""A column of codes, or of point geometries; or a pair of columns: row and column on a grid that
+lies nowhere, otherwise y and x, such as latitude and longitude."""
+
+CRS_UNUSED = Rule(
+    "flows-crs-unused",
+    "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
+)
+
+OTHER_ON_MAP = Rule(
+    "flows-other-on-map",
+    "Every zone of a map is a square somewhere, so that it has none for all other places (--other, "
+    "other=): give areal units, such as the squares of the map with their codes and outlines "
+    "(--grid units:FILE, read_units), or cells of H3 or S2; or leave out trips from and to such "
+    "places (--outside drop, outside='drop').",
+)
+
+OTHER_IS_PLACE = Rule(
+    "flows-other-is-place",
+    "A zone of other places (--other, other=) lies somewhere, so that its own trips could not be "
+    "told from those; name the units that the grid was made with (read_units and grid_of_cells, "
+    "other=).",
+)
+
+OTHER_WITH_OUTSIDE = Rule(
+    "flows-other-with-outside",
+    "Places outside are counted in a zone of their own (--other, other=), or left out (--outside, "
+    "outside=): choose one.",
+)
+
+OTHER_FACT = "that places outside were counted as the zone {other}"
+"""Statement on places outside, where these are counted in a zone of their own."""
+
+Units: TypeAlias = tuple[Any, ...]
+"""Units [n], keys of the pairs of their trips uint64[n] and, if there are any, weights."""
+
+SEPARATOR = "\x1f"
+"""Character between a person and a period."""
+
+KEPT_FACT = (
+    "that of each {unit} at most {trips:,} trips were kept in all, and at most {per_pair:,} "
+    "between two zones, chosen by a hash of the {unit}'s own trips under a secret key"
+)
+"""Statement of a release on how its trips were bounded."""
+
+WHERE_FACT = "that only rows with {} were read"
+"""Statement on the selection of rows."""
+
+
+def find_bounds(facts: Iterable[str]) -> tuple[int, int] | None:
+    """Find in the facts of a card how many trips of a unit were kept, and between two zones.
+
+    None where geodp did not bound trips.
+    """
+    kept = find_fact(KEPT_FACT, facts)
+    if kept is None:
+        return None
+    most, of_pair = (int(kept[name].replace(",", "")) for name in ("trips", "per_pair"))
+    return most, of_pair
+
+
+def find_other(grid: Grid, other: str) -> IntArray:
+    """Find the zone of all other places: its row and column, int64[2].
+
+    UsageError for a map, and for a name that is no unit, or one that lies somewhere.
+    """
+    table = grid.hierarchy
+    if grid.names.on_map or table is None:
+        raise UsageError(OTHER_ON_MAP)
+    cells = grid.names.cells
+    if cells is not None and (cells[1].levels_of_codes([other]) >= 0).any():
+        raise UsageError(OTHER_IS_PLACE)
+    place = grid.names.find([other], other=other)[:, 0]
+    if place[1] in find_outlines(table)[1]:
+        raise UsageError(OTHER_IS_PLACE)
+    return np.asarray(place, np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowReader(RowOptions):
+    """Reader of rows of persons.
+
+    Attributes
+    ----------
+    person : str, optional
+        Column that identifies persons; rows without an id are refused. Without it
+        :func:`geodp.flows.publish` asks for the contribution.
+    trips, per_pair : int
+        Most trips that are kept of a unit, in all (default: 1) and between two zones (default:
+        ``trips``). They are a uniform sample of the unit's trips, unless ``per_pair`` is smaller:
+        pairs that a unit travels often then have fewer of the kept trips. Which are kept depends
+        on the unit's own trips and the key alone, not on the order of rows.
+    unit : {"person", "person-day", "person-week", "person-month"}
+        What is protected, and whose trips are bounded; default: a person. The table carries it, and
+        is published for this unit only.
+    time, time_zone : str, optional
+        Column of the times at which trips began, for units of periods, hours and day types; and
+        the IANA name of the zone of their days, if they count from UTC. Days follow summer time.
+    outside : {"error", "crop", "drop"}, optional
+        Treatment of trips with an end outside the domain: "crop" drops those outside the grid's
+        extent, but refuses those that a mask excludes. Default: "error".
+    other : str, optional
+        Zone of all other places: a unit of this name, which a grid of units or of cells of H3 or S2
+        was made with (``read_units(..., other="elsewhere")``, ``grid_of_cells``). Places outside
+        are counted there, and are neither refused nor left out. Blank codes, and those that are no
+        cells of the grid's level, remain errors.
+    by : str, sequence of str, or mapping, optional
+        Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
+        ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.
+        ``hour`` and ``daytype`` (weekday, weekend) are made from ``time`` where it is given and no
+        column is named.
+    labels : mapping, optional
+        All labels of attributes, from a public source and never from the trips; ``hour``,
+        ``weekday``, ``month``, ``quarter`` and ``daytype`` have standard ones.
+    key : NoiseKey, optional
+        Key of the choice of trips; default: a fresh one.
+    """
+
+    person: str | None = None
+    trips: int | None = None
+    per_pair: int | None = None
+    unit: str | None = None
+    time: str | None = None
+    time_zone: str | None = None
+    other: str | None = None
+    by: By | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    key: NoiseKey | None = None
+
+    @cached_property
+    def land(self) -> Lattice:
+        """The map on which coordinates are located."""
+        crops = self.outside == "crop" and self.grid.known_outlines is not None
+        return find_land(self.grid, drops=self.drops or crops)
+
+    @property
+    def drops(self) -> bool:
+        """Whether places outside are no errors; they are left out, or counted in another zone.
+
+        Codes that are no cells at all remain errors.
+        """
+        return self.outside == "drop" or self.other is not None
+
+    @property
+    def codes_outside(self) -> dict[str, Any]:
+        """Options on codes outside; a blank one remains an error where others are counted."""
+        return {"drops": self.outside == "drop", "other": self.other}
+
+    @property
+    def lies_on_earth(self) -> bool:
+        """Whether places have coordinates, and not rows and columns."""
+        return self.land.transform is not None or not self.grid.names.on_map
+
+    @cached_property
+    def other_place(self) -> IntArray | None:
+        """Row and column of the zone of all other places, int64[2]; None without one."""
+        if self.other is None:
+            return None
+        if self.outside not in (None, "error"):
+            raise UsageError(OTHER_WITH_OUTSIDE)
+        return find_other(self.grid, self.other)
+
+    @cached_property
+    def labelled(self) -> LabelColumns:
+        """Attributes that trips are published by."""
+        return LabelColumns.of(self.by, self.labels, self.time)
+
+    @cached_property
+    def pairs(self) -> Grid:
+        """The grid of pairs of zones, and labels."""
+        return pairs_of(self.grid, self.labelled.attributes)
+
+    @cached_property
+    def move(self) -> Transform | None:
+        """The transformation of coordinates to the CRS of the grid; None: they have it already."""
+        return transformation(self.land, self.crs, self.allow_ballpark)
+
+    def find_points(self, table: InputTable, place: Place, named: Sequence[str]) -> Geometry | None:
+        """Return the column of geometries that a place is; None for codes and pairs of columns.
+
+        ``named``: all columns of places, for the error where there is none of a name.
+        """
+        if not isinstance(place, str):
+            return None
+        return geometry_of(table, table.columns[find_column(table, place, named)])
+
+    def locate_points(
+        self, table: InputTable, place: Place, named: Sequence[str]
+    ) -> Locator | None:
+        """Return the locator of points of a place, by y and x; None for codes, rows and columns.
+
+        ``named``: as of :meth:`find_points`.
+        """
+        geometry = self.find_points(table, place, named)
+        if geometry is not None:
+            return geometry_points(self.land, geometry, self.crs, self.allow_ballpark)
+        if isinstance(place, str) or not self.lies_on_earth:
+            return None
+        y, x = place
+        points = point_locator(self.land, x, y, self.move, decimal=self.decimal)
+        return replace(points, columns=place, read=lambda ys, xs: points.read(xs, ys))
+
+    def take_other(self, index: IntArray) -> IntArray:
+        """Count places outside in the zone of all other places, if there is one.
+
+        The parameter and the result are those of :func:`count_as_other`.
+        """
+        other = self.other_place
+        return index if other is None else count_as_other(index, other)
+
+    def state_outside(self, inside: str, dropped: str) -> str:
+        """State for the card what became of places outside.
+
+        ``inside``, ``dropped``: where they were refused, and where they were left out.
+        """
+        if self.other is not None:
+            return OTHER_FACT.format(other=self.other)
+        return inside if self.outside in (None, "error") else dropped
+
+    def require_units(self) -> str:
+        """Return the protected unit; UsageError for columns that do not go together."""
+        raise NotImplementedError
+
+    def list_units(self, paths: TableSource, survey: Survey) -> Iterator[Units]:
+        """Yield units and pairs of their trips, in parts; all trips of a unit are in one part.
+
+        ``paths``: rows of persons; ``survey``: notes what was read. Raises InputError for a row in
+        another form.
+        """
+        raise NotImplementedError
+
+    def state_units(self) -> tuple[str, ...]:
+        """State for the card how trips are made, and which rows were left out or refused."""
+        raise NotImplementedError
+
+    @property
+    def protected(self) -> str:
+        """The protected unit: a person, unless another one is named."""
+        return "person" if self.unit is None else self.unit
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The check of the times of departure, if hours are made from them."""
+        return Clock()
+
+    def keep_trips(
+        self, paths: TableSource, facts: Sequence[str], weights: Weights | None = None
+    ) -> CountTable:
+        """Count the trips that are kept of each unit by pair of zones.
+
+        ``facts``: statements for the card on what was read; ``weights``: of trips, which the units
+        of :meth:`list_units` then have.
+        """
+        # Made before anything is read, so that wrong bounds are refused at once.
+        trips = 1 if self.trips is None else self.trips
+        most, per_pair = require_bounds(trips, trips if self.per_pair is None else self.per_pair)
+        bound = TripBound(most, per_pair, self.key)
+        runs, survey = Runs(self.memory_of_part, self.scratch), Survey()
+        largest = 1 if weights is None else weights.largest
+        for names, key, *given in self.list_units(paths, survey):
+            weight = np.minimum(given[0], largest) if given else None
+            kept = bound.keep(names, key, weight)
+            survey.tally({"trips_lost_to_bound": key.size - kept.size, "trips_kept": kept.size})
+            runs.add(key[kept], None if weight is None else weight[kept])
+        unit = self.protected
+        fact = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
+        return CountTable.of_cells(
+            self.pairs,
+            *runs.arrays(),
+            bound=ContributionBound(most * largest, "geodp", unit=unit),
+            reading=survey.reading((fact, *facts)),
+        )
+
+    @property
+    def memory_of_part(self) -> int:
+        """Bytes for the rows, which wait by person; and as many for the pairs of their trips."""
+        return max(bytes_of(self.memory) // 2, MIN_MEMORY)
+
+    def state_where(self) -> list[str]:
+        """State for the card which rows were selected; empty where all were read."""
+        if not self.where:
+            return []
+        chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
+        return [WHERE_FACT.format(chosen)]
+
+    def state_zone(self) -> str:
+        """Name for the card the zone of the periods."""
+        return self.time_zone or "local time, as the times say it"

@@ -1,0 +1,222 @@
+"""Grids of zones, readers of trips, priors and releases, from the options of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodp.cli.inputs import grid_of, is_input, open_labels, opening_of_public, read_attributes
+from geodp.cli.readers import read_fields, require_no_persons, require_public_prior
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.kinds.flows.flows import Flows
+    from geodp.kinds.flows.prior import FlowsPrior
+    from geodp.release.request import Request
+
+
+NOT_COUNTED: dict[str, Any] = {
+    "missing": (),
+    "flags": (),
+    "round": None,
+    "raster_unit": None,
+    "duplicates": "error",
+}
+"""Values of shared options on counts, where rows are not counted."""
+
+
+def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
+    """Read the levels of a command; None without one, UsageError for another form."""
+    from geodp.kinds.flows.design import LEVELS_FORM
+
+    levels: dict[int, str] = {}
+    for text in texts:
+        side, equals, share = (part.strip() for part in text.partition("="))
+        if not equals or not side.isdecimal() or int(side) in levels:
+            raise UsageError(LEVELS_FORM)
+        levels[int(side)] = share
+    return levels or None
+
+
+def read_by(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of the attributes of ``--by``; an empty one has the attribute's name."""
+    from geodp.kinds.flows.reading.labels import split_names
+
+    texts = split_names(options["attributes"])
+    parts = [text.partition("=") for text in texts]
+    return {name.strip(): column.strip() for name, _, column in parts}
+
+
+def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, ...]]]:
+    """Return the grid of zones, and the labels of ``--labels`` by attribute."""
+    for path in open_labels(options).values():
+        if is_input(Path(path), options["inputs"]):
+            raise UsageError(
+                "The labels are read from the trips; a list of labels must be public.",
+                code="flows-labels-are-input",
+            )
+    labels = {one.name: one.labels for one in read_attributes(options)}
+    grid = grid_of({**options, "labels": ()})
+    if options["other"] is not None:
+        from geodp.kinds.flows.reading.reader import find_other
+
+        find_other(grid, options["other"])
+    return grid, labels
+
+
+def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
+    """Read and declare the prior of the options, if any, of a release on a grid of zones."""
+    from geodp.io.read.rows.span import OPENING
+    from geodp.kinds.flows.declaring import declare_prior
+    from geodp.kinds.flows.reading.options import RowOptions
+    from geodp.kinds.flows.reading.trips import Trips
+    from geodp.kinds.flows.zones import Zones
+    from geodp.table.prior import RECORDS
+
+    path, source = options["prior"], options["prior_source"]
+    if path is None:
+        described = ("prior_source", "prior_value", "prior_is_public", "leave_out_prior")
+        if any(options.get(name) for name in described):
+            raise UsageError(
+                "--prior-source, --prior-is-public, --prior-value and --leave-out-prior describe a "
+                "prior: name it (--prior).",
+                code="flows-prior-missing",
+            )
+        return None
+    if is_input(path, options["inputs"]):
+        raise UsageError(
+            "The prior is one of the inputs; it must be public, and not be made from them.",
+            code="flows-prior-is-input",
+        )
+    # An evaluation writes no release that could have a prior.
+    zones, left_out = Zones.of(grid), bool(options.get("leave_out_prior"))
+    if path.is_dir():
+        release = open_flows(path)
+        require_public_prior(options, release.index.budget)
+        return declare_prior(zones, release, source, left_out=left_out)
+    require_public_prior(options)
+    ends = [_place(options[name]) for name in ("origins", "destinations")]
+    if None in ends:
+        raise UsageError(
+            "A file of a prior has one row for each flow: name the columns of both ends (--from, "
+            "--to), or give the folder of a release of flows.",
+            code="flows-prior-places",
+        )
+    value = options["prior_value"] or options["value"]
+    # Written as the inputs are, but opened, and selected, as a file of its own.
+    shared = {**options, "where": (), **dict.fromkeys(OPENING)}
+    shared |= opening_of_public(options, "prior")
+    counts = () if value is None else (value,)
+    require_no_persons(path, {**shared, "value": counts}, options["person"])
+    if value is None:
+        raise UsageError(RECORDS)
+    # A prior says where trips are likely, in any numbers.
+    if shared["raster_unit"] is None:
+        shared["raster_unit"] = 1
+    trips = Trips.of(
+        grid,
+        origin=ends[0],
+        destination=ends[1],
+        value=value,
+        other=options["other"],
+        **read_fields(RowOptions.option_fields(), shared),
+    )
+    return declare_prior(zones, trips.read([path]), source, left_out=left_out)
+
+
+def make_trips_reader(
+    options: dict[str, Any], grid: Grid, request: Request, labels: Mapping[str, Sequence[str]]
+) -> Any:
+    """Make the reader of trips, stays or pings from the options."""
+    from geodp.kinds.flows.reading.options import RowOptions
+
+    form = _find_form(options)
+    common = {name: options[name] for name in COMMON} | {
+        **read_fields(RowOptions.option_fields(), options),
+        "grid": grid,
+        "by": read_by(options),
+        "labels": labels,
+        "key": request.key,
+    }
+    rules = {name: options[name] for name in RULES[form]}
+    # Imported when a command reads rows of this form.
+    if form == "pings":
+        from geodp.kinds.flows.reading.pings import Pings
+
+        return Pings.of(place=_place(options["pings"]), **rules, **common)
+    if form == "stays":
+        from geodp.kinds.flows.reading.stays import Stays
+
+        return Stays.of(place=_place(options["stays"]), **rules, **common)
+    from geodp.kinds.flows.reading.bounding import TRIPS_MISSING
+    from geodp.kinds.flows.reading.trips import Trips
+
+    # Readers of stays and pings refuse it themselves.
+    if options["person"] is not None and options["trips"] is None:
+        raise UsageError(TRIPS_MISSING)
+    ends = [_place(options[name]) for name in ("origins", "destinations")]
+    if options["person"] is None:
+        # Nothing is bounded by unit: the operator states the contribution of one.
+        common["unit"] = None
+    places = {"origin": ends[0], "destination": ends[1]}
+    return Trips.of(**places, value=options["value"], **rules, **common)
+
+
+COMMON = ("person", "trips", "per_pair", "unit", "time", "time_zone", "other")
+"""Options that readers of all forms have under the same name."""
+
+RULES = {
+    "trips": ("weight", "max_weight", "raked_to"),
+    "stays": ("end", "gap"),
+    "pings": ("radius", "dwell", "gap", "speed", "accuracy", "largest_accuracy"),
+}
+"""Forms of rows, and the options of rules that are for these alone."""
+
+
+def _find_form(options: Mapping[str, Any]) -> str:
+    """Return the form of the rows; UsageError for several, or for rules of another one."""
+    named = {
+        "trips": any(options[name] is not None for name in ("origins", "destinations", "value")),
+        "stays": options["stays"] is not None,
+        "pings": options["pings"] is not None,
+    }
+    if sum(named.values()) > 1:
+        raise UsageError(
+            "Rows are of one form: trips (--from and --to, perhaps --value), stays (--stays) or "
+            "pings (--pings).",
+            code="flows-forms-several",
+        )
+    form = next((one for one, is_named in named.items() if is_named), "trips")
+    known = {name for names in RULES.values() for name in names}
+    if any(options[name] is not None for name in known.difference(RULES[form])):
+        raise UsageError(
+            "--radius, --dwell, --speed, --accuracy and --largest-accuracy are for --pings, --end "
+            "is for --stays, --gap for both, and --weight, --max-weight and --raked-to for trips: "
+            "leave out what is for rows of another form.",
+            code="flows-rules-unused",
+        )
+    return form
+
+
+def _place(text: str | None) -> str | tuple[str, str] | None:
+    """Return one column, or two that a comma separates."""
+    if text is None or "," not in text:
+        return text
+    first, _, second = text.partition(",")
+    return first.strip(), second.strip()
+
+
+def open_flows(path: Path) -> Flows:
+    """Open a written release of flows; UsageError for another one."""
+    from geodp.kinds.flows.flows import Flows
+    from geodp.release.opening import open_written
+
+    release = open_written(path)
+    if not isinstance(release, Flows):
+        raise UsageError(
+            "This is no release of flows; geodp estimate and geodp report know others.",
+            code="flows-release-expected",
+        )
+    return release

@@ -1,0 +1,625 @@
+"""``geodp households``: persons and households, read, released and written together."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.check import begin_check, check_options
+from geodp.cli.commands.sql import locate_records, query_options
+from geodp.cli.comparing import mark_below, pair_regions
+from geodp.cli.help import json_option, option
+from geodp.cli.inputs import grid_of
+from geodp.cli.layout import complete, layout_options
+from geodp.cli.options import (
+    GridCommand,
+    StrictCommand,
+    find_inputs,
+    folder_options,
+    grid_options,
+    inputs,
+)
+from geodp.cli.output import require_unsealed
+from geodp.cli.pages import (
+    page_options,
+    place_name_option,
+    read_list,
+    read_notice,
+    require_list,
+    write_html,
+)
+from geodp.cli.publishing import TablesPublishing
+from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
+from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import carry_out
+from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.io.write.map.captions import Language
+    from geodp.kinds.households.estimates import HouseholdDifference, HouseholdEstimate
+    from geodp.kinds.households.households import Households
+    from geodp.kinds.households.publish import AnyHouseholds
+    from geodp.release.request import Request
+    from geodp.release.transaction import Inputs, Prepared
+    from geodp.table.counts import CountTable
+
+ELSEWHERE = (
+    "method",
+    "contribution",
+    "unit",
+    "measurements",
+    "totals",
+    "prior",
+    "simulate",
+)
+"""Fields of a request that this release does not have, or has in another form."""
+
+
+protect_option = option(
+    "--protect",
+    group="Privacy",
+    everyday=True,
+    type=click.Choice(("person", "household")),
+    required=True,
+    help="Whom the guarantee protects: a person, so that a household of k has k times epsilon; or "
+    "a household, counted by size, which costs accuracy and gives a person epsilon, too.",
+)
+max_size_option = option(
+    "--max-size",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(2, 100),
+    default=7,
+    show_default=True,
+    help="Most persons of a household. Larger households by size are counted as of this size.",
+)
+method_option = option(
+    "--method",
+    group="Privacy",
+    help="Method of persons and households, if persons are protected: pyramid, with settings "
+    "after a colon.  [default: pyramid]",
+)
+
+
+@click.group()
+def households() -> None:
+    """Release persons and households of the same cells, possible in every area.
+
+    \b
+    geodp households publish FILE --value PERSONS --households HOUSEHOLDS
+        --protect person --epsilon 1 --contribution 1 --output out
+    geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
+    geodp households estimate out --area 5339
+    geodp households report out --output out.html
+    """
+
+
+@households.command(cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@layout_options
+@partial(grid_options, required=False)
+@protect_option
+@option(
+    "--households",
+    "of_households",
+    group="Input",
+    everyday=True,
+    metavar="COLUMN",
+    help="Column of households; --value is then that of the persons who live in them.",
+)
+@option(
+    "--households-file",
+    group="Input",
+    everyday=True,
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    callback=find_inputs,
+    help="File of households, if INPUTS are those of persons; repeatable.",
+)
+@option(
+    "--others",
+    group="Input",
+    metavar="COLUMN",
+    help="Column of persons outside households, such as those in institutions, if persons are "
+    "protected: a table of its own, at no further cost.",
+)
+@option(
+    "--others-file",
+    group="Input",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    callback=find_inputs,
+    help="File of persons outside households; repeatable.",
+)
+@option(
+    "--household",
+    "household_id",
+    group="Input",
+    everyday=True,
+    metavar="COLUMN",
+    help="With --points: column of household ids. Every row is one person, at the place of the "
+    "household, which geodp counts by size.",
+)
+@option(
+    "--rows-are-persons",
+    group="Input",
+    is_flag=True,
+    help="With --household: assert that every row is one person, where a column is named for the "
+    "size of a household.",
+)
+@option(
+    "--size-attribute",
+    group="Input",
+    metavar="NAME",
+    help="Attribute of households by size, if it is not named size or household-size.",
+)
+@max_size_option
+@method_option
+@option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    help="In how many households one person is counted at most, or how often a household, which "
+    "you assert: 1, usually. Required unless a household is protected and --household names it.",
+)
+@request_options(without=ELSEWHERE)
+@folder_options
+@check_options
+def publish(**options: Any) -> None:
+    """Release persons and households of INPUTS under one budget, so that every area is possible.
+
+    \b
+    Two columns, two files, households by size, or records of persons:
+    geodp households publish FILE --value PERSONS --households HOUSEHOLDS ...
+    geodp households publish FILE --households-file FILE ...
+    geodp households publish FILE --by size ...
+    geodp households publish FILE --points --x LON --y LAT --household ID ...
+
+    In every cell, and so in every area, households are at most persons, and persons at most
+    --max-size for each household. Leave persons outside households out. Writes OUTPUT/public, with
+    a folder for each table, and OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    carry_out(options, lambda *run: HouseholdsPublishing(*run).run())
+
+
+PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
+"""Fields of a request that a plan of persons and households accepts."""
+
+
+@households.command(cls=GridCommand, no_args_is_help=True)
+@grid_options
+@protect_option
+@max_size_option
+@method_option
+@option(
+    "--contribution",
+    group="Privacy",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="In how many households one person is counted at most, or how often a household.",
+)
+@option(
+    "--mean-size",
+    group="Privacy",
+    type=float,
+    default=2.3,
+    show_default=True,
+    help="With --people: a public guess of persons for each household.",
+)
+@request_options(*PLANNED)
+@json_option
+def plan(**options: Any) -> None:
+    """Show errors of persons, households and mean size by area, before any data are read.
+
+    \b
+    geodp households plan --grid jis:half --bounds 139 35 140 36 --protect person
+        --epsilon 1 --people 2e7
+
+    Standard errors of blocks of cells where nothing is clamped. That of the mean size needs a
+    guess of all --people; if households are protected, errors of persons depend on their sizes.
+    """
+    from geodp.kinds.households.plan import plan as make_plan
+
+    names = ("protect", "max_size", "method", "contribution", "mean_size", *PLANNED)
+    rows = make_plan(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
+    if options["as_json"]:
+        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
+        return
+    click.echo(f"{'cells':>13}{'persons':>12}{'households':>12}{'mean size':>12}")
+    for one in rows:
+        errors = (one.persons, one.households, one.mean_size)
+        shown = ("-" if error is None else f"{error:,.3g}" for error in errors)
+        click.echo(f"{one.cells:>13,}" + "".join(f"{text:>12}" for text in shown))
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@json_option
+def estimate(**options: Any) -> None:
+    """Estimate persons, households and mean size of regions of a RELEASE; costs no budget.
+
+    \b
+    geodp households estimate out --area 5339 --area 5340
+    geodp households estimate out --polygons cities.geojson
+
+    All three have 95 % intervals. A region that may have no household, or any mean size, has none
+    of the latter.
+    """
+    if options["polygons"] is None and not options["area"]:
+        raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
+    require_named(options)
+    release = _open(options["release"])
+    regions = read_regions(options, release.households)
+    estimates = dict(zip(regions, release.estimate_all(regions.values()), strict=True))
+    limit = release.persons.card().display_below
+    if options["as_json"]:
+        document = [
+            {"name": name, **asdict(one), **mark_below(one.is_below(limit), [limit])}
+            for name, one in estimates.items()
+        ]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate(estimates, limit)))
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@json_option
+def compare(**options: Any) -> None:
+    """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
+
+    \b
+    geodp households compare out --area 533945 --area 533904
+    geodp households compare out-2015 out-2020 --polygons cities.geojson
+
+    Differences of persons, households and mean size, the second less the first, have 95 %
+    intervals. Those between regions of one release are bounds, as their errors may be opposite.
+    """
+    from geodp.kinds.households.estimates import compare as subtract
+
+    releases = [_open(path) for path in options["releases"]]
+    require_named(options)
+    regions = read_regions(options, releases[0].households)
+    counts = [one.households for one in releases]
+    limits = [one.card().display_below for one in counts]
+    named = pair_regions([*regions], counts)
+    found = [one.estimate_all(regions.values()) for one in releases]
+    pairs = {name: (found[i][a], found[j][b]) for name, ((i, a), (j, b)) in named.items()}
+    rows = {name: subtract(*pair, independent=len(releases) == 2) for name, pair in pairs.items()}
+    # A difference would reveal the count that a limit of display hides.
+    below = {
+        name: any(
+            one.is_below(limits[place[0]]) for one, place in zip(pairs[name], two, strict=True)
+        )
+        for name, two in named.items()
+    }
+    if options["as_json"]:
+        document = [
+            {"name": name, **asdict(one), **mark_below(below[name], limits)}
+            for name, one in rows.items()
+        ]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate_differences(rows, below)))
+
+
+def _tabulate_differences(
+    rows: dict[str, HouseholdDifference], below: dict[str, bool]
+) -> Iterator[str]:
+    """Yield the lines of a table of differences; ``below``: those that are not shown."""
+    width = max(len("regions"), *map(len, rows))
+    decimals = {"persons": 0, "households": 0, "mean size": 3}
+    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in decimals)
+    yield f"{'regions':<{width}}{columns}"
+    for name, row in rows.items():
+        cells = []
+        for one, places in zip(
+            (row.persons, row.households, row.mean_size), decimals.values(), strict=True
+        ):
+            if one is None or below[name]:
+                cells += [f"{'-':>12}", f"{'-':>25}"]
+                continue
+            ends = _write_ends(one.low, one.high, places, "+")
+            cells += [f"{one.value:>+12,.{places}f}", f"{ends:>25}"]
+        yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+def _write_ends(low: float, high: float, decimals: int, sign: str = "") -> str:
+    """Write an interval, rounded outwards."""
+    unit = 10**decimals
+    ends = (math.floor(low * unit) / unit, math.ceil(high * unit) / unit)
+    return " to ".join(f"{end:{sign},.{decimals}f}" for end in ends)
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@page_options
+@option(
+    "--places",
+    group="Domain",
+    type=click.Path(path_type=Path),
+    help="Public list of places, as of geodp report --places. Default: areas of the grid's codes "
+    "or of the release's table of regions.",
+)
+@place_name_option
+def report(
+    release: Path, output: Path, language: Language, places: Path | None, place_name: str | None
+) -> None:
+    """Write a page on persons, households and mean sizes of a RELEASE; costs no budget.
+
+    \b
+    geodp households report out --output out.html
+    geodp households report out --places municipalities.geojson --language ja --output out.html
+
+    One HTML file with maps, a table of places with 95 % intervals, and the guarantee in plain
+    words. It loads nothing from the network.
+    """
+    from geodp.kinds.households.page import write_page
+
+    require_list(places, place_name)
+    require_unsealed(output)
+    opened = _open(release)
+    named = read_list(places, opened.households.grid, place_name)
+    write_html(output, lambda: write_page(opened, language, named, read_notice(release)))
+
+
+def _open(path: Path) -> Households:
+    """Open a written release of persons and households; UsageError for another one."""
+    from geodp.kinds.households.households import Households
+    from geodp.release.opening import open_written
+
+    release = open_written(path)
+    if not isinstance(release, Households):
+        raise UsageError(
+            "This is no release of persons and households; geodp estimate and geodp report know "
+            "others.",
+            code="households-release-expected",
+        )
+    return release
+
+
+def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Iterator[str]:
+    """Yield the lines of a table of estimates, in which small counts are shown as the office does.
+
+    ``limit``: the office's limit of display, if it has one.
+    """
+    from geodp.table.display import show_count, show_interval
+
+    width = max(len("region"), *map(len, estimates))
+    heads = ("persons", "households", "mean size")
+    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in heads)
+    yield f"{'region':<{width}}{columns}"
+    for name, one in estimates.items():
+        cells = []
+        for sums in (one.persons, one.households):
+            interval = show_interval(sums.count, sums.low, sums.high, limit)
+            cells += [f"{show_count(sums.count, limit):>12}", f"{interval:>25}"]
+        size = one.mean_size
+        if size is None or one.is_below(limit):
+            cells += [f"{'-':>12}", f"{'-':>25}"]
+        else:
+            cells += [f"{size.value:>12.2f}", f"{_write_ends(size.low, size.high, 2):>25}"]
+        yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+@households.command(cls=GridCommand, no_args_is_help=True)
+@query_options
+@option(
+    "--points",
+    group="Input",
+    nargs=2,
+    default=("lon", "lat"),
+    show_default=True,
+    help="Columns of x and y of the household's place, in the grid's CRS.",
+)
+@option(
+    "--table",
+    group="Input",
+    default="records",
+    show_default=True,
+    help="Table expression for the records, one row a person, inserted as it is.",
+)
+@option(
+    "--household",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of household ids. Records without one are left out.",
+)
+@max_size_option
+def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
+    """Print an SQL query that counts households by cell and size, to run where the data are.
+
+    \b
+    geodp households sql --grid jis:quarter --engine duckdb --household id > sizes.sql
+
+    The query fails where records of a household lie in two cells. The result is a confidential
+    table with the columns code, size and geodp_households; a comment in the query shows how to
+    publish it.
+    """
+    from geodp.kinds.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
+
+    place, records = locate_records(spec, bounds, options["table"], points)
+    query = HouseholdQuery(**records, person=options["household"], max_size=options["max_size"])
+    edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
+    labels = ",".join(map(str, range(1, query.max_size + 1)))
+    click.echo(
+        f"-- {' and '.join(points)} are coordinates in {place.crs}; records outside the domain, "
+        "without coordinates or\n-- without a household are left out, and are no members: give "
+        "each record the place of its household.\n"
+        f"-- Then: geodp households publish sizes.parquet --grid {spec} --bounds {edges} "
+        f"--code code --by {SIZE} --column {SIZE}={SIZE} --labels {SIZE}={labels} "
+        f"--value {HOUSEHOLDS} --contribution 1 ..."
+        f"\n{query.write(engine)}"
+    )
+
+
+COMMAND = households
+
+
+class HouseholdsPublishing(TablesPublishing):
+    """A run of ``geodp households publish``, checked before anything is read."""
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.kinds.households.kind import HouseholdsKind
+
+        context = click.get_current_context()
+        self.inferred = complete(context, options)
+        check_applicable(context)
+        complete_with_commit()
+        options["unit"] = options["protect"]
+        self.grid = grid_of(options)
+        _require_columns(options, self.grid)
+        fixed = {"method": options["method"], "kind": HouseholdsKind()}
+        self.request = read_request(begin_check(options), self.grid, **fixed)
+        self.files = (*options["households_file"], *options["others_file"])
+
+    def prepare(self) -> Prepared[AnyHouseholds, Households]:
+        """Read all tables, and prepare their release."""
+        from geodp.kinds.households.publish import prepare_households
+
+        options, request = self.options, self.request
+        tables = _read(options, self.grid, request)
+        others = _read_others(options, self.grid, request)
+        size, sizes = options["max_size"], options["size_attribute"]
+        prepared = prepare_households(*tables, others, size, request, size_attribute=sizes)
+        preview = prepared.design.preview
+        preview.check_place(options["output"], overwrite=options["overwrite"])
+        return prepared
+
+    def design(self, inputs: Inputs) -> AnyHouseholds:
+        """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.households.publish import design_households
+        from geodp.kinds.households.sizes import SizedGrid, add_sizes
+
+        size, grid = self.options["max_size"], self.grid
+        if self.options["household_id"] is not None:
+            grid = add_sizes(grid, size).grid
+        if grid.attributes:
+            sized = SizedGrid.choose(grid, self.options["size_attribute"]).fold(size)
+            size = sized.max_size
+            grid = sized.grid if self.request.terms.unit == "household" else sized.joint.map
+        return design_households(grid, size, self.request, inputs)
+
+    def fields(self, release: Households) -> dict[str, Any]:
+        """Return whom the guarantee protects, and the largest size."""
+        return {"protects": release.index.protects, "max_size": release.max_size}
+
+    def sentences(self, release: Households) -> list[str]:
+        """Say what the guarantee means for the other unit."""
+        return [release.index.guarantee.other_unit]
+
+
+def _require_columns(options: dict[str, Any], grid: Grid) -> None:
+    """Raise UsageError where it is left open which counts are those of households."""
+    two = options["of_households"] is not None or bool(options["households_file"])
+    records = options["household_id"] is not None
+    if records and (two or grid.attributes or options["person"] is not None):
+        raise UsageError(
+            "Records with a --household have sizes and persons already: leave --households, "
+            "--households-file, --by and --person out.",
+            code="household-records-twice",
+        )
+    if options["rows_are_persons"] and not records:
+        raise UsageError(
+            "--rows-are-persons is said of records with a --household: leave it out.",
+            code="rows-are-persons-unused",
+        )
+    # The other limits need --person, and are refused without it.
+    if options["person"] is not None:
+        raise UsageError(
+            "A limit on the records of one person in one table limits no household and no other "
+            "table: leave --person, --cells, --per-cell and --truncation out, and say "
+            "--contribution; or count records of persons by their --household.",
+            code="households-limits",
+        )
+    others = options["others"] is not None or bool(options["others_file"])
+    if others and (records or grid.attributes):
+        raise UsageError(
+            "--others goes with persons and households in two columns or files: with sizes or "
+            "records, publish persons outside households from Python, or alone.",
+            code="households-others-of-columns",
+        )
+    if two and grid.attributes:
+        raise UsageError(
+            "Households by size (--by) have persons already: leave --households and "
+            "--households-file out.",
+            code="households-twice",
+        )
+    if not two and not records and not grid.attributes:
+        raise UsageError(
+            "Say where the households are: --households COLUMN, --households-file FILE, or by "
+            "size: --by size with a --value LABEL=COLUMN for every size; or --household COLUMN of "
+            "records of persons (--points).",
+            code="households-column-missing",
+        )
+
+
+def _read(
+    options: dict[str, Any], grid: Grid, request: Request
+) -> tuple[CountTable | None, CountTable | None, CountTable | None]:
+    """Read persons and households, or households by size."""
+    if options["household_id"] is not None:
+        return None, None, _read_records(options, grid, request)
+    counts = read(options, grid, request.key)
+    if grid.attributes:
+        return None, None, counts
+    return counts, _read_column(options, grid, request, "of_households", "households_file"), None
+
+
+def _read_column(
+    options: dict[str, Any], grid: Grid, request: Request, column: str, files: str
+) -> CountTable:
+    """Read another column of INPUTS, or that of other files."""
+    named = options[column]
+    changed = {
+        **options,
+        "inputs": options[files] or options["inputs"],
+        "value": options["value"] if named is None else (named,),
+    }
+    return read(changed, grid, request.key)
+
+
+def _read_others(options: dict[str, Any], grid: Grid, request: Request) -> CountTable | None:
+    """Read persons outside households; None where there is no table of them."""
+    if options["others"] is None and not options["others_file"]:
+        return None
+    return _read_column(options, grid, request, "others", "others_file")
+
+
+def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> CountTable:
+    """Read households by size from records of persons."""
+    from geodp.io.read.points import Points
+    from geodp.kinds.households.records import HouseholdRecords
+
+    reader = make_reader(options, grid, request.key)
+    if not isinstance(reader, Points):
+        raise UsageError(
+            "--household goes with records of persons: add --points.",
+            code="household-needs-points",
+        )
+    values = reader.shared(Points) | {"person": options["household_id"]}
+    values |= {name: options[name] for name in ("max_size", "rows_are_persons")}
+    return HouseholdRecords(grid=grid, **values).read(options["inputs"])

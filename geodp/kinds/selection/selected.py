@@ -1,0 +1,346 @@
+"""A selection as a release: charged before anybody sees it, with a card, and reproducible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from geodp import __version__
+from geodp.errors import UsageError
+from geodp.grid.grid import Grid
+from geodp.io.folder.publication import write_card
+from geodp.io.folder.staged_release import Staged
+from geodp.io.folder.staging import require_free, require_only_release_files
+from geodp.kinds.selection.card import (
+    SELECTION_SCHEMA,
+    FalseHotSpots,
+    QuestionInfo,
+    SelectionCard,
+    SelectionGuarantee,
+    SelectorInfo,
+)
+from geodp.kinds.selection.mechanisms import Selector, find_selector
+from geodp.kinds.selection.question import Answer, Question
+from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
+from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
+from geodp.privacy.ledger import Charge
+from geodp.privacy.noise.draws import Draw, Draws
+from geodp.privacy.selected import Selection
+from geodp.release.card import list_assumptions
+from geodp.release.inputs import check_labels, state_tables
+from geodp.release.noise_identity import encode, grid_components, loss_fields
+from geodp.release.request import Request
+from geodp.release.transaction import Inputs, Prepared
+from geodp.reprs import one_line
+from geodp.table.charged import StatedCharge
+from geodp.table.contribution import bound_contribution
+from geodp.table.counts import CountTable
+from geodp.table.plain import read_plain, write_plain
+from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.reading import StatedReading
+from geodp.table.stated.release import Software
+
+LABEL = b"geodp selection identity 2"
+"""Domain separation of this hash; the number is the version of the list of components."""
+
+DEFAULT = "permute-and-flip"
+
+_KEY_NOTE = (
+    "whether two selections with the same kept key and parameters come from exactly the same "
+    "input: they are then identical, so use a new key for every new state of the data"
+)
+
+
+class StagedSelection(Staged):
+    """A folder for a selection, which holds a preview that depends on no data."""
+
+    @classmethod
+    @contextmanager
+    def stage(cls, path: str | Path, *, overwrite: bool, resume: bool = False) -> Iterator[Self]:
+        """Yield a folder as :meth:`Staged.stage` does, for a card."""
+        require_free(path, overwrite=overwrite)
+        require_only_release_files(path)
+        with super().stage(path, overwrite=overwrite, resume=resume) as place:
+            place.make_public()
+            yield place
+
+    def try_out(self, preview: SelectionCard) -> None:
+        """Write a card as long as the one to come, so that a full disk shows before the charge."""
+        write_card(preview, self.folder / "public")
+
+    def write(self, card: SelectionCard, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the files; return their paths, ``{"public": [...], "restricted": [...]}``."""
+        write_card(card, self.folder / "public")
+        return self.finish(restricted)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The answer of a selection, and all that may be published about it.
+
+    Attributes
+    ----------
+    grid : Grid
+    question : Question
+    selector : Selector
+    event : Selection
+    chosen : tuple of mapping
+        Codes and labels, in the order of the draws.
+    charge : Charge, optional
+        The charge to a ledger.
+    public_facts : tuple of str
+        Facts that a refusal would have revealed, which the card lists as not protected.
+    reading : StatedReading or None
+        How the input was read, which no card of a selection states.
+    """
+
+    __repr__ = one_line
+
+    grid: Grid
+    question: Question
+    selector: Selector
+    event: Selection
+    chosen: tuple[Answer, ...]
+    charge: Charge | None = None
+    public_facts: tuple[str, ...] = ()
+    reading: StatedReading | None = None
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """Everything that can be drawn for it."""
+        return self.question.declare(self.selector, self.event.rate)
+
+    def card(self) -> SelectionCard:
+        """Build the public card: the content of ``release.json``."""
+        return self.state(StatedDomain.of(self.grid), self.question.candidates(self.grid))
+
+    def state(self, domain: StatedDomain, candidates: int) -> SelectionCard:
+        """State the selection on a domain with so many candidates."""
+        return SelectionCard(
+            schema=SELECTION_SCHEMA,
+            software=Software("geodp", __version__),
+            private=self.event.is_private,
+            guarantee=self._promise(),
+            budget=None if self.charge is None else StatedCharge.of(self.charge),
+            domain=domain,
+            question=self._question(candidates),
+            mechanism=SelectorInfo(
+                self.selector.name,
+                self.selector.version,
+                self.selector.title,
+                self.selector.citation,
+                NOISE_FORMAT,
+            ),
+            false_hot_spots=self._false(candidates),
+            chosen=self.chosen,
+        ).with_id()
+
+    def _promise(self) -> SelectionGuarantee:
+        event, guarantee = self.event, self.selector.guarantee
+        fields = {
+            "in_words": event.statement,
+            "variant": event.variant,
+            "precondition": PUBLIC_DOMAIN,
+            "assumptions": [
+                write_plain(assumption)
+                for assumption in list_assumptions(event.assumption, self.grid)
+            ],
+            "source": guarantee.source,
+            "not_protected": [
+                "the domain, the grid, the question and every other value of this card: public by "
+                "construction",
+                "other releases about the same people: their budgets add to this one",
+                "groups: k people together are protected with k times epsilon",
+                *([] if event.key_origin == "entropy" else [_KEY_NOTE]),
+                *self.public_facts,
+            ],
+        }
+        return read_plain(SelectionGuarantee, {**fields, **event.describe()}, "guarantee")
+
+    def _question(self, candidates: int) -> QuestionInfo:
+        sentence, utility = self.question.description
+        field_names = QuestionInfo.__dataclass_fields__
+        settings = {
+            name: str(value)
+            for name, value in self.question.settings
+            # Settings that the card has no field for are part of the question's sentence.
+            if name in field_names and value is not None
+        }
+        fields = {
+            "name": self.question.name,
+            "in_words": sentence,
+            "utility": utility,
+            "candidates": candidates,
+            "chosen": len(self.chosen),
+        }
+        return read_plain(QuestionInfo, fields | settings, "question")
+
+    def _false(self, candidates: int) -> FalseHotSpots | None:
+        count = self.question.false_below(candidates, self.event.rate)
+        if count is None:
+            return None
+        return FalseHotSpots(
+            meaning="below this count false hot spots are to be expected: all empty candidates "
+            "together weigh as much as one that holds so many people",
+            count=count,
+        )
+
+    def write(
+        self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
+    ) -> dict[str, list[str]]:
+        """Write ``path/public`` and ``path/restricted``, completely or not at all.
+
+        Parameters
+        ----------
+        path : path
+            A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
+        overwrite : bool
+        restricted : dict, optional
+            Values for the operator only, written to ``restricted/run.json``.
+
+        Returns
+        -------
+        dict
+            ``{"public": [...], "restricted": [...]}``: the paths written.
+
+        Raises
+        ------
+        UsageError
+            The folder exists or holds something other than a release.
+        OutputError
+            The disk is full or the folder cannot be written; nothing is published there.
+        """
+        with StagedSelection.stage(path, overwrite=overwrite) as place:
+            place.try_out(self.card())
+            return self.write_into(place, restricted or {})
+
+    def write_into(
+        self, place: StagedSelection, restricted: dict[str, Any]
+    ) -> dict[str, list[str]]:
+        """Write the selection into a folder that was staged before the charge."""
+        return place.write(self.card(), restricted)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionDesign:
+    """A selection before anything is drawn.
+
+    Attributes
+    ----------
+    request : Request
+    inputs : Inputs
+    shown : Selected
+        The selection with an answer that depends on no data, and without a charge.
+    """
+
+    drawn: ClassVar[Any] = tuple[Answer, ...]
+
+    request: Request
+    inputs: Inputs
+    shown: Selected
+
+    @property
+    def event(self) -> Selection:
+        """The event of the selection."""
+        return self.shown.event
+
+    @property
+    def draws(self) -> Draws:
+        """The draws of the mechanism."""
+        return Draws.of(self.shown.draws)
+
+    def draw(self, measured: Any, key: NoiseKey) -> tuple[Answer, ...]:
+        """Draw the answer from the utilities that decide it, which are confidential."""
+        one = self.shown
+        return one.question.draw(one.selector, one.grid, measured, one.event.rate, key)
+
+    def complete(self, drawn: tuple[Answer, ...], charge: Charge | None) -> Selected:
+        """Return the selection of what was drawn."""
+        return replace(self.shown, chosen=drawn, charge=charge)
+
+
+def prepare(
+    table: CountTable,
+    question: Question,
+    request: Request,
+    mechanism: str | Selector = DEFAULT,
+    facts: tuple[str, ...] = (),
+) -> Prepared[SelectionDesign, Selected]:
+    """Do every step of a selection that comes before the charge.
+
+    ``facts``: public facts about how the table was read, which the card states.
+
+    Raises
+    ------
+    UsageError
+        A question that does not suit the grid, a budget other than epsilon, no contribution
+        where geodp has not bounded it, a table that counts nothing.
+    """
+    if not isinstance(table, CountTable):
+        raise UsageError(
+            "A selection needs a CountTable; CountTable.from_dense makes one.",
+            code="table-expected",
+        )
+    # Refuses a question that does not suit the grid before anything is measured.
+    question.candidates(table.grid)
+    # Labels that geodp made itself are no totals, whatever they are called.
+    own = table.bound if question.disjoint and request.terms.contribution is None else None
+    bound = own or bound_contribution(table, request.terms.contribution)
+    labels = check_labels([] if question.disjoint else [table], bound)
+    inputs = Inputs(*state_tables([table], request, chain(labels, facts)), bound)
+    design = design_selection(table.grid, question, request, mechanism, inputs)
+    cells, people = int(table.key.size), int(table.count.sum())
+    return Prepared(
+        design,
+        lambda: selection_digest(table, design.shown),
+        partial(design.draw, question.measure(table, design.event)),
+        table.reading,
+        counted={"occupied_cells": cells, "people": people},
+        record={"occupied_cells": cells, "people": people},
+    )
+
+
+def design_selection(
+    grid: Grid, question: Question, request: Request, mechanism: str | Selector, inputs: Inputs
+) -> SelectionDesign:
+    """Design a selection from public things alone; raises UsageError as :func:`prepare` does."""
+    selector = find_selector(mechanism)
+    event = Selection.of(
+        f"select-{question.name}:{selector.name}",
+        request.terms.bound(inputs.bound),
+        question.change,
+        question.rounds,
+        request.key_origin,
+    )
+    answer, facts = question.longest_answer(grid), inputs.facts
+    shown = Selected(grid, question, selector, event, answer, None, facts, inputs.readings[0])
+    # Building the card now shows errors in it before anything is charged.
+    shown.card()
+    return SelectionDesign(request, inputs, shown)
+
+
+def selection_digest(table: CountTable, selected: Selected) -> bytes:
+    """Compute the SHA-256 of everything that a selection depends on, except the key.
+
+    It covers the table, the grid, the question with its version and settings, the mechanism, the
+    event, and every stream that can be drawn with its exact law.
+    """
+    components: dict[str, Plain] = {
+        **grid_components(selected.grid),
+        "question": (selected.question.name, selected.question.version),
+        "settings": selected.question.settings,
+        "mechanism": (selected.selector.name, selected.selector.version),
+        "event": loss_fields(selected.event),
+        "draws": tuple((draw.stream, draw.law) for draw in selected.draws),
+    }
+    return digest(
+        LABEL,
+        encode(tuple(components.items())),
+        table.key.astype("<u8", copy=False),
+        table.count.astype("<i8", copy=False),
+    )

@@ -1,0 +1,228 @@
+"""``geodp publish-series``: the snapshots of a series, read, released and written together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.check import begin_check, check_options
+from geodp.cli.help import json_option, option
+from geodp.cli.inputs import grid_of
+from geodp.cli.layout import INPUTS, complete, layout_options
+from geodp.cli.options import grid_options, run_options
+from geodp.cli.publishing import Publishing, Written
+from geodp.cli.readers import ReadingCommand, check_applicable, read
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import carry_out, time_phase
+from geodp.cli.stated import read_metadata_options
+from geodp.errors import UsageError, printable
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.kinds.series.publish import SeriesDesign
+    from geodp.kinds.series.series import Series, StagedSeries
+    from geodp.release.transaction import Inputs, Prepared
+
+
+NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate")
+"""Fields of a request that a series does not have, or has in another form."""
+
+
+def part_inputs(
+    context: click.Context, _parameter: click.Parameter, texts: Sequence[str]
+) -> tuple[Path, ...]:
+    """Return the files of ``TIME=FILE``, and store those of each time in the context.
+
+    UsageError for a repeated time: its files may be the two hours of one name at the end of summer
+    time, or two editions of one month, and would be added up.
+    """
+    from geodp.io.read.rows.forms.url import refuse_url
+    from geodp.io.read.rows.input_files import list_paths
+
+    parted: dict[str, tuple[Path, ...]] = {}
+    for text in texts:
+        time, equals, path = text.partition("=")
+        if not equals or not path:
+            raise UsageError(
+                "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv.",
+                code="snapshot-form",
+            )
+        refuse_url(path)
+        if time in parted:
+            raise UsageError(
+                f"The time {printable(time[:40])} occurs twice; each may occur once only. If "
+                "several files make up one snapshot, give their folder or a pattern: "
+                "2024-05='may/*.csv'.",
+                code="snapshot-twice-given",
+            )
+        files = [path] if os.path.isfile(path) else list_paths(path)
+        parted[time] = tuple(map(Path, files))
+    # Readers and layouts expect a flat list of files; the times are needed again when snapshots
+    # are read.
+    context.params["snapshots"], context.meta[INPUTS] = parted, texts
+    return tuple(path for paths in parted.values() for path in paths)
+
+
+@click.command("publish-series", cls=ReadingCommand, no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
+@layout_options
+@partial(grid_options, required=False)
+@option(
+    "--person-in",
+    group="Privacy",
+    type=click.Choice(("all", "one")),
+    required=True,
+    help="In how many snapshots one person may be, which you assert: in all, which then share the "
+    "budget, or in one.",
+)
+@option(
+    "--noise",
+    group="Privacy",
+    type=click.Choice(("best", "laplace", "gaussian")),
+    default="best",
+    show_default=True,
+    help="best: the one with the smaller errors; Gaussian noise needs a --delta.",
+)
+@option(
+    "--smooth",
+    group="Output",
+    type=click.Choice(("best", "both", "forward", "none")),
+    default="best",
+    show_default=True,
+    help="Whether a snapshot is also predicted from earlier ones, or from earlier and later ones; "
+    "best: both, with the pyramid. It costs nothing: the measurements are the same.",
+)
+@option(
+    "--cycle",
+    group="Output",
+    type=click.IntRange(2),
+    multiple=True,
+    help="Number of snapshots after which a pattern repeats, such as 24 and 168 for hours; "
+    "repeatable.",
+)
+@option(
+    "--method",
+    group="Privacy",
+    default="pyramid",
+    show_default=True,
+    help="Method, as NAME or NAME:SETTING=VALUE (see geodp methods).",
+)
+@request_options(without=NOT_OF_A_SERIES)
+@run_options
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier series."
+)
+@option(
+    "--resume",
+    group="Run",
+    is_flag=True,
+    help="Complete an interrupted run of the same command from the tables that were charged; "
+    "nothing is read, drawn or charged.",
+)
+@json_option
+@check_options
+def publish_series(**options: Any) -> None:
+    """Release the snapshots of a series, each given as TIME=FILE, under one budget.
+
+    \b
+    geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
+        --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
+        --person-in all --output out
+
+    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
+    once; FILE may be a folder or a pattern. Use a series (geodp publish-series) for a
+    time that all persons pass through, and an attribute (--by) for a label that a person has
+    once. Writes
+    OUTPUT/public, with a folder for every snapshot, and OUTPUT/restricted. Nothing that depends on
+    the data is printed.
+    """
+    carry_out(options, lambda *run: SeriesPublishing(*run).run())
+
+
+COMMAND = publish_series
+
+
+class SeriesPublishing(Publishing):
+    """A run of ``geodp publish-series``, validated before anything is read."""
+
+    def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
+        super().__init__(options, seconds)
+        from geodp.io.folder.staged_release import check_publication
+        from geodp.kinds.series.kind import SeriesOfReleases
+        from geodp.kinds.series.publish import SeriesOptions
+        from geodp.mechanisms import mechanism
+        from geodp.release.metadata import require_series_metadata
+        from geodp.release.periods import Periods
+
+        context = click.get_current_context()
+        self.inferred = complete(context, options)
+        check_applicable(context)
+        if not options["unit"].strip() or not options["unit"].isprintable():
+            raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
+        complete_with_commit()
+        self.periods = Periods.of(sorted(options["snapshots"]))
+        method, self.grid = mechanism(options["method"]), grid_of(options)
+        metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
+        asked = begin_check(options)
+        self.request = read_request(asked, self.grid, method=method, metadata=metadata)
+        if refusal := method.unsupported(self.grid):
+            raise UsageError(refusal)
+        name, overwrite = options["name"], options["overwrite"]
+        check_publication(self.grid, options["output"], name=name, overwrite=overwrite)
+        self.series = SeriesOptions(
+            person=options["person_in"],
+            noise=options["noise"],
+            smooth=options["smooth"],
+            cycles=options["cycle"],
+        )
+
+    def prepare(self) -> Prepared[SeriesDesign, Series]:
+        """Read every snapshot, and resolve everything that precedes the charge."""
+        from geodp.kinds.series.publish import prepare_series
+
+        tables = []
+        for time in self.periods.names:
+            options = {**self.options, "inputs": self.options["snapshots"][time]}
+            with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
+                tables.append(read(options, self.grid, self.request.key))
+        return prepare_series(tables, self.periods, self.request, self.series)
+
+    def design(self, inputs: Inputs) -> SeriesDesign:
+        """Design the series from the inputs of an interrupted run."""
+        from geodp.kinds.series.publish import design_series
+
+        return design_series(self.grid, self.periods, self.request, self.series, inputs)
+
+    def list_notes(self, prepared: Prepared[SeriesDesign, Series]) -> list[str]:
+        """List warnings, and say how the snapshots share the budget."""
+        return [*super().list_notes(prepared), *prepared.design.sharing.sentences]
+
+    def stage(self) -> AbstractContextManager[StagedSeries]:
+        """Yield the folder of the series."""
+        from geodp.kinds.series.series import StagedSeries
+
+        return StagedSeries.stage(**self.place)
+
+    def try_out(self, place: StagedSeries, prepared: Prepared[SeriesDesign, Series]) -> None:
+        """Write an empty snapshot in all formats."""
+        view = prepared.design.shown.view().named(self.options["name"])
+        place.try_out(view, prepared.cells)
+
+    def write(self, release: Series, run: dict[str, Any], place: StagedSeries) -> Written:
+        """Write the snapshots under the name of the count."""
+        run = {**run, "released_people": [one.table.total for one in release]}
+        return release.write_into(place, self.options["name"], run)
+
+    def fields(self, release: Series) -> dict[str, Any]:
+        """Return the snapshots, and how they share the budget."""
+        return {
+            "snapshots": list(release.periods.names),
+            "each": release.card().guarantee.each_spends,
+            "sharing": list(release.sharing.sentences),
+        }

@@ -1,0 +1,310 @@
+"""Publication of tables of one grid, one for each snapshot, under one budget and one charge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, cast
+
+from geodp.advice import takes
+from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.kinds.series.series import Series
+from geodp.kinds.series.smoothing import Mode, Smoother, Smoothing
+from geodp.mechanisms import Mechanism, choose_method
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Charge
+from geodp.privacy.noise.draws import Draws
+from geodp.privacy.terms import Terms
+from geodp.release.inputs import check_labels
+from geodp.release.metadata import require_series_metadata
+from geodp.release.noise_identity import release_digest
+from geodp.release.periods import (
+    Periods,
+    declare_periods,
+    draw_periods,
+    identify_periods,
+    name_part,
+)
+from geodp.release.preview import preview_release, warn_before_release
+from geodp.release.publish import make_event
+from geodp.release.release import Release
+from geodp.release.request import OF_TABLES, Request, make_request
+from geodp.release.series import join_inputs, name_series, require_alike
+from geodp.release.sharing import Noise, Person, Sharing, share_budget, spread_loss
+from geodp.release.transaction import DrawnCells, Inputs, Prepared
+from geodp.table.contribution import bound_contribution, combine_bounds
+from geodp.table.counts import CountTable
+from geodp.table.index import describe_period
+from geodp.table.reading import join_known
+
+LABEL = b"geodp series identity 1"
+"""Domain separation of the hash of a series, with a version of the list of components."""
+
+SNAPSHOT = b"geodp series snapshot 1"
+"""Domain separation of the derivation of a snapshot's key."""
+
+
+TABLES = Rule(
+    "table-expected", "publish_series takes CountTables; CountTable.from_dense makes one."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesOptions:
+    """Options of a series that a single release does not have; see :func:`publish_series`.
+
+    Attributes
+    ----------
+    person : {"all", "one"}
+    noise : {"best", "laplace", "gaussian"}
+    smooth : {"best", "both", "forward", "none"}
+    cycles : sequence of int
+    """
+
+    person: Person
+    noise: Noise = "best"
+    smooth: Mode = "best"
+    cycles: Sequence[int] = ()
+
+
+@takes(make_request, without=OF_TABLES)
+def publish_series(
+    tables: Sequence[CountTable],
+    *,
+    times: Sequence[str],
+    person: Person,
+    method: str | Mechanism = "pyramid",
+    noise: Noise = "best",
+    smooth: Mode = "best",
+    cycles: Sequence[int] = (),
+    **options: Any,
+) -> Series:
+    """Release the snapshots of a series under one budget.
+
+    Parameters
+    ----------
+    tables : sequence of CountTable
+        Confidential counts on one public grid, in the order of time.
+    times : sequence of str
+        Public: years, months, days or hours in ISO 8601 (``2024-05``), without gaps and
+        repetitions.
+    person : {"all", "one"}
+        Whether one person may be in every snapshot, which then share the budget, or is in only one,
+        and each has all of it. You assert this. If a person replaces another (``neighbours``), the
+        two may be in different snapshots, each of which then has half.
+    method : str or Mechanism
+        See :func:`geodp.publish`.
+    key, ledger, dataset
+        See :func:`geodp.publish`. From a stored key, a key for every snapshot is derived, using all
+        tables, all parameters and the snapshot's number: publishing the same series again gives the
+        same releases, at no cost, and no two snapshots share noise, even if their tables are equal.
+        The ledger gets one line, which is charged before anything drawn is returned.
+    epsilon, rho, delta
+        Budget of all snapshots together, exact. With epsilon and delta, the noise is Gaussian where
+        this is less.
+    noise : {"best", "laplace", "gaussian"}
+        Best: the one with the smaller errors by closed forms; a method without them has Gaussian
+        noise if a person is measured 30 times or more in all snapshots and levels.
+    smooth : {"best", "both", "forward", "none"}
+        Whether the snapshots before one, or before and after it, predict the children of a node
+        (:mod:`geodp.kinds.series.smoothing`). This is post-processing of the same measurements,
+        so that under a stored key another choice costs nothing. Best: both, with the pyramid.
+    cycles : sequence of int
+        Numbers of snapshots after which patterns repeat, such as 24 and 168 for hours.
+    allow_empty, records, neighbours, contribution, unit, people
+        See :func:`geodp.publish`; contribution and people are those of one snapshot. A snapshot may
+        be empty without ``allow_empty``, but not a file, nor a value of a filter that several
+        snapshots share.
+    metadata
+        See :func:`geodp.publish`; for the card of every snapshot, without ``reference_date``,
+        which belongs to one snapshot; ``supersedes`` is the id of the earlier series.
+
+    Returns
+    -------
+    Series
+        A list of releases, each like one of :func:`geodp.publish`, with the budget of all that it
+        depends on: of its own noise, and where it is smoothed of that of other snapshots.
+
+    Raises
+    ------
+    UsageError
+        Before the charge: tables have different grids, times are missing or repeated, ``person`` is
+        not declared, the budget does not fit the noise, or a single release would be refused.
+    BudgetError
+        The ledger's cap would be exceeded; nothing was charged or shown.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((16, 16))
+    >>> months = [geodp.CountTable.from_dense(np.full((16, 16), n), grid) for n in (90, 100)]
+    >>> options = {"person": "all", "epsilon": 1, "contribution": 1}
+    >>> series = geodp.publish_series(months, times=["2024-01", "2024-02"], **options)
+    >>> len(series), str(series[0].event.epsilon), str(series[0].event.own.epsilon)
+    (2, '1', '1/2')
+    """
+    request = make_request(**options, method=method)
+    request = replace(request, metadata=require_series_metadata(request.metadata))
+    chosen = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
+    prepared = prepare_series(tables, Periods.of(times), request, chosen)
+    # Between: the frame of the decorator.
+    warn_before_release(prepared.design.shown, between=1)
+    return prepared.release()
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesDesign:
+    """A series before anything is drawn.
+
+    Attributes
+    ----------
+    request : Request
+    inputs : Inputs
+        Of all snapshots together.
+    periods : Periods
+    sharing : Sharing
+    smoothing : Smoothing
+    total, each : Measurement
+        Privacy events of all snapshots together, and of one of them.
+    preview : Release
+        An empty snapshot, without the properties that distinguish snapshots.
+    """
+
+    drawn: ClassVar[Any] = tuple[DrawnCells, ...]
+
+    request: Request
+    inputs: Inputs
+    periods: Periods
+    sharing: Sharing
+    smoothing: Smoothing
+    total: Measurement
+    each: Measurement
+    preview: Release
+
+    @property
+    def method(self) -> Mechanism:
+        """The method of a snapshot."""
+        return self.sharing.method
+
+    @property
+    def event(self) -> Measurement:
+        """The event of all snapshots, with the series' name for the ledger."""
+        return name_series(self.total, self.periods, self.sharing, "snapshots")
+
+    @property
+    def draws(self) -> Draws:
+        """With the key of every snapshot, the draws of its method."""
+        each = self.method.declare(self.preview.grid, self.each)
+        return declare_periods(SNAPSHOT, len(self.periods.names), each)
+
+    @property
+    def shown(self) -> Release:
+        """An empty snapshot."""
+        return self.preview
+
+    def draw(self, tables: Sequence[CountTable], key: NoiseKey) -> tuple[DrawnCells, ...]:
+        """Draw the snapshots, each with a separate key."""
+        if self.smoothing.mode == "none":
+            draws = [partial(self._draw_one, one) for one in tables]
+            return draw_periods(SNAPSHOT, self.periods.names, key, draws)
+        # Smoothing draws the same noise under the same keys; only the post-processing differs.
+        with ExitStack() as stack:
+            derived = (key.derive(name_part(SNAPSHOT, t)) for t in range(len(tables)))
+            keys, method = tuple(map(stack.enter_context, derived)), cast(Pyramid, self.method)
+            smoothed = Smoother(tuple(tables), keys, method, self.each, self.smoothing).run()
+        return tuple(map(DrawnCells.of, smoothed))
+
+    def _draw_one(self, table: CountTable, key: NoiseKey) -> DrawnCells:
+        return DrawnCells.of(self.method.release(table, self.each, key))
+
+    def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Series:
+        """Return the series of what was drawn, each a release that describes its series."""
+        periods, sharing, total = self.periods, self.sharing, self.total
+        named = periods.names, sharing.person, total.unit, total.spends, "snapshot"
+        releases = []
+        for number, (cells, time) in enumerate(zip(drawn, periods.names, strict=True)):
+            seen = self.smoothing.count_seen(number, len(drawn))
+            event = spread_loss(self.each, total, sharing.changed, seen)
+            # A snapshot may be passed on alone: its card must show that the budget covers others.
+            facts = (*self.preview.public_facts, describe_period(time, *named))
+            made = cells.on(self.preview.grid, event)
+            releases.append(replace(self.preview, table=made, charge=charge, public_facts=facts))
+        return Series(releases, periods, sharing, self.smoothing, total)
+
+
+def prepare_series(
+    tables: Sequence[CountTable], periods: Periods, request: Request, options: SeriesOptions
+) -> Prepared[SeriesDesign, Series]:
+    """Do everything of :func:`publish_series` that precedes the charge.
+
+    Raises
+    ------
+    UsageError
+        See :func:`publish_series`.
+    """
+    grid = require_alike(tables, periods, CountTable, TABLES, lambda one: {"grid": one.grid}).grid
+    times = periods.names
+    # The charge must cover the largest contribution in any of the tables, and all are checked
+    # before the first draw.
+    bound = combine_bounds([bound_contribution(one, request.terms.contribution) for one in tables])
+    sums, empty = check_labels(tables, bound), request.allow_empty
+    facts, public = join_inputs(tables, periods, sums, allow_empty=empty)
+    design = design_series(grid, periods, request, options, Inputs(facts, (public,), bound))
+    cells = [int(one.key.size) for one in tables]
+    people = [int(one.count.sum()) for one in tables]
+
+    def identify() -> bytes:
+        parts = [release_digest(one, design.method, design.each) for one in tables]
+        return identify_periods(LABEL, times, options.person, design.total, parts)
+
+    return Prepared(
+        design,
+        identify,
+        partial(design.draw, tables),
+        join_known(one.reading for one in tables),
+        cells=cells,
+        counted={
+            "occupied_cells": dict(zip(times, cells, strict=True)),
+            "people": dict(zip(times, people, strict=True)),
+        },
+        record={"occupied_cells": cells, "people": people},
+    )
+
+
+def design_series(
+    grid: Grid, periods: Periods, request: Request, options: SeriesOptions, inputs: Inputs
+) -> SeriesDesign:
+    """Design a series from public things alone; raises as :func:`publish_series`."""
+    terms, origin = request.terms.bound(inputs.bound), request.key_origin
+    sharing, smoothing = _share(grid, request, options, terms, len(periods.names))
+    total = make_event(grid, sharing.method, sharing.total, origin)
+    each = make_event(grid, sharing.method, sharing.each, origin)
+    preview = preview_release(
+        *(grid, sharing.method, each, request.terms.people, inputs.facts, inputs.readings[0]),
+        request.metadata,
+    )
+    preview = smoothing.annotate(preview)
+    return SeriesDesign(request, inputs, periods, sharing, smoothing, total, each, preview)
+
+
+def _share(
+    grid: Grid, request: Request, options: SeriesOptions, bound: Terms, snapshots: int
+) -> tuple[Sharing, Smoothing]:
+    """Return how snapshots share the budget, and how they predict each other."""
+    method = choose_method(request.method, grid)
+    if refusal := method.unsupported(grid):
+        raise UsageError(refusal)
+    sharing = share_budget(
+        grid,
+        method,
+        bound,
+        snapshots=snapshots,
+        person=options.person,
+        noise=options.noise,
+    )
+    return sharing, Smoothing.of(options.smooth, options.cycles, sharing.method, snapshots)

@@ -1,0 +1,2 @@
+from geodp.literature.api import *
+from geodp.literature.api import __all__ as __all__

@@ -1,0 +1,399 @@
+"""``geodp local``: counts on a grid from devices, without a trusted collector."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.inputs import grid_of
+from geodp.cli.options import GridCommand, StrictCommand, grid_options
+from geodp.cli.output import (
+    PICTURES,
+    area_text,
+    number_text,
+    require_drawn,
+    require_free,
+    write_file,
+    write_picture,
+)
+from geodp.cli.running import report_progress
+from geodp.errors import CodeError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.literature.blending import Blend
+    from geodp.local.planning import LocalPlan
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+_overwrite = click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+_path = click.Path(path_type=Path)
+_output = partial(click.option, "-o", "--output", required=True, type=_path)
+
+
+@click.group()
+def local() -> None:
+    """Collect counts from devices that randomise their own reports.
+
+    \b
+    geodp local plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --devices 1e6
+        --epsilon 1 --output plan.toml
+    geodp local open --plan plan.toml --ledger L --dataset phones --output round.json
+    geodp local randomize round.json cells.csv -o reports.parquet
+    geodp local aggregate round.json reports.parquet -o phones.sums
+    geodp local publish phones.sums -o release
+    """
+
+
+@local.command(cls=GridCommand, no_args_is_help=True)
+@grid_options
+@click.option("--devices", type=float, required=True, help="Expected number of reports.")
+@click.option(
+    "--epsilon", required=True, help="Privacy budget of one report, read exactly: 1 or 1/2."
+)
+@click.option(
+    "--protocol",
+    help="Protocol: haar, counts, NAME:SETTING=VALUE.  [default: chosen automatically]",
+)
+@click.option(
+    "--depth", type=click.IntRange(1), help="Digits of a key.  [default: chosen automatically]"
+)
+@click.option(
+    "--unit",
+    default="device",
+    show_default=True,
+    help="Unit of privacy: whom the guarantee protects, as a noun.",
+)
+@click.option(
+    "--period", default="day", show_default=True, help="Time until a device's next report."
+)
+@click.option("--allow-weak", is_flag=True, help="Accept an epsilon above 16.")
+@click.option("--output", type=_path, help="TOML file for geodp local open.")
+@_overwrite
+@_json
+def plan(**options: Any) -> None:
+    """Plan what devices report, and predict how accurate the release will be; no data is read."""
+    require_free(options["output"], "--output", (".toml",), overwrite=options["overwrite"])
+    # Heavy modules are imported in the commands, so that --help starts quickly.
+    from geodp.local.planning import plan as make
+
+    names = ("devices", "epsilon", "protocol", "depth", "unit", "period", "allow_weak")
+    local_plan = make(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
+    if options["output"] is not None:
+        write_file(options["output"], local_plan.toml().encode(), True, options["overwrite"])
+    if options["as_json"]:
+        _print(local_plan.to_dict())
+    else:
+        _show(local_plan)
+
+
+@local.command(cls=StrictCommand, name="open")
+@click.option("--plan", "file", required=True, type=_path, help="File of geodp local plan.")
+@click.option("--ledger", type=_path, help="Ledger file to charge.")
+@click.option("--dataset", help="Data set of the ledger, added with --model local.")
+@click.option("--output", required=True, type=_path, help="New file for the round.")
+@_json
+def open_(
+    file: Path, ledger: Path | None, dataset: str | None, output: Path, as_json: bool
+) -> None:
+    """Charge the ledger, and write the file of the round for devices and servers."""
+    require_free(output, "--output", (".json",), overwrite=True)  # what is there is looked at below
+    from geodp.local.opening import open_round
+    from geodp.local.planning import read_local_plan
+    from geodp.privacy.ledger import Ledger
+
+    open_ledger = None if ledger is None else Ledger.open(ledger)
+    opened = open_round(read_local_plan(file), ledger=open_ledger, dataset=dataset, path=output)
+    if as_json:
+        _print({"output": str(output), "round": opened.digest, "id": opened.id})
+        return
+    click.echo(
+        f"{output}: round {opened.digest[:16]}, {opened.protocol.spec}, {opened.event(0).spends}"
+    )
+    click.echo(opened.event(0).statement)
+
+
+@local.command(cls=StrictCommand)
+@click.argument("file", metavar="ROUND", type=_path)
+@click.argument("cells", type=_path)
+@_output(help="New file to write.")
+@_json
+def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
+    """Make the reports of devices, for tests and gateways; each line of CELLS is one device.
+
+    CELLS is a confidential CSV file whose first column has codes of cells. A real device makes its
+    report itself, with a few lines of any language.
+    """
+    from geodp.local.collect import randomize as make
+    from geodp.local.files.reports import require_new, write_reports
+    from geodp.local.round import read_round
+
+    require_new(output)
+    opened = read_round(file)
+    codes, lines = _read_codes(cells, opened.grid)
+    try:
+        reports = make(opened, codes)
+    except CodeError as error:
+        row = lines[error.position]
+        raise InputError(error.rule, file=cells.name, row=row) from None
+    write_reports(output, opened.digest, reports)
+    if as_json:
+        _print({"output": str(output), "round": opened.digest, "reports": reports.size})
+    else:
+        click.echo(f"{output}: {reports.size:,} reports in random order")
+
+
+@local.command(cls=StrictCommand)
+@click.argument("file", metavar="ROUND", type=_path)
+@click.argument("reports", nargs=-1, required=True, type=_path)
+@_output(help="New file to write.")
+@_overwrite
+@_json
+def aggregate(
+    file: Path, reports: tuple[Path, ...], output: Path, overwrite: bool, as_json: bool
+) -> None:
+    """Add up files of reports (.parquet, .jsonl) and files of sums (.sums).
+
+    The file of sums appears complete or not at all: repeat a run that was killed.
+    """
+    require_free(output, "--output", (".sums",), overwrite=overwrite)
+    from geodp.local.collect import aggregate as make
+    from geodp.local.round import read_round
+
+    with report_progress():
+        sums = make(read_round(file), reports)
+    sums.write(output, overwrite=overwrite)
+    if as_json:
+        _print({"output": str(output), "reports": sums.reports, "round": sums.round.digest})
+    else:
+        files = "1 file" if len(sums.files) == 1 else f"{len(sums.files):,} files"
+        click.echo(f"{output}: {sums.reports:,} reports of {files}")
+
+
+@local.command(cls=StrictCommand)
+@click.argument("sums", type=_path)
+@_output(help="New folder for the release.")
+@click.option("--name", default="population", show_default=True, help="Name of the count.")
+@click.option("--spread", is_flag=True, help="Spread blocks evenly over the cells of the grid.")
+@_overwrite
+@_json
+def publish(
+    sums: Path, output: Path, name: str, spread: bool, overwrite: bool, as_json: bool
+) -> None:
+    """Publish the counts of a round; nothing more is charged."""
+    from geodp.local.collect import Sums
+    from geodp.local.collect import publish as make
+
+    collected = Sums.read(sums)
+    with report_progress():
+        release = make(collected.round, collected, spread=spread)
+        written = release.write(output, name=name, overwrite=overwrite)
+    if as_json:
+        _print({"output": str(output), **written, "reports": collected.reports, "model": "local"})
+        return
+    click.echo(f"Published in {output / 'public'}\n{release.event.statement}")
+    click.echo("No further charge: computed from local reports.")
+
+
+COMMAND = local
+
+
+@local.command(cls=StrictCommand, no_args_is_help=True)
+@click.option(
+    "--menu",
+    required=True,
+    help="TRUTH:SHARE of every label, separated by commas: the probability that its devices tell "
+    "the truth, and their share of all devices. Read exactly; a third is 1/3.",
+)
+@click.option("--epsilons", is_flag=True, help="Read the menu as EPSILON:SHARE instead.")
+@click.option(
+    "--values",
+    type=click.IntRange(2),
+    default=2,
+    show_default=True,
+    help="Number of values that a device can have.",
+)
+@click.option("--allow-weak", is_flag=True, help="Accept epsilons above 16.")
+@click.option(
+    "--reports",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Show the epsilon of 1 to this many reports of a device that keeps its label.",
+)
+@click.option(
+    "--devices",
+    type=click.IntRange(2, 10_000),
+    help="Simulate the errors of all estimators of a share with this many devices: with the labels "
+    "of the menu hidden or known, and with known labels that protect as much by the indicator.",
+)
+@click.option("--plot", type=_path, help="PNG, PDF or SVG file of all results.")
+@_overwrite
+@_json
+def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: Any) -> None:
+    """Describe the protection by a menu of epsilons from which devices choose in secret.
+
+    \b
+    geodp local blend --menu 0.8:0.5,0.6:0.5
+    geodp local blend --menu 0.8:0.5,0.6:0.5 --reports 6 --devices 100 --plot menu.svg
+    geodp local blend --menu 1:0.2,0.5:0.8                    # some honest, the others at random
+    geodp local blend --menu 2:1/3,1/2:2/3 --epsilons --values 10
+
+    Shows for every label its local epsilon, which is the guarantee, and the indicator of Takagi et
+    al., which is not one. The mixture is what a collector learns who never sees the labels. A
+    ledger is charged the largest local epsilon.
+    """
+    from geodp.literature.blending import blend as make
+
+    require_free(options["plot"], "--plot", PICTURES, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
+    # Numbers stay texts here: shares such as 1/3 are read exactly later.
+    pairs = [one.split(":") for one in menu.split(",")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise UsageError(
+            "--menu is written TRUTH:SHARE,TRUTH:SHARE, such as 0.8:0.5,0.6:0.5.", code="menu-form"
+        )
+    answers, shares = zip(*pairs, strict=True)
+    menu_options = (answers, None) if epsilons else (None, answers)
+    blended = make(shares, menu_options[0], values, truths=menu_options[1], allow_weak=allow_weak)
+    document = blended.describe(options["reports"])
+    if options["devices"] is not None:
+        document["errors"] = _estimate_errors(blended.mean_square_errors, options["devices"])
+        document["equal_protection"] = {
+            "truths": blended.as_disclosed().keep.tolist(),
+            "errors": _estimate_errors(blended.compare_estimators, options["devices"]),
+        }
+    if options["plot"] is not None:
+        _draw_menu(blended, options)
+    if options["as_json"]:
+        _print(document)
+        return
+    _show_menu(document)
+    click.echo(blended.statement)
+
+
+MENU_SHARES = (0.01, 0.1, 0.25, 0.5)
+"""Shares of devices with a value at which estimators are compared; larger ones mirror them."""
+
+
+def _estimate_errors(simulate: Callable[..., Any], devices: int) -> list[dict[str, Any]]:
+    """Simulate the root mean square errors of all estimators, a row for each share."""
+    rows = []
+    for share in MENU_SHARES:
+        errors = simulate(share, devices)
+        roots = {name: math.sqrt(error.mean) for name, error in errors.items()}
+        rows.append({"devices": devices, "share": share, **roots})
+    return rows
+
+
+def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
+    from geodp.literature.figure import plot_menu
+
+    # A figure of one report would show a single point, so it takes six.
+    reports = options["reports"] if options["reports"] > 1 else 6
+    draw = partial(plot_menu, menu, devices=options["devices"] or 100, reports=reports)
+    write_picture(options["plot"], draw, True, options["overwrite"])
+
+
+def _show_menu(document: dict[str, Any]) -> None:
+    """Print what a menu protects."""
+    click.echo("   share    truth  local epsilon  indicator (no guarantee)")
+    for row in document["labels"]:
+        epsilon, indicator = (_number(row[name]) for name in ("ldp", "indicator"))
+        click.echo(f"{row['share']:8.4f} {row['truth']:8.4f} {epsilon:>14} {indicator:>10}")
+    mixture = "infinite" if document["mixture"] is None else f"{document['mixture']:.6g}"
+    click.echo(f"\nmixture: {mixture}, for those who never learn a label")
+    if document["best_shares"] is not None:
+        first, second = document["best_shares"]
+        click.echo(f"least largest indicator with shares {first:.6f} and {second:.6f}")
+    if len(document["repeated"]) > 1:
+        click.echo("\nreports  label kept  as many times one report")
+        for number, epsilon in enumerate(document["repeated"], 1):
+            times = None if document["mixture"] is None else number * document["mixture"]
+            click.echo(f"{number:7}  {_number(epsilon):>10}  {_number(times):>24}")
+    if "errors" in document:
+        equal = document["equal_protection"]
+        truths = ", ".join(f"{truth:.4g}" for truth in equal["truths"])
+        _show_errors(document["errors"], "the labels hidden, or known")
+        _show_errors(
+            equal["errors"],
+            f"equal indicators: the labels hidden, or known with the truths {truths}",
+        )
+    click.echo()
+
+
+def _show_errors(rows: list[dict[str, Any]], title: str) -> None:
+    """Print the root mean square errors of estimators, a line for each share."""
+    click.echo(f"\nroot mean square error of a share, {rows[0]['devices']:,} devices; {title}")
+    names = [name for name in rows[0] if name not in ("devices", "share")]
+    click.echo("   share  " + "  ".join(f"{name:>16}" for name in names))
+    for row in rows:
+        figures = "  ".join(f"{row[name]:16.4f}" for name in names)
+        click.echo(f"{row['share']:8.2f}  {figures}")
+
+
+def _number(value: float | None) -> str:
+    return "infinite" if value is None else f"{value:.4f}"
+
+
+def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
+    """Read the first column of a CSV file and its line numbers, without the header."""
+    import csv
+
+    from geodp.grid.lattice import parse_codes
+    from geodp.io.opening import require_regular
+
+    require_regular(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            rows = [(row[0].strip(), reader.line_num) for row in reader if row]
+    except OSError as error:
+        raise InputError(
+            f"The file cannot be read ({error.strerror}).", file=path.name, code="file-unreadable"
+        ) from None
+    except (ValueError, csv.Error):
+        raise InputError(
+            "The file is no CSV file in UTF-8.", file=path.name, code="csv-not-utf8"
+        ) from None
+    if len(rows) < 2:
+        raise InputError(
+            "The file has no codes; give the name of the column, and a line for each device.",
+            file=path.name,
+            code="codes-missing",
+        )
+    # Without a header the first device would be dropped silently.
+    with suppress(InputError):
+        parse_codes(grid.places[0], [rows[0][0]])
+        raise UsageError(
+            f"{path.name}: the first line has a code; it must name the column.",
+            code="header-is-code",
+        )
+    codes, lines = zip(*rows[1:], strict=True)
+    return list(codes), list(lines)
+
+
+def _print(document: dict[str, Any]) -> None:
+    click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+
+
+def _show(local_plan: LocalPlan) -> None:
+    """Print a plan."""
+    document = local_plan.to_dict()
+    names = " and ".join(dict.fromkeys(document["oracles"]))
+    levels = ", ".join(f"{one['children']} ({one['chance']})" for one in document["levels"])
+    click.echo(f"Protocol        {document['protocol']} by {names}")
+    click.echo(f"Levels          children of a node, and share of devices: {levels}")
+    fine_cells = document["fine_cells_of_a_cell"]
+    click.echo(f"Release         {document['cells']:,} blocks of {fine_cells:,} cells")
+    click.echo(f"Report          {document['report_bytes']} bytes")
+    for row in [*document["blocks"], *document["areas"]]:
+        what = row.get("level") or f"{area_text(row['cells'])} of these blocks"
+        click.echo(f"  {what:<28} standard error {number_text(row['standard_error']):>12}")
+    click.echo(local_plan.event.statement)

@@ -1,0 +1,1 @@
+"""Tools that plan, compare, evaluate, explain and audit releases, each in a folder of its own."""

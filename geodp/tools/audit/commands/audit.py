@@ -1,0 +1,415 @@
+"""``geodp audit``: show what a conventional table reveals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+from click.core import ParameterSource
+
+from geodp.cli.inputs import grid_of, read_named
+from geodp.cli.options import GridCommand, grid_options
+from geodp.cli.output import PICTURES, REPLACE, require_drawn, require_free, write_picture
+from geodp.cli.request_options import request_options
+from geodp.errors import CodeError, GeodpError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from geodp.tools.audit.api import Threshold
+
+NOTICE = (
+    "CONFIDENTIAL, for the operator alone: computed from the table without any protection. None of "
+    "it is an epsilon."
+)
+
+GRID_OPTIONS = {
+    *("bounds", "primary", "mask", "mask_source", "order", "regions", "regions_source"),
+    *("regions_columns", "units_source", "units_columns", "attribute_order", "crs", "origin"),
+    *("cell", "domain_is_public", "pairs", "labels", "method"),
+}
+"""Options that describe the grid."""
+
+REQUIRED_OPTIONS = {
+    "hierarchy": "table",
+    "column": "table",
+    "count": "table",
+    "counts": "table",
+    "dataset": "ledger",
+    "sample": "ledger",
+    "unit": "ledger",
+    "epsilon": "rate",
+    "delta": "rate",
+    "ledger": "rate",
+    "resume": "ledger",
+    "plot": "threshold",
+    "spec": "rate",
+}
+"""The option that each of these options requires."""
+
+
+_path = click.Path(path_type=Path)
+
+
+@click.command(cls=GridCommand, no_args_is_help=True)
+@click.argument("table", required=False, type=_path)
+@click.option(
+    "--rate", help="Sampling rate: the probability of each record to be in the sample; 0.2 or 1/5."
+)
+@click.option("--threshold", type=int, help="The smallest count that is published.")
+@request_options("epsilon")
+@click.option(
+    "--delta", help="Delta, instead of --epsilon; with both, find the smallest --threshold."
+)
+@click.option(
+    "--bound",
+    type=click.Choice(("exact", "li")),
+    default="exact",
+    show_default=True,
+    help="Use the smallest delta, or that of Li, Qardaji and Su 2012.",
+)
+@click.option(
+    "--sample-size", type=int, help="Size of a sample of fixed size; refused, with the reason."
+)
+@click.option(
+    "--weight",
+    help="Weight that counts were multiplied by; other weights than 1 / rate are refused.",
+)
+@click.option(
+    "--tables",
+    type=int,
+    default=1,
+    help="Number of tables made from the sample; more than one is refused.",
+)
+@partial(grid_options, required=False)
+@click.option(
+    "--method",
+    default="pyramid",
+    show_default=True,
+    help="Method of the release that is planned for the same epsilon on --grid (see geodp "
+    "methods).",
+)
+@click.option("--column", multiple=True, help="Column of TABLE that others may know; repeatable.")
+@click.option("--count", help="Column of TABLE with the number of records of each row.")
+@click.option(
+    "--counts", nargs=2, help="Two columns of TABLE: people of every class, and sampled people."
+)
+@click.option(
+    "--hierarchy",
+    multiple=True,
+    help="COLUMN=FILE: a table of the column's values and their generalisations, from the finest "
+    "up; repeatable. Generalises TABLE until every class has --threshold records.",
+)
+@click.option("--ledger", type=_path, help="Ledger file to charge with the guarantee.")
+@click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
+@click.option("--sample", help="Name of the sample, which you assert to be fresh and secret.")
+@click.option(
+    "--unit",
+    default="person",
+    show_default=True,
+    help="Unit of privacy: what one record describes.",
+)
+@click.option("--plot", type=_path, help="PNG, PDF or SVG file of delta by epsilon.")
+@click.option("--output", type=_path, help="JSON file of the results.")
+@click.option("--overwrite", is_flag=True, help="Replace these files.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Write the result of an interrupted run that was charged; nothing is charged again.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def audit(**options: Any) -> None:
+    """Compute the epsilon and delta of a sampled table with suppressed small counts.
+
+    \b
+    geodp audit --rate 0.2 --threshold 10 --delta 1e-6 --plot curve.png
+    geodp audit --rate 0.2 --epsilon 1 --delta 1e-6          # the smallest threshold
+    geodp audit --rate 0.2 --threshold 10 --epsilon 1 --grid jis:half --bounds 138 35 141 37
+    geodp audit people.csv --column sex --column age         # k-anonymity
+    geodp audit people.csv --hierarchy age=ages.csv --threshold 10
+    geodp audit cells.csv --rate 0.2 --threshold 10 --counts people drawn
+
+    Valid if every record was sampled independently at one rate, the sample stays secret, and cells
+    were fixed beforehand. Results that are computed from a TABLE are for the operator only.
+    """
+    _check_options(click.get_current_context())
+    document: dict[str, Any] = {}
+    guarantee = _find_guarantee(options, document)
+    if guarantee is not None and options["spec"] is not None:
+        from geodp.tools.audit.api import compare_release
+
+        grid = grid_of({**options, "inputs": (), "value": None})
+        document["instead"] = compare_release(guarantee, grid, options["method"]).to_dict()
+    if options["table"] is not None:
+        document["confidential"] = {"notice": NOTICE, **_audit_table(options)}
+    # The figure is written before the charge: it needs no ledger, and may fail.
+    if options["plot"] is not None:
+        _draw(options)
+    with _report_charge_on_failure(guarantee, options), _open_output(options) as output:
+        if guarantee is not None and options["ledger"] is not None:
+            # A charge is never taken back, so what may fail of the file fails before it.
+            if output is not None:
+                output.write(_encode({**document, "charge": " " * CHARGE_SPACE}))
+                output.flush()
+                output.seek(0)
+            document["charge"] = _charge(guarantee, options)
+        if output is not None:
+            output.write(_encode(document))
+            # The charge is shorter than the space that was reserved for it.
+            output.truncate()
+    text = json.dumps(document, ensure_ascii=False, indent=1)
+    click.echo(text if options["as_json"] else _format_document(document))
+
+
+COMMAND = audit
+
+CHARGE_SPACE = 1 << 13
+"""Bytes that are written in place of a charge before it is known."""
+
+
+def _open_output(options: dict[str, Any]) -> AbstractContextManager[BinaryIO | None]:
+    """Open the file of ``--output``, which appears when the block ends; None without one."""
+    path, overwrite = options["output"], options["overwrite"]
+    if path is None:
+        return nullcontext()
+    from geodp.io.folder.atomic import write_atomically
+
+    return write_atomically(
+        path, REPLACE.format(path), overwrite=overwrite, public=options["table"] is None
+    )
+
+
+def _encode(document: dict[str, Any]) -> bytes:
+    """Encode a document as the bytes of its file."""
+    return f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode()
+
+
+def _check_options(context: click.Context) -> None:
+    """Raise UsageError for options that do not go together, before anything is read."""
+    options = context.params
+    names = {
+        option.name: option.opts[-1] for option in context.command.params if option.name is not None
+    }
+    names["table"] = "a TABLE"
+    # Defaults do not count: only what was typed can contradict.
+    named = {n for n in options if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
+    for name in named & REQUIRED_OPTIONS.keys() - ({"spec"} if options["rate"] else set()):
+        if REQUIRED_OPTIONS[name] not in named:
+            raise UsageError(
+                f"{names[name]} can only be given with {names[REQUIRED_OPTIONS[name]]}.",
+                code="option-needs-option",
+            )
+    if (about_grid := named & GRID_OPTIONS) and options["spec"] is None:
+        raise UsageError(
+            f"{names[min(about_grid)]} can only be given with --grid.", code="option-needs-grid"
+        )
+    if options["ledger"] is not None and not {"dataset", "sample"} <= named:
+        raise UsageError("--ledger needs --dataset and --sample.", code="audit-ledger-incomplete")
+    if options["hierarchy"]:
+        from geodp.literature.recoding import RECODED_FROM_DATA
+
+        if options["rate"] is not None:
+            raise UsageError(RECODED_FROM_DATA)
+        if options["threshold"] is None:
+            raise UsageError(
+                "--hierarchy can only be given with --threshold.", code="hierarchy-needs-threshold"
+            )
+        if options["column"]:
+            raise UsageError(
+                "--hierarchy names the columns; leave --column out.", code="hierarchy-or-column"
+            )
+    if options["rate"] is None and options["table"] is None:
+        raise UsageError("Give a --rate, or a TABLE to audit.", code="rate-or-table")
+    if options["counts"] and (options["rate"] is None or options["column"]):
+        raise UsageError(
+            "--counts can only be given with --rate, and not with --column.",
+            code="counts-need-rate",
+        )
+    for name, endings in (("output", (".json",)), ("plot", PICTURES)):
+        require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
+
+
+def _find_guarantee(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None:
+    """Compute the guarantee of a sampled table, if it is requested, and add it to the document."""
+    if options["rate"] is None:
+        return None
+    from geodp.tools.audit.api import curve, sampled_threshold, smallest_k
+
+    rate, bound = options["rate"], options["bound"]
+    model = {name: options[name] for name in ("sample_size", "weight", "tables")}
+    k, epsilon, delta = options["threshold"], options["epsilon"], options["delta"]
+    if epsilon is None and delta is None:
+        if options["spec"] is not None or options["ledger"] is not None:
+            raise UsageError(
+                "--grid and --ledger can only be given with --epsilon or --delta.",
+                code="grid-needs-epsilon",
+            )
+        if k is not None:
+            document["curve"] = curve(k, rate).to_dict()
+        elif not options["counts"]:
+            raise UsageError(
+                "Give --threshold, or both --epsilon and --delta to find it.",
+                code="threshold-or-epsilon",
+            )
+        return None
+    if k is None:
+        if epsilon is None or delta is None:
+            raise UsageError(
+                "Give --threshold, or both --epsilon and --delta to find it.",
+                code="threshold-or-epsilon",
+            )
+        # Refuses what is outside the model, before a search that may be long.
+        sampled_threshold(1, rate, epsilon, bound=bound, **model)
+        k = smallest_k(rate, epsilon, delta, bound)
+        document["smallest_k"] = {"k": k, "epsilon": epsilon, "delta": delta}
+        delta = None
+    guarantee = sampled_threshold(k, rate, epsilon, delta, bound, **model)
+    document["guarantee"] = guarantee.to_dict()
+    document["curve"] = curve(k, rate).to_dict()
+    return guarantee
+
+
+def _charge(guarantee: Threshold, options: dict[str, Any]) -> dict[str, Any]:
+    """Charge a guarantee, or find the charge of an interrupted run; return the charge."""
+    from geodp.privacy.ledger import Ledger
+    from geodp.tools.audit.api import charge_threshold, find_threshold_charge
+
+    ledger = Ledger.open(options["ledger"])
+    charge = find_threshold_charge if options["resume"] else charge_threshold
+    made = charge(guarantee, ledger, options["dataset"], options["sample"], unit=options["unit"])
+    return made.describe()
+
+
+@contextmanager
+def _report_charge_on_failure(
+    guarantee: Threshold | None, options: dict[str, Any]
+) -> Iterator[None]:
+    """Print, where a run fails before its file is complete, that its charge is not lost."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except BaseException:
+        if guarantee is not None and options["ledger"] is not None:
+            try:
+                _charge(guarantee, {**options, "resume": True})
+                message = (
+                    "The ledger has the charge: the same command with --resume writes the file."
+                )
+            except UsageError:
+                message = None
+            except GeodpError:
+                message = (
+                    "If the ledger has the charge, the same command with --resume writes the file."
+                )
+            if message is not None:
+                click.echo(message, err=True)
+        raise
+
+
+def _draw(options: dict[str, Any]) -> None:
+    from geodp.tools.audit.api import curve
+    from geodp.tools.audit.curve import plot_curve
+
+    draw = partial(plot_curve, curve(options["threshold"], options["rate"]))
+    write_picture(options["plot"], draw, True, options["overwrite"])
+
+
+def _audit_table(options: dict[str, Any]) -> dict[str, Any]:
+    """Compute the results of the table."""
+    from geodp.io.read.rows.records import read_records
+
+    if options["counts"]:
+        from geodp.tools.audit.api import realized
+
+        records = read_records(options["table"], counts=options["counts"])
+        people, drawn = (records[name].to_numpy() for name in options["counts"])
+        try:
+            diagnostic = realized(people, drawn, options["rate"], options["threshold"] or 1)
+        except CodeError as error:
+            rule = f"Record {error.position + 1}, without the header: {error.rule}"
+            raise InputError(rule, file=str(options["table"]), code=error.code) from None
+        # JSON has no infinity.
+        value = diagnostic.value if diagnostic.value < float("inf") else None
+        return {"realized": value, "record": diagnostic.where + 1, "infinite": diagnostic.infinite}
+    count = [] if options["count"] is None else [options["count"]]
+    if options["hierarchy"]:
+        return _generalize(options, count)
+    from geodp.tools.audit.api import k_anonymity
+
+    records = read_records(options["table"], options["column"], count)
+    return {"k_anonymity": k_anonymity(records, count=options["count"])}
+
+
+def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
+    from geodp.io.read.rows.records import read_records
+    from geodp.tools.audit.api import Taxonomy, generalize
+
+    trees = {}
+    for name, file in read_named(options["hierarchy"], "--hierarchy").items():
+        columns = [column.to_pylist() for column in read_records(file).values()]
+        rows = ([v for v in row if v not in (None, "")] for row in zip(*columns, strict=True))
+        trees[name] = Taxonomy.of_rows(rows)
+    records = read_records(options["table"], [*trees], count)
+    recoding = generalize(records, trees, options["threshold"], count=options["count"])
+    figures = {
+        "classes": recoding.count.size,
+        "smallest": recoding.smallest,
+        "ncp": float(recoding.ncp),
+    }
+    return {"generalized": {**figures, "nodes": recoding.nodes}}
+
+
+def _format_document(document: dict[str, Any]) -> str:
+    """Format the document as sentences and tables."""
+    lines = []
+    if "smallest_k" in document:
+        smallest = document["smallest_k"]
+        pair = f"epsilon {smallest['epsilon']} and delta {smallest['delta']}"
+        lines.append(f"The smallest threshold for {pair}: {smallest['k']}.")
+    if "guarantee" in document:
+        lines += [document["guarantee"]["words"], "It holds as long as:"]
+        lines += [f"  - {assumption};" for assumption in document["guarantee"]["assumed"]]
+    if "curve" in document:
+        from geodp.tools.audit.threshold import format_up
+
+        lines.append("\n   epsilon      delta   Li's bound")
+        for point in document["curve"]["points"]:
+            exact, li = (format_up(point[name], 3) for name in ("exact", "li"))
+            lines.append(f"{point['epsilon']:10.4f} {exact:>10} {li:>12}")
+    if "instead" in document:
+        lines += ["", document["instead"]["words"]]
+        lines.append("    people   published   error, sampled   error, released")
+        for size in document["instead"]["sizes"]:
+            shown = f"{size['people']:10,} {size['shown']:11.3g}"
+            lines.append(f"{shown} {size['sampled']:16,.1f} {size['released']:17,.1f}")
+    if "charge" in document:
+        charge = document["charge"]
+        total = ", ".join(f"{n} {charge['spent'][n]}" for n in ("epsilon", "delta"))
+        lines.append(f"Charged to {charge['dataset']}, which has spent {total}: {charge['head']}")
+    if "confidential" in document:
+        lines += _format_confidential(dict(document["confidential"]))
+    return "\n".join(lines)
+
+
+def _format_confidential(result: dict[str, Any]) -> list[str]:
+    lines = [result.pop("notice")]
+    if "generalized" in result:
+        recoding = result["generalized"]
+        lines.append(
+            f"{recoding['classes']:,} classes, the smallest of {recoding['smallest']:,} records."
+        )
+        lines.append(
+            f"Sum of penalties: {recoding['ncp']:,.2f}. The nodes of all values: --json, --output."
+        )
+    elif "realized" in result:
+        value = "infinite" if result["realized"] is None else f"{result['realized']:.4g}"
+        lines.append(f"Realised number: {value}, in record {result['record']:,} of the table.")
+        lines.append(f"Classes of which all people were drawn: {result['infinite']:,}.")
+    else:
+        lines.append(f"The smallest class has {result['k_anonymity']:,} records.")
+    return lines

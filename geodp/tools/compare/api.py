@@ -1,0 +1,28 @@
+"""Public names of ``geodp.compare``: tests and estimates from releases, which cost no budget."""
+
+from geodp.tools.compare.changes import (
+    CellChanges,
+    CellDifferences,
+    compare_cells,
+    estimate_cell_changes,
+)
+from geodp.tools.compare.difference import Difference, Hypothesis, adjust
+from geodp.tools.compare.logit import Logit, logit
+from geodp.tools.compare.ratios import Ratio, estimate_mean, estimate_ratio
+from geodp.tools.compare.regions import compare_regions
+
+__all__ = [
+    "CellChanges",
+    "CellDifferences",
+    "Difference",
+    "Hypothesis",
+    "Logit",
+    "Ratio",
+    "adjust",
+    "compare_cells",
+    "compare_regions",
+    "estimate_cell_changes",
+    "estimate_mean",
+    "estimate_ratio",
+    "logit",
+]

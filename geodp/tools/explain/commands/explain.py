@@ -1,0 +1,106 @@
+"""``geodp explain``: explain in plain language what a release reveals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zipfile import is_zipfile
+
+import click
+
+from geodp.cli.options import StrictCommand
+from geodp.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from geodp.tools.explain.page import Explanation
+
+CARD = "release.json"
+"""File name of a card, repeated here so that ``--help`` imports nothing heavy."""
+
+
+@click.command(cls=StrictCommand)
+@click.argument("release", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--differencing",
+    is_flag=True,
+    help="Instead of a release: explain what seven questions about a fictitious class reveal "
+    "together.",
+)
+@click.option(
+    "--epsilon", help="With --differencing: epsilon of all noisy answers together.  [default: 1]"
+)
+@click.option(
+    "--language",
+    type=click.Choice(["en", "ja"]),
+    default="en",
+    show_default=True,
+    help="Language of the explanation.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def explain(
+    release: Path | None, differencing: bool, epsilon: str | None, language: str, as_json: bool
+) -> None:
+    """Explain in plain language what a RELEASE reveals about one person, from its card alone.
+
+    \b
+    geodp explain release
+    geodp explain --differencing --epsilon 1
+
+    RELEASE may also be the output of geodp select, a card alone (release.json), or the JSON file of
+    geodp audit.
+    """
+    if (release is None) != differencing:
+        raise UsageError(
+            "Name a RELEASE, or give --differencing, which needs none.",
+            code="explain-names-nothing",
+        )
+    if epsilon is not None and not differencing:
+        raise UsageError(
+            "--epsilon needs --differencing; a release states its own epsilon.",
+            code="epsilon-needs-differencing",
+        )
+    if release is None:
+        from geodp.tools.explain.differencing import explain_differencing
+
+        explanation = explain_differencing("1" if epsilon is None else epsilon, language)
+    # A release is a folder, a zip archive or a card alone; any other file is an audit.
+    elif release.is_file() and release.name != CARD and not is_zipfile(release):
+        explanation = _explain_file(release, language)
+    else:
+        explanation = _explain(release, language)
+    if as_json:
+        click.echo(json.dumps(explanation.to_json(), ensure_ascii=False, indent=1))
+    else:
+        click.echo(explanation.to_text(), nl=False)
+
+
+COMMAND = explain
+
+
+def _explain(folder: Path, language: str) -> Explanation:
+    """Explain a written release."""
+    from geodp.io.verify.card import public_folder, read_card
+    from geodp.io.verify.withdrawn import find_notice
+    from geodp.tools.explain.card import explain as explain_card
+    from geodp.tools.explain.page import add_notice
+
+    public = public_folder(folder)
+    return add_notice(explain_card(read_card(public), language), find_notice(public))
+
+
+def _explain_file(path: Path, language: str) -> Explanation:
+    """Explain the JSON file of an audit."""
+    from geodp.io.opening import read_json
+    from geodp.tools.explain.audit import explain_audit
+
+    try:
+        document = read_json(path)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"it is not readable as JSON ({error}); give the folder of a release or its zip "
+            f"archive, its card {CARD}, or the JSON file of geodp audit.",
+            file=str(path),
+            code="document-not-json",
+        ) from None
+    return explain_audit(document, language)

@@ -1,0 +1,335 @@
+"""The questions that a call leaves open, their answers, and tables of errors for budgets."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from geodp.cli.translation import translate, translate_message
+from geodp.errors import Rule, UsageError
+from geodp.io.read.layout.propose import REQUEST_CONTRIBUTION
+from geodp.io.read.rows.names import list_names
+from geodp.tools.new.call import (
+    ENTIRE,
+    OF_LAYOUT,
+    VOUCHED,
+    Call,
+    is_about_area,
+    is_about_persons,
+)
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.privacy.terms import Terms
+    from geodp.tools.plan.plan import Plan, Planned
+
+
+EPSILONS = ("0.1", "0.5", "1", "2")
+"""Epsilons whose errors are shown before one is chosen."""
+
+SIZES = (16, 256, 4096)
+"""Cells of the blocks that are shown where a grid has no published areas."""
+
+TITLE = "95 % margin of error of a sum, in people, by epsilon, before any data is read"
+
+
+def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
+    """Print the errors of the same areas under each budget; return the plan of the first."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from geodp.privacy.budget import budget
+    from geodp.tools.plan.plan import Planner
+
+    all_terms = [replace(terms, loss=budget(epsilon, None, None)) for epsilon in epsilons]
+    plans = [Planner(grid, candidate).plan(None) for candidate in all_terms]
+    first = plans[0]
+    table = Table(box=None, pad_edge=False)
+    table.add_column(translate("area"), overflow="fold")
+    for epsilon in epsilons:
+        table.add_column(escape(epsilon), justify="right")
+    if first.people is not None:
+        table.add_column(translate("people there, on average"), justify="right")
+    for number, area in enumerate(_areas(first)):
+        margins = [_areas(plan)[number].margin_95 for plan in plans]
+        shown = ("" if margin is None else f"{margin:,.1f}" for margin in margins)
+        row = [escape(_title(area)), *shown]
+        if first.people is not None:
+            row.append(f"{first.people * area.cells / first.grid.size:,.1f}")
+        table.add_row(*row)
+    click.echo(f"\n{translate(TITLE)}")
+    console = Console(highlight=False)
+    # A narrow terminal would fold the columns of numbers.
+    console.width = max(console.width, 100)
+    console.print(table)
+    return first
+
+
+def _areas(plan: Plan) -> list[Planned]:
+    """List a cell and the larger published areas, or else blocks of some sizes."""
+    blocks = [one for one in plan.blocks if one.standard_error is not None]
+    larger = [one for one in plan.areas if one.standard_error is not None and one.cells > 1]
+    if not larger:
+        larger = [one for one in blocks if one.cells in SIZES]
+    return [*blocks[:1], *sorted(larger, key=lambda one: one.cells)]
+
+
+def _title(area: Planned) -> str:
+    if area.name:
+        return f"{area.name} ({translate_message(_cells(area.cells))})"
+    return translate_message(_cells(area.cells))
+
+
+def _cells(cells: int) -> str:
+    return "1 cell" if cells == 1 else f"{cells:,} cells"
+
+
+WHICH_FILE = "Which file? A path, several, a folder or a pattern such as 'data/*.zip'."
+
+WHICH_AREA = (
+    "Which area? Where people may be counted is public, and is never taken from the rows of a file."
+)
+
+HOW_OFTEN = (
+    "How often is one person counted at most, in all rows and files together? You vouch for it, "
+    "as no row shows it."
+)
+
+WHICH_EPSILON = (
+    "Which epsilon? The smaller, the better everybody is protected, and the larger the errors. "
+    "Releases about the same people add up."
+)
+
+MORE = ("--OPTION ...", "options of geodp publish, as on its command line")
+
+UNKNOWN = Rule(
+    "contribution-unknown",
+    "Ask the maker of the file. A table of residents counts everybody once; a total next to its "
+    "parts counts everybody twice, so leave out one of them; for visits or trips, first limit how "
+    "many of one person are in the file. Records that identify the person need no answer: --points "
+    "--person COLUMN. Otherwise nothing can be guaranteed.",
+)
+
+MAX_NAMES = 4
+"""Number of areas that are proposed by name."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the interview.
+
+    Attributes
+    ----------
+    number : int
+        Which of the four it is.
+    text : str
+        Text, as the catalogue has it.
+    prompt : str
+        Label in front of the answer.
+    option : str
+        Option that gives the answer without a question.
+    make : callable
+        Converts an answer to options. UsageError for an invalid one.
+    rows : tuple of pairs of str
+        Possible answers, and their meanings.
+    default : str, optional
+        Given only where it vouches for nothing.
+    notes : tuple of str
+        Sentences that follow the text, in the reader's language.
+    show : callable, optional
+        Prints information that helps to answer.
+    """
+
+    number: int
+    text: str
+    prompt: str
+    option: str
+    make: Callable[[str], list[str]]
+    rows: tuple[tuple[str, str], ...] = ()
+    default: str | None = None
+    notes: tuple[str, ...] = ()
+    show: Callable[[], None] | None = None
+
+    def options_for(self, answer: str) -> list[str]:
+        """Convert an answer to options, unless it consists of options itself."""
+        return split_arguments(answer) if answer.startswith("--") else self.make(answer)
+
+
+def split_arguments(answer: str) -> list[str]:
+    """Split an answer into arguments, as a shell does; on Windows a backslash is part of a path."""
+    lexer = shlex.shlex(answer, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    # On Windows a backslash separates folders and must not escape.
+    lexer.escape = "" if os.name == "nt" else lexer.escape
+    try:
+        return list(lexer)
+    except ValueError:
+        raise UsageError("A quotation mark is not closed.", code="answer-quote-open") from None
+
+
+def list_questions(call: Call) -> list[Question]:
+    """List the questions that a call leaves open, in their order."""
+    questions = (
+        [_file_prompt_question(call, prompt) for prompt in call.file_prompts]
+        if call.inputs
+        else [Question(1, WHICH_FILE, "File", "FILE", split_arguments)]
+    )
+    if questions and (columns := call.columns):
+        questions[0] = replace(questions[0], notes=(_list_columns(columns),))
+    if not call.inputs or call.needs_area:
+        questions.append(_area_question(call))
+    if not call.inputs or not call.bounds_persons:
+        questions.append(_contribution_question(call))
+    # The errors by epsilon need the grid and the terms, so all other questions come first.
+    if call.options["epsilon"] is None:
+        questions.append(_epsilon_question(call, has_grid=not questions))
+    return questions
+
+
+def _list_columns(columns: Sequence[str]) -> str:
+    """Format the columns of a file as a sentence."""
+    return translate_message(f"Its columns: {list_names(columns)}.")
+
+
+def _file_prompt_question(call: Call, ask: str) -> Question:
+    """Build the question for a decision about the form of the file, with the options it names."""
+    params = call.context.command.get_params(call.context)
+    flags = {
+        parameter.opts[-1]: parameter for parameter in params if isinstance(parameter, click.Option)
+    }
+    names = dict.fromkeys(re.findall(r"--[a-z][a-z-]*", ask))
+    named = [flags[name] for name in names if name in flags]
+    taking = [parameter for parameter in named if not parameter.is_flag]
+    flag = (taking or named)[0].opts[-1] if named else "--preset"
+    rows = [(parameter.opts[-1], parameter.help or "") for parameter in named]
+    return Question(
+        1,
+        _sentence(ask),
+        flag.removeprefix("--"),
+        flag,
+        lambda answer: [flag, answer],
+        (*rows, MORE),
+    )
+
+
+def _sentence(ask: str) -> str:
+    """Format a decision as a sentence in the reader's language, without repeating the question."""
+    text = translate_message(ask.removeprefix(REQUEST_CONTRIBUTION)).removeprefix("; ")
+    return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
+
+
+def _area_question(call: Call) -> Question:
+    rows: list[tuple[str, str]] = []
+    default = None
+    if options := call.layout_area:
+        # A default is allowed here, as the layout answers for the area and not the operator.
+        default = OF_LAYOUT
+        rows.append((OF_LAYOUT, f"as the layout states it: {' '.join(options)}"))
+    if any("--domain-is-public" in prompt for prompt in call.prompts):
+        rows.append((VOUCHED, "you vouch that its extent was not chosen by where people are"))
+        rows.append(("like:TEMPLATE.tif", "the cells and the extent of a public raster"))
+    else:
+        rows += _places(call)
+        if call.grid_kind and not options and not any(map(is_about_area, call.prompts)):
+            rows.append((ENTIRE, f"the whole extent of {call.options['spec']}"))
+    return Question(
+        2,
+        WHICH_AREA,
+        "Area",
+        "--area",
+        lambda answer: ["--area", answer],
+        (*rows, MORE),
+        default,
+    )
+
+
+def _places(call: Call) -> list[tuple[str, str]]:
+    """List the public areas that may be named, first those that the grid is made for."""
+    from geodp.grid.codes import code_system
+    from geodp.io.read.layout.propose import FIXED_EXTENT
+    from geodp.io.read.public.areas import list_areas
+
+    named: tuple[str, ...] = ()
+    if call.grid_kind and call.grid_kind not in FIXED_EXTENT:
+        named = list_areas(code_system(str(call.options["spec"])))
+    countries = [area for area in named if area.isascii()]
+    # A code system of no country, or of a continent, proposes examples.
+    if len(countries) != 1:
+        countries, named = ["germany"], ("germany", "bayern", "東京都")
+    names = ", ".join(named[:MAX_NAMES])
+    return [
+        (f"land:{countries[0]}", "land by name, widened by 10 km: countries, europe, world"),
+        (named[0], f"bounds of a public area by its name: {names} ..."),
+        ("W S E N degrees", "bounds in degrees; without the word in units of the grid"),
+    ]
+
+
+def _contribution_question(call: Call) -> Question:
+    prompts = [
+        prompt
+        for prompt in call.prompts
+        if is_about_persons(prompt) and prompt != REQUEST_CONTRIBUTION
+    ]
+    named = [prompt for prompt in prompts if "--person" in prompt]
+    rows = [
+        ("1", "everybody is counted once, such as residents in a census"),
+        ("N", "up to N times, such as trips of which a person has N at most"),
+        *(("--person COLUMN", _sentence(prompt)) for prompt in named),
+        ("?", "you do not know"),
+    ]
+    return Question(
+        3,
+        HOW_OFTEN,
+        "Times",
+        "--contribution",
+        _contribution_options,
+        (*rows, MORE),
+        notes=tuple(_sentence(prompt) for prompt in prompts if prompt not in named),
+    )
+
+
+def _contribution_options(answer: str) -> list[str]:
+    if answer == "?":
+        raise UsageError(UNKNOWN)
+    return ["--contribution", answer]
+
+
+def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
+    rows = (
+        ("0.1", "or another of these, or any number above 0"),
+        ("--people N", "a public guess of how many are counted, shown next to the errors"),
+    )
+
+    def show() -> None:
+        show_errors(call.grid, call.terms, EPSILONS)
+
+    return Question(
+        4,
+        WHICH_EPSILON,
+        "Epsilon",
+        "--epsilon",
+        lambda answer: ["--epsilon", answer],
+        (*rows, MORE),
+        show=show if has_grid else None,
+    )
+
+
+def print_question(question: Question, formatter: click.HelpFormatter) -> None:
+    """Print a question, and the possible answers."""
+    text = " ".join((translate_message(question.text), *question.notes))
+    formatter.write_text(f"{question.number}. {text}")
+    with formatter.indentation():
+        if question.rows:
+            formatter.write_dl(
+                [(answer, translate_message(meaning)) for answer, meaning in question.rows]
+            )
+    click.echo(formatter.getvalue(), nl=False)
+    if question.show is not None:
+        question.show()

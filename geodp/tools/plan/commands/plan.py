@@ -1,0 +1,223 @@
+"""``geodp plan``: errors of a release before any data is read."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from geodp import progress
+from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
+from geodp.cli.options import GridCommand, grid_options, split_specs
+from geodp.cli.output import PICTURES, require_drawn, require_free, write_file, write_picture
+from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
+from geodp.cli.request_options import choose_with_marginals, request_options, terms_of
+from geodp.cli.running import report_progress
+from geodp.cli.translation import translate_message
+from geodp.errors import UsageError
+from geodp.tools.plan.tables import show
+
+if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
+    from geodp.release.sharing import Sharing
+    from geodp.tools.plan.api import Comparison
+
+FIELDS = (
+    *("epsilon", "rho", "delta", "method"),
+    *("neighbours", "contribution", "unit", "people"),
+)
+"""Fields of a request that a plan accepts."""
+
+
+@click.command(cls=GridCommand, no_args_is_help=True)
+@grid_options
+@request_options(*FIELDS)
+@click.option(
+    "--stop-at", help="Plan coarser cells: a published area, or a number of cells per side."
+)
+@click.option(
+    "--compare", multiple=True, help="Other methods to compare, separated by commas; repeatable."
+)
+@click.option(
+    "--rectangle",
+    nargs=4,
+    type=float,
+    multiple=True,
+    help="West south east north: also show the error of the sum over these cells; repeatable.",
+)
+@POLYGONS
+@POLYGON_NAME
+@click.option(
+    "--smallest",
+    nargs=2,
+    type=float,
+    help="POPULATION PERCENT: show the smallest area whose 95 % margin is at most PERCENT % of "
+    "POPULATION.",
+)
+@click.option(
+    "--prior",
+    type=click.Path(path_type=Path),
+    help="Folder of a public release on the same grid, the prior of the planned release: the "
+    "default and pyramid:setting=informed are simulated with it to choose the better.",
+)
+@click.option(
+    "--releases",
+    type=click.IntRange(1),
+    help="With --prior: releases simulated for each of the two.  [default: 4]",
+)
+@click.option(
+    "--snapshots",
+    type=click.IntRange(2),
+    help="Plan a series of this many snapshots (geodp publish-series): the budget is for all of "
+    "them, the errors are for one.",
+)
+@click.option(
+    "--person-in",
+    type=click.Choice(("all", "one")),
+    help="With --snapshots: in how many snapshots a person is.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of error by area."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
+@click.option("--overwrite", is_flag=True, help="Replace these files.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def plan(**options: Any) -> None:
+    """Predict how accurate a release will be, before any data is read.
+
+    \b
+    geodp plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --epsilon 0.1
+        --people 45e6 --compare topdown,laplace --plot plan.png --output plan.toml
+
+    Nothing here depends on data. Grid and budget are specified as for publish, which reads the file
+    of --output as its --plan.
+    """
+    # Contradictory options fail before libraries are imported and files are read.
+    _check_options(click.get_current_context())
+    with report_progress():
+        progress.begin("Planning", public=True)
+        comparison, sharing = _plan(options)
+    main = comparison.plans[0]
+    document = _document(comparison, options["smallest"])
+    if sharing is not None:
+        document["series"] = list(sharing.sentences)
+    if options["output"] is not None:
+        write_file(options["output"], main.toml().encode(), True, options["overwrite"])
+    if options["plot"] is not None:
+        from geodp.tools.plan.figure import plot_plans
+
+        write_picture(options["plot"], partial(plot_plans, comparison), True, options["overwrite"])
+    for warning in main.warnings:
+        click.echo(translate_message(f"Warning: {warning}"), err=True)
+    if options["as_json"]:
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+    else:
+        show(comparison, options["smallest"])
+        click.echo("\n".join(document.get("series", ())))
+
+
+COMMAND = plan
+
+
+def _plan(options: dict[str, Any]) -> tuple[Comparison, Sharing | None]:
+    """Plan the requested release and other methods; also return how a series shares its budget."""
+    # Imported here, as help and completion must not load the numerical libraries.
+    from geodp.tools.plan.api import Comparison, compare, trust
+    from geodp.tools.plan.plan import plan as planned
+
+    grid = grid_of({**options, "inputs": ()})
+    if options["stop_at"] is not None:
+        from geodp.grid.coarsen import Coarsening
+
+        grid = Coarsening.of(grid, options["stop_at"]).grid
+    sharing = _share_of(options, grid)
+    terms = terms_of(options) if sharing is None else sharing.each
+    arguments: dict[str, Any] = {**terms.arguments, "regions": _regions(options, grid)}
+    if options["prior"] is not None:
+        from geodp.io.verify.readback import read_release_table
+
+        prior, releases = read_release_table(options["prior"])[0], options["releases"]
+        often = {} if releases is None else {"releases": releases}
+        main = trust(grid, prior, **often, **arguments)
+    else:
+        main = planned(
+            grid, sharing.method if sharing else choose_with_marginals(options, grid), **arguments
+        )
+    others = split_specs(options["compare"])
+    if not others:
+        return Comparison((main,), {}), sharing
+    found = compare(grid, [main.name, *others], **arguments)
+    # The plan itself, since the others' like has no reasons for a choice.
+    return Comparison((main, *found.plans[1:]), found.refused), sharing
+
+
+def _check_options(context: click.Context) -> None:
+    """Refuse options that conflict."""
+    options = context.params
+    names = {option.name: option.opts[-1] for option in context.command.params}
+    grid = str(options["spec"]).partition(":")[0]
+    grid_options = {name for allowed in GRIDS.values() for name in allowed}
+    for name in options:
+        # Defaults are no contradiction: only what was typed is checked.
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        if name in grid_options and name not in options_of_grid(grid):
+            raise UsageError(f"{names[name]} is not for {grid}: grids.", code="option-not-for-grid")
+        if name in NEEDS and options.get(NEEDS[name]) is None:
+            raise UsageError(
+                f"{names[name]} goes with {names[NEEDS[name]]} only.", code="option-needs-option"
+            )
+    require_named(options)
+    for name in ("method", "marginals", "snapshots"):
+        if options["prior"] is not None and options[name] is not None:
+            raise UsageError(
+                f"--prior chooses a setting of the pyramid; it cannot be combined with --{name}.",
+                code="prior-chooses-method",
+            )
+    if options["releases"] is not None and options["prior"] is None:
+        raise UsageError("--releases goes with --prior only.", code="option-needs-option")
+    for name, endings in (("output", (".toml",)), ("plot", PICTURES)):
+        require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
+    require_drawn(options["plot"])
+
+
+def _regions(options: dict[str, Any], grid: Grid) -> dict[str, Any]:
+    regions: dict[str, Any] = {}
+    for bounds in options["rectangle"]:
+        regions[" ".join(f"{number:.10g}" for number in bounds)] = list(bounds)
+    if options["polygons"] is not None:
+        from geodp.io.read.public.polygons import read_polygons
+
+        regions |= read_polygons(options["polygons"], grid, name=options["polygon_name"])
+    return regions
+
+
+def _document(comparison: Comparison, smallest: tuple[float, float] | None) -> dict[str, Any]:
+    document = comparison.to_dict()
+    if smallest is not None:
+        for one, row in zip(comparison.plans, document["plans"], strict=True):
+            area = one.smallest(*smallest)
+            row["smallest"] = None if area is None else area.to_dict()
+    return document
+
+
+def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
+    """Return how the budget of a series is shared, or None if no series is planned."""
+    if options["snapshots"] is None:
+        if options["person_in"] is not None:
+            raise UsageError(
+                "--person-in goes with --snapshots only.", code="person-in-needs-snapshots"
+            )
+        return None
+    from geodp.mechanisms import mechanism
+    from geodp.release.sharing import share_budget
+
+    if options["marginals"] is not None:
+        raise UsageError("A series has no --marginals.", code="series-has-no-marginals")
+    method = mechanism(options["method"] or "pyramid")
+    shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
+    return share_budget(grid, method, terms_of(options), **shared)

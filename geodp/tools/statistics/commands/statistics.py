@@ -1,0 +1,115 @@
+"""``geodp statistics``: compute statistics of a released map, and estimate their biases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.options import StrictCommand
+from geodp.cli.running import report_progress
+from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.tools.statistics.api import Statistic
+
+
+DASH = "\N{EN DASH}"
+
+
+@click.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option(
+    "--statistic", "names", multiple=True, help="Statistic to compute; repeatable. Default: all."
+)
+@click.option(
+    "--classes",
+    default="500,2000",
+    show_default=True,
+    help="Smallest number of people in a cell of each size class, separated by commas.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def statistics(**options: Any) -> None:
+    """Compute statistics of a RELEASE and estimate their biases; costs no budget.
+
+    \b
+    geodp statistics release-2025
+    geodp statistics release-2025 --statistic urban-centres --statistic cells:2000+
+
+    Size classes of cells with many people, the 100 most populous cells, urban centres and
+    clusters. Biases are estimated from the release alone, in two ways; if these disagree, a bias
+    is not estimable. Of cells with few people, which noise hides, a release has no statistics.
+    """
+    from geodp.release.opening import open_release
+    from geodp.tools.statistics.api import estimate_statistics
+
+    classes = _classes(options["classes"])
+    release = open_release(options["release"])
+    with report_progress():
+        results = estimate_statistics(release, options["names"] or None, classes=classes)
+    limit = release.card().display_below
+    if options["as_json"]:
+        rows = {"statistics": [_row(one, limit) for one in results]}
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_lines(results, limit)))
+
+
+COMMAND = statistics
+
+
+def _classes(text: str) -> tuple[int, ...]:
+    """Read the smallest counts of size classes."""
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise UsageError(
+            "--classes takes whole numbers separated by commas, such as 500,2000.",
+            code="classes-form",
+        )
+    return tuple(int(part) for part in parts)
+
+
+def _row(one: Statistic, limit: int | None) -> dict[str, Any]:
+    """Return the row of a statistic in JSON; with a limit of display, whether it is below that."""
+    row = one.to_dict()
+    return row if limit is None else {**row, "below": _is_few(one, limit)}
+
+
+def _is_few(one: Statistic, limit: int | None) -> bool:
+    """Return whether a statistic counts people, and is shown as below a limit."""
+    from geodp.table.display import is_below
+    from geodp.tools.statistics.estimate import counts_people
+
+    return counts_people(one.name) and bool(is_below(one.value, limit))
+
+
+def _lines(results: list[Statistic], limit: int | None = None) -> list[str]:
+    """Format statistics as a table; ``limit``: limit of display of those that count people."""
+    from geodp.table.display import show_limit
+
+    width = max(len("statistic"), *(len(one.name) for one in results))
+    lines = [
+        f"{'statistic':<{width}}  {'released':>14}  {'bias':>12}  {'corrected':>14}  "
+        f"{'95 % interval':>29}  found by"
+    ]
+    for one in results:
+        figures = (one.value, one.bias, one.corrected, one.low, one.high)
+        value, bias, corrected, low, high = (_text(figure) for figure in figures)
+        interval = "" if one.low is None else f"{low} to {high}"
+        if limit is not None and _is_few(one, limit):
+            # A bias or an interval would reveal the number that the limit of display hides.
+            value, bias, corrected, interval = show_limit(limit), DASH, DASH, DASH
+        lines.append(
+            f"{one.name:<{width}}  {value:>14}  {bias:>12}  {corrected:>14}  {interval:>29}  "
+            f"{one.basis}"
+        )
+    return lines
+
+
+def _text(value: float | None) -> str:
+    """Format a number with four digits below 100, and as an integer above."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"

@@ -1,0 +1,268 @@
+"""A release of amounts: what it estimates, and how it is written and read back."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.io.verify.verify import verify
+from geodp.privacy.key import NoiseKey
+from geodp.release.opening import open_written
+from tests.kinds.amounts.made import EDGES, GRID, KEY, incomes, publish, truth
+from tests.refusals import refuses
+
+BOX, ALL = (0, 0, 8, 8), (0, 0, 16, 16)
+
+
+def test_what_is_read_back_is_what_was_written(release, public):
+    again = geodp.open(public)
+    for region in (BOX, ALL, (3, 4, 4, 5)):
+        assert again.estimate(region) == release.estimate(region)
+    assert again.card().amount == release.card().amount
+    assert open_written(public.parent).estimate(BOX) == release.estimate(BOX)
+
+
+def test_estimates_are_in_order_and_in_units(release):
+    one = release.estimate(ALL)
+    lower, upper = (float(end) for end in release.scale.clip)
+    for part in (one.sum, one.mean, one.median):
+        assert part is None or part.low <= part.value <= part.high
+    assert one.count.low <= one.count.count <= one.count.high
+    if one.mean is not None:
+        assert lower <= one.mean.low
+        assert one.mean.high <= upper
+        assert one.mean.value == pytest.approx(one.sum.value / one.count.count)
+    assert release.estimate_all([BOX, ALL])[1] == one
+
+
+def test_quantiles_and_shares_need_classes(release):
+    if not release.classes:
+        with refuses(UsageError, "amounts-without-classes"):
+            release.quantile(ALL, 0.9)
+        with refuses(UsageError, "amounts-without-classes"):
+            release.share_below(ALL, 150)
+        return
+    assert release.quantile(ALL, 0.5) == release.estimate(ALL).median
+    low, high = (release.quantile(ALL, one).value for one in (0.1, 0.9))
+    assert low < release.estimate(ALL).median.value < high
+    share = release.share_below(ALL, 150)
+    assert 0.2 < share.low <= share.value <= share.high < 0.3
+
+
+@pytest.mark.parametrize("share", [0, 1, -1, 2])
+def test_a_quantile_is_between_0_and_1(share):
+    with refuses(UsageError, "amounts-quantile-share"):
+        publish(classes=EDGES, means=False).quantile(ALL, share)
+
+
+def test_a_region_without_records_has_no_mean():
+    release = publish(epsilon="1/100", classes=EDGES)
+    one = release.estimate((15, 15, 16, 16))
+    assert one.mean is None
+    assert one.median is None
+    assert release.quantile((15, 15, 16, 16), 0.5) is None
+
+
+def test_folders_that_are_taken_are_refused(release, tmp_path):
+    release.write(tmp_path / "out")
+    with refuses(UsageError, "output-exists|output-not-empty|output-is-release"):
+        release.write(tmp_path / "out")
+    release.write(tmp_path / "out", overwrite=True)
+
+
+def test_nothing_calls_amounts_people(public):
+    for path in public.glob("amounts*"):
+        if path.suffix != ".parquet":
+            # Of rasters and SQLite, what is no text is skipped.
+            text = path.read_text(encoding="utf-8-sig", errors="ignore")
+            text = text.replace("the same people", "")
+            assert "people" not in text.replace("k people together", ""), path
+
+
+def test_sums_are_a_release_of_their_own_with_the_intervals_of_all(release):
+    if release.sum is None:
+        return
+    names = release.sum.to_arrow().column_names
+    assert "sum" in names
+    assert not {"low", "high"} & {*names}
+    for estimate in (release.sum.estimate, release.sum.estimate_all):
+        with refuses(UsageError, "amounts-sum-alone"):
+            estimate([BOX])
+    step, ours = float(release.scale.step), release.estimate(BOX).sum
+    # Its closed form is that of both streams.
+    error = release.sum.standard_error(BOX) * step
+    assert error == pytest.approx((ours.high - ours.low) / 4, rel=0.2)
+    assert "span of the clip" in release.sum.card().guarantee.sensitivity_counts
+
+
+def test_every_number_has_one_interval(release):
+    cells = [(row, col, row + 1, col + 1) for row in range(16) for col in range(16)]
+    code = {f"{row}_{col}": (row, col) for row, col, *_ in cells}
+    rows = release.to_arrow().to_pylist()
+    boxes = [(c, r, c + 1, r + 1) for r, c in (code[row["code"]] for row in rows)]
+    counts = release.count.estimate_all(boxes)
+    for row, one, count in zip(rows, release.estimate_all(boxes), counts, strict=True):
+        assert (one.count.low, one.count.high) == pytest.approx((count.low, count.high), abs=1e-3)
+        assert row["count"] == one.count.count
+        for name in ("sum", "mean", "median"):
+            interval = getattr(one, name)
+            if interval is None:
+                assert row.get(name) is None
+            else:
+                ends = (row[name], row[f"{name}_low"], row[f"{name}_high"])
+                assert ends == pytest.approx((interval.value, interval.low, interval.high), abs=0.1)
+
+
+def test_sums_are_within_what_the_clip_allows():
+    for clip, records in (((0, 1000), 0), ((-1000, 0), 300), ((100, 1000), 5)):
+        x, y, income = incomes(max(records, 1))
+        data = pa.table({"x": x, "y": y, "income": np.sign(sum(clip)) * income})
+        data = data if records else data.slice(0, 0)
+        release = publish(data, clip=clip, allow_empty=True)
+        for box in (ALL, BOX):
+            one = release.estimate(box)
+            assert one.sum.low >= min(clip[0] * one.count.low, clip[0] * one.count.high)
+            assert one.sum.high <= max(clip[1] * one.count.low, clip[1] * one.count.high)
+            assert one.sum.low <= one.sum.value <= one.sum.high
+
+
+@pytest.mark.parametrize("line", [float("nan"), float("inf")])
+def test_a_line_is_a_number(line):
+    release = publish(classes=EDGES, means=False)
+    with refuses(UsageError, "amounts-line-form"):
+        release.share_below(ALL, line)
+
+
+def test_sources_and_facts_do_not_contradict_themselves():
+    both, alone = publish(classes=EDGES).index, publish().index
+    assert "whole budget" in alone.guarantee.source
+    assert "whole budget" not in both.guarantee.source
+    assert both.guarantee.source.count("all of this part") == 2
+    assert any("are in no public file" in one for one in alone.guarantee.not_protected)
+
+
+@pytest.mark.parametrize("size", [10, 20, 60])
+def test_intervals_hold_for_records_that_live_alone(size):
+    income = np.random.default_rng(size).lognormal(5.5, 0.7, size)
+    data = pa.table({"x": np.full(size, 60.5), "y": np.full(size, 60.5), "income": income})
+    grid = geodp.Grid.regular((128, 128), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+    total = np.minimum(np.floor(income + 0.5), 1000).sum()
+    table = geodp.amounts.read_records(
+        data, grid=grid, x="x", y="y", amount="income", clip=(0, 1000), unit_of_amount="EUR"
+    )
+    held = []
+    for trial in range(40):
+        key = NoiseKey(trial.to_bytes(32, "little"))
+        release = geodp.amounts.publish(table, contribution=1, epsilon=1, key=key)
+        one = release.estimate((60, 60, 61, 61))
+        known = one.mean is None or one.mean.low <= total / size <= one.mean.high
+        counted = one.count.low <= size <= one.count.high
+        held.append((counted, one.sum.low <= total <= one.sum.high, known))
+    assert (np.mean(held, axis=0) >= 0.9).all()
+
+
+def by_sex(n=40_000):
+    """Incomes of two groups, of which one has a fifth less, on a grid with an attribute."""
+    x, y, income = incomes(n)
+    sex = np.arange(n) % 2
+    labels = np.array(["f", "m"])[sex]
+    income = np.minimum(income * np.where(sex == 0, 0.8, 1.0), 1000)
+    rows = pa.table({"x": x, "y": y, "sex": labels, "income": income})
+    grid = GRID.with_attribute("sex", ["f", "m"])
+    return rows, grid, [income[sex == k].mean() for k in (0, 1)]
+
+
+def test_means_by_attribute_are_estimated_and_compared(tmp_path):
+    rows, grid, means = by_sex()
+    release = publish(rows, grid=grid, columns={"sex": "sex"})
+    for k, label in enumerate(["f", "m"]):
+        one = release.estimate(ALL, {"sex": label})
+        assert abs(one.mean.value / means[k] - 1) < 0.02
+        assert one.mean.low < one.mean.value < one.mean.high
+    apart = release.compare(ALL, labels=({"sex": "m"}, {"sex": "f"})).mean
+    assert apart.low < means[0] - means[1] < apart.high < 0
+    assert apart.is_certain
+    release.write(tmp_path / "out")
+    assert all(check.ok for check in verify(tmp_path / "out" / "public"))
+
+
+def test_attributes_are_found_by_their_names():
+    rows, grid, _ = by_sex(2000)
+    found = publish(rows, by=["sex"], labels={"sex": ["f", "m"]}, key=KEY)
+    same = publish(rows, grid=grid, columns={"sex": "sex"}, key=KEY)
+    assert np.array_equal(found.sum.table.to_dense(), same.sum.table.to_dense())
+
+
+def test_classes_beside_means_are_as_good_as_their_budget_allows():
+    _, _, classes = truth()
+    box = (slice(0, 8), slice(8, 16))
+    errors = []
+    for trial in range(30):
+        release = publish(key=NoiseKey(trial.to_bytes(32, "little")), classes=EDGES)
+        dense = np.stack([one.to_dense() for one in release.classes], axis=-1)
+        errors.append((dense[box] - classes[box]).sum(axis=(0, 1)))
+    # They were 1.4 times that while every cell divided its records by its own noisy classes.
+    stated = release.class_releases[0].standard_error((8, 0, 16, 8))
+    assert np.sqrt(np.mean(np.square(errors))) < 1.1 * stated
+
+
+TWELVE = (100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 850)
+"""Edges of twelve classes."""
+
+CORNER = (0, 0, 16, 16)
+"""A quarter of a map whose cells have few records, beside a quarter whose cells have many."""
+
+
+def corner(records):
+    """A table of a map of 32 x 32 cells, and count, sum, mean and median of its corner."""
+    draw = np.random.default_rng(3)
+    number = draw.poisson(records, (32, 32))
+    number[16:, 16:] = draw.poisson(300, (16, 16))
+    x, y = (np.repeat(one.ravel() + 0.5, number.ravel()) for one in np.mgrid[:32, :32])
+    low = (x < 16) | (y < 16)
+    income = draw.lognormal(5.5, 0.7, x.size) * np.where(low, 0.5, 1.0)
+    table = geodp.amounts.read_records(
+        pa.table({"x": x, "y": y, "income": income}),
+        grid=geodp.Grid.regular((32, 32), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0)),
+        x="x", y="y", amount="income", clip=(0, 1000), unit_of_amount="EUR", classes=TWELVE,
+    )  # fmt: skip
+    own = np.minimum(np.floor(income + 0.5), 1000)[(x < 16) & (y < 16)]
+    return table, (own.size, own.sum(), own.mean(), np.median(own))
+
+
+def held_beside_classes(records, epsilon, share, keys):
+    """Which intervals of count, sum, mean and median of the corner hold: [keys, 4]."""
+    table, true = corner(records)
+    held = []
+    for trial in range(keys):
+        key = NoiseKey(trial.to_bytes(32, "big"))
+        release = geodp.amounts.publish(
+            table, contribution=1, epsilon=epsilon, share=share, key=key
+        )
+        one = release.estimate(CORNER)
+        ends = [(one.count.low, one.count.high)]
+        ends += [(part.low, part.high) for part in (one.sum, one.mean, one.median)]
+        held.append([low <= exact <= high for (low, high), exact in zip(ends, true, strict=True)])
+    return np.array(held)
+
+
+def test_intervals_hold_beside_classes():
+    # They held 7 % while sums were cut to what noisy classes of each cell allowed.
+    assert held_beside_classes(20, 1, "3/4", keys=10)[:, 1:].mean() >= 0.9
+
+
+@pytest.mark.law
+@pytest.mark.parametrize(
+    ("records", "epsilon", "share"),
+    [(20, 1, "1/2"), (20, 1, "3/4"), (20, 1, "9/10"), (60, "1/3", "1/2")],
+)
+def test_intervals_hold_beside_classes_with_any_share(records, epsilon, share):
+    # Counts held 55 to 72 % at a half while classes, cut at 0, had a part in them.
+    assert (held_beside_classes(records, epsilon, share, keys=60).mean(axis=0) >= 0.88).all()
+
+
+def test_records_beside_classes_are_those_of_sums_alone():
+    beside = publish(classes=EDGES, share="1/2", epsilon=2)
+    alone = publish(epsilon=1).records.standard_error(BOX)
+    assert beside.records.standard_error(BOX) == pytest.approx(alone, rel=0.05)

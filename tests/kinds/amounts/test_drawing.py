@@ -1,0 +1,113 @@
+"""Pictures of means and medians: classes, units and colours as told."""
+
+import re
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.io.write.drawing.sheet import CellRaster
+from geodp.io.write.drawing.svg import draw_svg
+from geodp.io.write.map.look import LIGHT, Look
+from geodp.kinds.amounts.blocks import Blocks, Coloured
+from geodp.kinds.amounts.drawing import (
+    EMPTY,
+    FIRST,
+    OUTSIDE,
+    UNTOLD,
+    draw_amounts,
+    draw_quantity,
+    list_colours,
+    number_blocks,
+)
+from tests.command import geodp as command
+from tests.kinds.amounts.made import EDGES, GRID, KEY, publish
+
+
+@pytest.fixture(scope="module")
+def both():
+    return publish(classes=EDGES, key=KEY)
+
+
+def words(sheet):
+    return " ".join(re.findall(r">([^<>]+)</text>", draw_svg(sheet).decode()))
+
+
+def test_a_map_names_its_quantity_unit_and_classes(both):
+    sheet = draw_amounts(both, Look(ground=False))
+    text = words(sheet)
+    assert sheet.title == "Mean income (10,000 yen)"
+    assert "Mean (10,000 yen)" in text
+    coloured = Coloured.of(Blocks.of(both, 1100), "mean")
+    assert all(f"{edge:g}" in text for edge in coloured.edges)
+    assert "NOT PRIVATE" in text
+
+
+def test_medians_are_drawn_where_there_are_no_means():
+    sheet = draw_amounts(publish(classes=EDGES, means=False, key=KEY), Look(ground=False))
+    assert sheet.title == "Median income (10,000 yen)"
+
+
+def test_cells_have_the_colour_of_their_class_north_up(both):
+    blocks = Blocks.of(both, 500)
+    sheet = draw_quantity(both, blocks, "mean", Look(ground=False, size=500))
+    (raster,) = [one for one in sheet.items if isinstance(one, CellRaster)]
+    coloured = Coloured.of(blocks, "mean")
+    number = number_blocks(coloured)
+    # Rows of this grid are counted from the south.
+    np.testing.assert_array_equal(raster.number, number[::-1])
+    assert len(raster.colours) == FIRST + len(coloured.edges) + 1
+    known = ~np.isnan(coloured.value)
+    assert (number[known] == coloured.classes[known] + FIRST).all()
+    assert (number[coloured.records == 0] == EMPTY).all()
+    assert not (number == OUTSIDE).any()
+
+
+def test_what_is_not_known_is_grey():
+    release = publish(epsilon="1/1000", key=KEY)
+    coloured = Coloured.of(Blocks.of(release, 500), "mean")
+    number = number_blocks(coloured)
+    unknown = np.isnan(coloured.value) & (coloured.records > 0)
+    assert unknown.any()
+    assert (number[unknown] == UNTOLD).all()
+    assert "not known well enough" in words(draw_amounts(release, Look(ground=False)))
+
+
+def test_classes_have_colours_far_apart():
+    for classes in range(1, 9):
+        colours = list_colours(LIGHT, classes)[FIRST:]
+        assert len({*colours}) == classes
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_command_draws_a_release(both, tmp_path, ending):
+    both.write(tmp_path / "out")
+    output = tmp_path / f"map.{ending}"
+    done = command("map", tmp_path / "out", "--output", output, "--bounds", "0", "0", "8", "8")
+    assert done.returncode == 0, done.stderr
+    assert output.read_bytes()[:4] in (b"\x89PNG", b"<svg", b"<?xm")
+
+
+@pytest.mark.parametrize("option", ["--no-fade", "--no-flows"])
+def test_options_of_counts_are_refused(both, tmp_path, option):
+    both.write(tmp_path / "out")
+    done = command("map", tmp_path / "out", "--output", tmp_path / "map.png", option)
+    assert done.returncode != 0
+    assert "for maps of counts" in done.stderr
+    assert not (tmp_path / "map.png").exists()
+
+
+def test_origins_and_destinations_are_refused(both):
+    pairs = geodp.Grid.regular((4, 4), transform=GRID.places[0].transform).pairs()
+    with pytest.raises(UsageError, match="no map"):
+        draw_amounts(_on(both, pairs), Look())
+
+
+def _on(release, grid):
+    """Return a release of no records on another grid."""
+    from dataclasses import replace
+
+    table = replace(release.count.table, grid=grid, key=release.count.table.key[:0],
+                    count=release.count.table.count[:0])  # fmt: skip
+    return replace(release, count=replace(release.count, table=table))

@@ -1,0 +1,474 @@
+"""Priors of amounts: what is taken as one, what it changes, and what it cannot change."""
+
+import hashlib
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.io.verify.verify import verify
+from geodp.kinds.amounts.declaring import declare_prior
+from geodp.kinds.amounts.kind import IDENTITY
+from geodp.kinds.amounts.publish import prepare_amounts
+from geodp.kinds.amounts.streams import AmountTable, release_streams
+from geodp.mechanisms.learned import residuals
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from geodp.table.prior import Prior
+from geodp.table.released import ReleasedTable
+from tests.command import geodp as command
+from tests.house.wiretap import listening
+from tests.keys import keep
+from tests.kinds.amounts.conftest import SHAPES
+from tests.kinds.amounts.made import EDGES, GIVEN, KEY, rows, truth
+from tests.kinds.amounts.made import publish as publish_small
+from tests.kinds.amounts.test_sensitivity import METHOD, SIDES, as_one
+from tests.kinds.amounts.worlds import GRID as TINY
+from tests.kinds.amounts.worlds import SCALE, design_of, table_of
+from tests.laws.audit import audited, caught
+from tests.refusals import refuses
+
+SIDE = 64
+GRID = geodp.Grid.regular((SIDE, SIDE), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+SOURCE = "made up: a census of five years before"
+
+
+def town(seed=0):
+    """People of a map: towns, villages and empty land."""
+    draw = np.random.default_rng(seed)
+    people = np.exp(draw.normal(2.5, 1.6, (SIDE, SIDE)))
+    return np.where(draw.random((SIDE, SIDE)) < 0.4, people, 0.0)
+
+
+def read(people, seed, classes=()):
+    """Records of incomes of people, whose means differ from block to block; and their truth."""
+    draw = np.random.default_rng(seed)
+    number = draw.poisson(people)
+    y, x = (np.repeat(one.ravel(), number.ravel()) for one in np.mgrid[:SIDE, :SIDE])
+    means = np.random.default_rng(9).normal(0, 0.3, (8, 8))[y // 8, x // 8]
+    income = np.minimum(np.floor(draw.lognormal(5.3 + means, 0.6) + 0.5), 1000)
+    rows = pa.table({"x": x + 0.5, "y": y + 0.5, "income": income})
+    return geodp.amounts.read_records(
+        rows, grid=GRID, x="x", y="y", amount="income", clip=(0, 1000), unit_of_amount="EUR",
+        classes=classes,
+    )  # fmt: skip
+
+
+def as_published(table):
+    """Counts as they were published, of which nothing says any more how they were made."""
+    records = table.records
+    return geodp.CountTable.from_keys(records.grid, records.key, records.count)
+
+
+@pytest.fixture(scope="module")
+def before():
+    return read(town(), 1, EDGES)
+
+
+@pytest.fixture(scope="module")
+def now():
+    return read(town() * np.random.default_rng(4).lognormal(0, 0.1, (SIDE, SIDE)), 2, EDGES)
+
+
+def release(table, trial=0, **more):
+    key = NoiseKey((100 + trial).to_bytes(32, "big"))
+    told = {"epsilon": "1/5", "contribution": 1, "key": key} | more
+    return geodp.amounts.publish(table, **told)
+
+
+@pytest.fixture(scope="module")
+def earlier(before):
+    """A release of the earlier amounts, with noise that nobody knows."""
+    return geodp.amounts.publish(before, epsilon=1, contribution=1)
+
+
+def errors(made, table):
+    """Mean absolute errors of counts, sums and classes of cells."""
+    number, total = table.records.to_dense(), np.zeros((SIDE, SIDE))
+    total[tuple(GRID.decode(table.records.key))] = table.above
+    parts = [made.count.table.to_dense() - number, made.sum.table.to_dense() - total]
+    parts += [a.to_dense() - b.to_dense() for a, b in zip(made.classes, table.classes, strict=True)]
+    return np.array([np.abs(one).mean() for one in parts])
+
+
+def told(source):
+    return {"prior": source, "prior_source": SOURCE}
+
+
+def test_an_earlier_census_makes_every_number_more_accurate(now, before):
+    made = [
+        np.mean([errors(release(now, t, **more), now) for t in range(4)], axis=0)
+        for more in ({}, told(as_published(before)))
+    ]
+    ratio = made[1] / made[0]
+    assert (ratio[:2] < 0.5).all()
+    # Of the highest of the classes it knows little: nobody but it has other means from place to
+    # place.
+    assert made[1][2:].sum() < 0.7 * made[0][2:].sum()
+    assert (ratio[2:] < 1.05).all()
+
+
+def error_of_means(made, table, side=4):
+    """Median error of the means of squares with at least 50 people, as a part of them."""
+    number, total = table.records.to_dense(), np.zeros((SIDE, SIDE))
+    total[tuple(GRID.decode(table.records.key))] = table.above
+    maps = made.count.table.to_dense(), made.sum.table.to_dense(), number, total
+    shape = (SIDE // side, side) * 2
+    n, s, true_n, true_s = (one.reshape(shape).sum(axis=(1, 3)) for one in maps)
+    some = true_n >= 50
+    mean = np.clip(s[some] / np.maximum(n[some], 1e-9), 0, 1000)
+    return np.median(np.abs(mean / (true_s[some] / true_n[some]) - 1))
+
+
+def test_an_earlier_release_says_where_amounts_are_high(now, before):
+    means = replace(before, edges=(), classes=())
+    earlier = geodp.amounts.publish(means, epsilon=1, contribution=1)
+
+    def off(more):
+        return np.mean([error_of_means(release(now, t, **more), now) for t in range(4)])
+
+    assert off(told(earlier)) < 0.75 * off(told(as_published(before))) < 0.5 * off({})
+
+
+PINNED = {
+    "means": "9b83cdf1ce3991e53bd3ce24e6dc27d63bc0049270da9b4ed10433c247ee5029",
+    "classes": "83b85e3f6a6c60e3e24e086dd9bc1a843e4c2c2c97f79cbc028c4dcd8bc50f73",
+    "both": "0161fe1c8138d073f93b79d2401428ff209dbae1cae8445ed0022c02d8049722",
+    "gaussian": "25e26bfe8e4629e278b76b470b840bc617a7f1870bf723d9bc87dc4a18333afe",
+    "notches": "da903b0785b0b1d69b3cdaa7950839f5ae82b342f6bdafcc9fd2164434d8738e",
+    "debts": "f1dde74062d96c7ab78128770bba372fbea49ecee7c9acadad53dfc570bf0340",
+}
+"""Digests of releases without a prior, from before there were priors."""
+
+
+@pytest.mark.parametrize("shape", PINNED)
+def test_a_release_without_a_prior_is_as_it_was(shape):
+    made = publish_small(key=KEY, **SHAPES[shape])
+    state = hashlib.sha256()
+    for one in (made.count.table, *([made.sum.table] if made.sum else []), *made.classes):
+        state.update(one.key.astype("<u8").tobytes())
+        state.update(np.asarray(one.count).astype("<i8").tobytes())
+    index = {name: one for name, one in made.index.to_json().items() if name != "software"}
+    state.update(json.dumps(index, sort_keys=True).encode())
+    state.update(made.identity.encode())
+    assert state.hexdigest() == PINNED[shape]
+
+
+def same(one, other):
+    """Whether two draws are equal."""
+    arrays = [(getattr(one, n), getattr(other, n)) for n in ("key", "number", "above", "classes")]
+    return all(np.array_equal(a, b) for a, b in arrays)
+
+
+def draw(table, priors, **terms):
+    """Draw the streams of a table under one key, with priors of their own."""
+    design = plan_of(table, **terms)
+    key = KEY.restrict(design.declare(GRID))
+    known = [] if priors is None else priors(design)
+    return release_streams(design.streams(table), design, key, known)
+
+
+def test_a_prior_changes_nothing_of_what_is_measured(now, before, earlier):
+    request = Request(terms=Terms.of(contribution=1, epsilon="1/5"))
+    plain = prepare_amounts(now, request)
+    for prior in (as_published(before), earlier):
+        prepared = prepare_amounts(now, request, **told(prior))
+        assert prepared.design.plan == plain.design.plan
+        assert prepared.identify() == plain.identify()
+
+
+def test_a_prior_draws_nothing_more():
+    """Every node's noise is of the same keys and laws as in the release without one."""
+    table = geodp.amounts.read_records(
+        rows(), **{n: GIVEN[n] for n in ("grid", "x", "y", "amount", "clip", "unit_of_amount")}
+    )
+    request = Request(terms=Terms.of(contribution=1, epsilon=1), method=GIVEN["method"])
+    found = []
+    for more in ({}, told(geodp.CountTable.from_dense(truth(seed=8)[0], table.records.grid))):
+        prepared = prepare_amounts(table, request, **more)
+        with listening() as wire:
+            prepared.draw(KEY.restrict(prepared.design.draws))
+        found.append({(one.secret, draw) for one in wire.heard for draw in one.draws})
+    assert found[0]
+    assert found[1] <= found[0]
+
+
+@pytest.mark.parametrize("kind", ["flat", "mirrored"])
+def test_a_prior_that_knows_nothing_changes_nothing(now, before, kind):
+    dense = np.ones((SIDE, SIDE), np.int64)
+    if kind == "mirrored":
+        dense = before.records.to_dense()[::-1, ::-1].copy()
+    useless = Prior.of(GRID, geodp.CountTable.from_dense(dense, GRID), SOURCE)
+    plain = draw(now, None, epsilon="1/5")
+    assert same(plain, draw(now, lambda design: [useless] * design.number, epsilon="1/5"))
+
+
+def test_only_the_shape_of_a_prior_matters(now, before):
+    """A prior of a hundred times as many people gives the same numbers, nearly: it has slightly
+    less than nobody where the other has nobody."""
+    table = as_published(before)
+    more = geodp.CountTable.from_keys(GRID, table.key, 100 * table.count)
+    found = [
+        draw(now, lambda design, one=one: [Prior.of(GRID, one, SOURCE)] * design.number, epsilon=1)
+        for one in (table, more)
+    ]
+    dense = [
+        ReleasedTable(GRID, one.key, one.number, release(now).count.event).to_dense()
+        for one in found
+    ]
+    assert np.abs(dense[1] - dense[0]).mean() < 0.02 * dense[0].mean()
+
+
+def test_what_was_counted_from_records_is_no_prior(now, before):
+    with refuses(UsageError, "prior-of-records"):
+        release(now, **told(before.records))
+
+
+def test_records_of_a_class_are_no_prior(now):
+    for one in (now.records, *now.classes):
+        with refuses(UsageError, "prior-is-table"):
+            release(now, prior=one, prior_source=SOURCE)
+
+
+def test_releases_with_several_priors_under_one_key_are_charged_once(now, before, tmp_path):
+    other = geodp.CountTable.from_dense(town(3).astype(np.int64) + 1, GRID)
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(10))
+    key = NoiseKey.from_file(keep(tmp_path / "key"))
+    kept = {"ledger": ledger, "dataset": "incomes", "key": key}
+    made = [release(now, **kept, **told(as_published(before))) for _ in range(2)]
+    assert np.array_equal(made[0].count.table.count, made[1].count.table.count)
+    for more in ({}, told(other)):
+        release(now, **kept, **more)
+    assert len(ledger.charges("incomes")) == 1
+
+
+def test_the_index_states_the_prior_and_what_was_learned(now, before, tmp_path):
+    made = release(now, key=None, **told(as_published(before)))
+    stated = made.index.prior
+    assert stated.source == SOURCE
+    assert stated.is_used
+    assert stated.identity is None
+    assert [one.shape for one in stated.streams] == ["records"] * (2 + len(EDGES) + 1)
+    assert made.index.guarantee.assumptions[-1].source == SOURCE
+    made.write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    assert [check for check in verify(public) if not check.ok] == []
+    opened = geodp.open(public)
+    assert opened.index.prior == stated
+    assert any(SOURCE in fact for fact in opened.count.card().guarantee.not_protected)
+    area = (8, 8, 24, 24)
+    assert opened.estimate(area).mean == made.estimate(area).mean
+    for language in ("en", "ja"):
+        done = command("explain", tmp_path / "out", "--language", language)
+        assert "five years before" in " ".join(done.stdout.split()), done.stderr
+
+
+@pytest.mark.parametrize("change", ["source", "levels", "gone"])
+def test_a_changed_prior_is_found(now, before, tmp_path, change):
+    from tests.kinds.amounts.test_verify import change_index, failed
+
+    release(now, **told(as_published(before))).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+
+    def changed(card):
+        if change == "source":
+            card["prior"]["source"] = "another"
+        elif change == "levels":
+            card["prior"]["streams"][0]["levels"][0]["reliability"] = 0.5
+        else:
+            del card["prior"]
+
+    change_index(public, changed)
+    assert failed(public)
+
+
+def plan_of(table, **terms):
+    request = Request(terms=Terms.of(contribution=1, **(terms or {"epsilon": 1})))
+    return prepare_amounts(table, request).design.plan
+
+
+def test_streams_of_an_earlier_release_are_their_priors(now, earlier):
+    known = declare_prior(now.records, plan_of(now), earlier, SOURCE)
+    assert set(known.shapes) == {"amounts"}
+    assert known.identity == earlier.identity.removeprefix(IDENTITY)
+    above, below = (one.cumulative[-1] for one in known.streams[:2])
+    notches = plan_of(now).notches
+    assert above + below == pytest.approx(notches * earlier.count.table.count.sum(), rel=1e-3)
+    assert above == pytest.approx(earlier.sum.table.count.sum() * notches / 1000, rel=1e-3)
+    each = [int(one.count.sum()) for one in earlier.classes]
+    assert [int(one.cumulative[-1]) for one in known.streams[2:]] == each
+
+
+def test_another_clip_is_converted_and_other_classes_are_records(before, earlier):
+    wide = replace(before, scale=replace(before.scale, lower=-500, upper=1500),
+                   above=before.above + 500 * before.records.count,
+                   edges=(), classes=())  # fmt: skip
+    made = plan_of(wide)
+    known = declare_prior(wide.records, made, earlier, SOURCE)
+    people, total = (int(one.table.count.sum()) for one in (earlier.count, earlier.sum))
+    above, below = (one.cumulative[-1] / made.notches for one in known.streams)
+    assert above == pytest.approx((total + 500 * people) / 2000, rel=1e-3)
+    assert below == pytest.approx((1500 * people - total) / 2000, rel=1e-3)
+    other = read(town(), 1, (300,))
+    assert declare_prior(other.records, plan_of(other), earlier, SOURCE).shapes == (
+        "amounts", "amounts", "records", "records",
+    )  # fmt: skip
+
+
+def test_a_release_of_classes_alone_has_records_for_sums(now, before):
+    alone = geodp.amounts.publish(before, means=False, epsilon=1, contribution=1)
+    shapes = declare_prior(now.records, plan_of(now), alone, SOURCE).shapes
+    assert shapes == ("records",) * 2 + ("amounts",) * (len(EDGES) + 1)
+
+
+def test_a_map_of_larger_squares_is_a_prior(now):
+    coarse = geodp.Grid.regular((SIDE // 4,) * 2, crs="EPSG:3035", transform=(4, 0, 0, 0, 4, 0))
+    people = town().reshape(SIDE // 4, 4, SIDE // 4, 4).sum(axis=(1, 3)).astype(np.int64)
+    made = release(now, **told(geodp.CountTable.from_dense(people, coarse)))
+    assert {one.finest for one in made.index.prior.streams} == {16}
+
+
+def not_private(table):
+    return geodp.amounts.publish(table, epsilon=1, contribution=1, key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("prior", "source", "code"),
+    [
+        (lambda table, _: table, SOURCE, "amounts-prior-kind"),
+        (lambda _, one: one.sum, SOURCE, "amounts-prior-kind"),
+        (lambda *_: "census.csv", SOURCE, "amounts-prior-kind"),
+        (lambda *_: None, SOURCE, "source-without-prior"),
+        (lambda table, _: table.records, SOURCE, "prior-is-table"),
+        (lambda _, one: one, None, "prior-source-missing"),
+        (lambda _, one: one.count, None, "prior-source-missing"),
+        (lambda table, _: not_private(table), SOURCE, "prior-not-private"),
+        (lambda *_: publish_small(key=None), SOURCE, "amounts-prior-unit"),
+        (lambda *_: publish_small(key=None).count, SOURCE, "prior-of-other-grid"),
+    ],
+)
+def test_what_is_no_prior_is_refused(now, earlier, prior, source, code):
+    with refuses(UsageError, code):
+        release(now, prior=prior(now, earlier), prior_source=source)
+
+
+def test_a_charged_release_needs_no_source(now, before, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(10))
+    paid = geodp.amounts.publish(
+        before, epsilon=1, contribution=1, ledger=ledger, dataset="incomes"
+    )
+    made = release(now, prior=paid)
+    assert "charged itself" in made.index.prior.source
+
+
+def test_a_release_is_not_compared_with_its_prior(now, earlier):
+    made = release(now, prior=earlier, prior_source=SOURCE)
+    for pair in ((earlier, made), (made, earlier)):
+        with refuses(UsageError, "amounts-compare-prior"):
+            pair[0].compare((0, 0, 8, 8), release=pair[1])
+    plain = release(now)
+    assert plain.compare((0, 0, 8, 8), release=earlier).count.low < 0
+
+
+def squares(side):
+    """Squares of a side, and where their cells are."""
+    steps = range(0, SIDE - side + 1, max(side, 8))
+    return [(x, y) for y in steps for x in steps]
+
+
+def held(now, more, keys):
+    """How often intervals of count, sum, mean and median hold, by the side of squares: [3, 4]."""
+    number, total = now.records.to_dense(), np.zeros((SIDE, SIDE), np.int64)
+    total[tuple(GRID.decode(now.records.key))] = now.above
+    found = []
+    for side in (1, 4, 16):
+        rows = []
+        boxes = squares(side)
+        for trial in range(keys):
+            made = release(now, trial, **more)
+            estimates = made.estimate_all([(x, y, x + side, y + side) for x, y in boxes])
+            for (x, y), one in zip(boxes, estimates, strict=True):
+                box = slice(y, y + side), slice(x, x + side)
+                n, s = int(number[box].sum()), int(total[box].sum())
+                mean = one.mean is None or not n or one.mean.low <= s / n <= one.mean.high
+                rows.append((one.count.low <= n <= one.count.high,
+                             one.sum.low <= s <= one.sum.high, mean))  # fmt: skip
+        found.append(np.mean(rows, axis=0))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("kind", ["census", "release"])
+def test_intervals_hold_with_a_prior(now, before, earlier, kind):
+    more = told(as_published(before) if kind == "census" else earlier)
+    assert (held(now, more, keys=3) >= 0.94).all()
+
+
+@pytest.fixture
+def _learn_of_few(monkeypatch):
+    """Four cells are too few to learn from; here they are enough, so that priors are used."""
+    monkeypatch.setattr(residuals, "FEWEST", 2)
+
+
+def released_with(prior_of):
+    """A release of both streams of a tiny world with priors of its own."""
+
+    def release_both(table, event, key):
+        dense = table.to_dense()
+        vector = [geodp.CountTable.from_dense(dense[..., i], TINY).to_vector() for i in (0, 1)]
+        number = (vector[0] + vector[1]) // SCALE.span
+        cells = np.arange(number.size, dtype=np.uint64)
+        made = AmountTable(
+            geodp.CountTable.from_keys(TINY, cells, number), vector[0][number > 0], SCALE
+        )
+        spent = {"epsilon": event.epsilon, "neighbours": event.neighbours}
+        planned = design_of(made, contribution=event.contribution, **spent)
+        restricted = key.restrict(planned.declare(TINY))
+        priors = [Prior.of(TINY, one, SOURCE) for one in prior_of(made)]
+        drawn = release_streams(planned.streams(made), planned, restricted, priors)
+        used.append(any(one.levels and one.levels[-1].in_use > 0 for one in drawn.learned))
+        out = np.zeros((2, number.size), np.int64)
+        at = drawn.key.astype(np.int64)
+        out[:, at] = drawn.above, drawn.number * SCALE.span - drawn.above
+        parts = [geodp.CountTable.from_keys(TINY, cells, one).to_dense() for one in out]
+        listed = geodp.CountTable.from_dense(np.stack(parts, axis=-1), SIDES)
+        return ReleasedTable(SIDES, listed.key, listed.count, event)
+
+    used: list[bool] = []
+    release_both.used = used
+    return release_both
+
+
+TOWN = ((0, 1),) * 40
+LONELY = TOWN, (*TOWN, (3, SCALE.upper))
+"""A town, and one more record that lives alone."""
+
+
+@pytest.mark.law
+@pytest.mark.usefixtures("_learn_of_few")
+@pytest.mark.parametrize("public", [0, 1])
+def test_a_fixed_prior_keeps_the_claim(public):
+    """The prior is of one of the two worlds, whichever of them is released."""
+    known = table_of(LONELY[public]).streams(SCALE.span)
+    made = released_with(lambda _: known)
+    assert audited(made, METHOD, [*map(as_one, LONELY)], ADD_REMOVE, trials=300) <= Fraction(1)
+    assert np.mean(made.used) > 0.5
+
+
+@pytest.mark.law
+@pytest.mark.usefixtures("_learn_of_few")
+def test_a_prior_made_from_the_records_is_caught():
+    made = released_with(lambda table: table.streams(SCALE.span))
+    tables = [*map(as_one, LONELY)]
+    assert caught(made, METHOD, tables, ADD_REMOVE, Fraction(1), trials=600)
+    assert np.mean(made.used) > 0.5

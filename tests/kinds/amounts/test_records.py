@@ -1,0 +1,319 @@
+"""Records of amounts: added up by cell and class, bounded by person, and refused by row."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import InputError, UsageError
+from geodp.kinds.amounts.records import keep_first
+from tests.kinds.amounts.made import EDGES, GRID, rows, truth
+from tests.refusals import refuses
+
+GIVEN = {"grid": GRID, "amount": "income", "clip": (0, 1000), "unit_of_amount": "EUR"}
+MESH = {**GIVEN, "grid": geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))}
+
+
+def read(data, **more):
+    return geodp.amounts.read_records(data, **{**GIVEN, "x": "x", "y": "y", **more})
+
+
+def dense(key, values, grid=GRID):
+    found = np.zeros(grid.shape, np.int64)
+    found[tuple(grid.decode(key))] = values
+    return found
+
+
+def test_amounts_are_added_up_by_cell_and_class():
+    number, total, classes = truth()
+    table = read(rows(), classes=EDGES)
+    np.testing.assert_array_equal(table.records.to_dense(), number)
+    np.testing.assert_array_equal(dense(table.records.key, table.above), total)
+    for k, one in enumerate(table.classes):
+        np.testing.assert_array_equal(one.to_dense(), classes[..., k])
+    assert table.edges == (0, *EDGES, 1000)
+
+
+def test_memory_and_files_give_the_same(tmp_path):
+    lines = rows(500).to_pandas()
+    lines.to_csv(tmp_path / "a.csv", index=False)
+    for more in ({}, {"memory": "1MiB"}, {"person": "id", "contribution": 1, "memory": "1MiB"}):
+        table, other = read(tmp_path / "a.csv", **more), read(rows(500))
+        np.testing.assert_array_equal(table.records.key, other.records.key)
+        np.testing.assert_array_equal(table.above, other.above)
+
+
+def test_rows_may_stand_for_several_records():
+    one = pa.table({"x": [0.5, 0.5, 3.5], "y": [0.5] * 3, "income": [10, 20, 2000], "n": [3, 0, 2]})
+    table = read(one, value="n")
+    assert table.records.count.tolist() == [3, 2]
+    assert table.above.tolist() == [30, 2000]
+    assert dict(table.beyond) == {"below": 0, "above": 2}
+
+
+def test_the_first_records_of_a_person_count():
+    who = ["b", "a", "b", "b", "a"]
+    x, income = [0.5, 1.5, 2.5, 3.5, 1.5], [1, 10, 100, 500, 700]
+    one = pa.table({"id": who, "x": x, "y": [0.5] * 5, "income": income})
+    kept = {1: [1, 10], 2: [1, 710, 100], 3: [1, 710, 100, 500]}
+    for records, sums in kept.items():
+        table = read(one, person="id", contribution=records)
+        assert sorted(table.above.tolist()) == sorted(sums)
+        assert (table.records.bound.value, table.records.bound.stated_by) == (records, "geodp")
+
+
+def test_what_is_kept_of_a_person_depends_on_nobody_else():
+    draw = np.random.default_rng(7)
+    person = draw.integers(0, 50, 400)
+    for left_out in range(5):
+        others = np.flatnonzero(person != left_out)
+        kept = keep_first(person, 3)
+        expected = kept[person[kept] != left_out]
+        np.testing.assert_array_equal(others[keep_first(person[others], 3)], expected)
+
+
+def test_codes_locate_records_and_geometries_do():
+    one = pa.table({"mesh": ["52394000", "52394000", "52394001"], "income": [1, 2, 3]})
+    table = geodp.amounts.read_records(one, code="mesh", **MESH)
+    assert table.above.tolist() == [3, 3]
+    geopandas = pytest.importorskip("geopandas")
+    frame = geopandas.GeoDataFrame(
+        {"income": [1, 2, 3]},
+        geometry=geopandas.points_from_xy([0.5, 0.5, 1.5], [0.5] * 3),
+        crs="EPSG:3035",
+    )
+    assert read(frame, x=None, y=None).above.tolist() == [3, 3]
+
+
+def test_rows_outside_are_refused_or_dropped():
+    one = pa.table({"x": [0.5, 99], "y": [0.5, 0.5], "income": [1, 2]})
+    with refuses(InputError, "cell-outside-grid|cell-outside-domain|outside-domain"):
+        read(one)
+    assert read(one, outside="drop").above.tolist() == [1]
+
+
+def test_rows_are_selected():
+    one = pa.table({"x": [0.5] * 3, "y": [0.5] * 3, "income": [1, 2, 4], "kind": ["a", "b", "a"]})
+    assert read(one, where={"kind": "a"}).above.tolist() == [5]
+
+
+def test_a_bad_amount_is_refused_with_its_file_and_row(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,income\n0.5,0.5,10\n0.5,0.5,1 234\n")
+    with refuses(InputError, "amount-thousands: income") as refused:
+        read(tmp_path / "a.csv")
+    assert refused.value.row == 3
+    assert "234" not in str(refused.value)
+
+
+def test_negative_amounts_are_refused_under_a_lower_end_of_0():
+    one = pa.table({"x": [0.5], "y": [0.5], "income": [-3]})
+    with refuses(InputError, "amount-negative"):
+        read(one)
+    assert read(one, clip=(-5, 5)).above.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"person": "id"}, "amounts-records-of-person"),
+        ({"person": "id", "contribution": 1, "value": "n"}, "amounts-person-and-counts"),
+        ({"code": "id"}, "amounts-code-and-point"),
+        ({"y": None}, "x-without-y"),
+        ({"unit_of_amount": ""}, "amounts-unit-missing"),
+        (
+            {"person": "id", "contribution": 1, "clip": (0, 10**12), "grid": "jis:half"},
+            "amounts-too-fine-for-persons",
+        ),
+        ({"amount": "nothing"}, "column-missing|column-unknown|column-not-found"),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(more, code):
+    one = pa.table({"id": [1], "x": [139.5], "y": [35.5], "income": [3], "n": [1]})
+    with refuses((UsageError, InputError), code):
+        read(one, **more)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(2**40, "amounts-row-too-large"), (2**15, "amounts-sum-too-large")]
+)
+def test_more_steps_than_fit_are_refused(number, code):
+    one = pa.table({"x": [0.5], "y": [0.5], "income": [10**11], "n": [number]})
+    with refuses((UsageError, InputError), code):
+        read(one, value="n", clip=(0, 10**12))
+
+
+def test_the_table_shows_nothing():
+    table = read(rows(), classes=EDGES)
+    assert str(int(table.above.sum())) not in repr(table)
+    assert "beyond" not in repr(table)
+
+
+WEIGHTED = pa.table(
+    {"x": [0.5] * 4, "y": [0.5] * 4, "income": [10, 20, 30, 40], "w": ["1.4", "2.5", "90", "0.5"]}
+)
+
+
+def test_a_record_counts_as_many_as_its_weight():
+    table = read(WEIGHTED, weight="w", max_weight=50)
+    # To the nearest whole number, and at most 50.
+    assert table.records.count.tolist() == [1 + 3 + 50 + 1]
+    assert table.above.tolist() == [10 + 3 * 20 + 50 * 30 + 40]
+    assert table.max_weight == 50
+    assert table.beyond["weights"] == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"weight": "w"}, "weights-bound"),
+        ({"max_weight": 5}, "weights-bound"),
+        ({"weight": "w", "value": "x", "max_weight": 5}, "amounts-weights-and-counts"),
+        ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
+        (
+            {"value": "w", "person": "w", "contribution": 1},
+            "amounts-person-and-counts",
+        ),
+        ({"weight": "w", "max_weight": 5, "person": "w"}, "amounts-records-of-person"),
+    ],
+)
+def test_weights_need_a_bound(more, code):
+    with refuses(UsageError, code):
+        read(WEIGHTED, **more)
+
+
+@pytest.mark.parametrize("memory", [None, "1MiB"])
+def test_the_first_records_of_a_person_count_with_their_weights(memory):
+    # Two persons of many, whose names fall into several parts on disk.
+    who = [f"{name}{i}" for i in range(2000) for name in "babba"]
+    weight = [7, 2, 3, 1, 5] * 2000
+    more = {"id": who, "x": [0.5, 1.5, 2.5, 3.5, 1.5] * 2000, "y": [0.5] * 10_000}
+    one = pa.table({**more, "income": [1, 10, 100, 500, 700] * 2000, "w": weight})
+    given = {"person": "id", "weight": "w", "max_weight": 5, "memory": memory}
+    kept = {1: ([5, 2], [5, 20]), 2: ([5, 7, 3], [5, 20 + 3500, 300])}
+    for records, (numbers, sums) in kept.items():
+        table = read(one, contribution=records, **given)
+        assert sorted(table.records.count.tolist()) == sorted(2000 * n for n in numbers)
+        assert sorted(table.above.tolist()) == sorted(2000 * n for n in sums)
+        # As many records of geodp's own bound, each of which counts as at most the weight.
+        assert (table.records.bound.value, table.records.bound.stated_by) == (records, "geodp")
+        assert table.max_weight == 5
+
+
+@pytest.mark.parametrize(
+    ("records", "beyond"),
+    [(1, {"weights": 1, "below": 0, "above": 5}), (2, {"weights": 2, "below": 0, "above": 8}),
+     (9, {"weights": 3, "below": 0, "above": 13})],
+)  # fmt: skip
+def test_what_is_beyond_the_clip_is_told_of_the_records_that_count(records, beyond):
+    # The last row lies outside the domain.
+    one = pa.table(
+        {"id": ["a", "b", "b", "a", "a", "a"], "x": [0.5] * 5 + [99.0], "y": [0.5] * 6,
+         "income": [5000, 100, 2000, 100, 3000, 9000], "w": [7, 1, 3, 9, 8, 9]}
+    )  # fmt: skip
+    given = {"person": "id", "weight": "w", "max_weight": 5, "outside": "drop"}
+    assert dict(read(one, contribution=records, **given).beyond) == beyond
+
+
+@pytest.mark.parametrize("weight", ["0", "-3", "0.0", "0.49"])
+def test_weights_of_nobody_are_refused(weight):
+    one = pa.table({"x": [0.5], "y": [0.5], "income": [1], "w": [weight]})
+    with refuses(InputError, "weight-not-positive: w"):
+        read(one, weight="w", max_weight=9)
+
+
+PLACED = {"x": [0.5, 0.5, 3.5], "y": [0.5] * 3}
+
+
+def made(column, numbers):
+    return pa.table({**PLACED, column: numbers})
+
+
+@pytest.mark.parametrize("column", ["income (1,000 EUR)", "income [CHF]", "年収（万円）", "TEUR"])
+def test_a_title_with_another_unit_is_asked_about(column):
+    with refuses(UsageError, "amounts-unit-of-title: --unit-of-amount"):
+        read(made(column, [1, 2, 3]), amount=column)
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [("income (1,000 EUR)", "1,000 EUR"), ("income [CHF]", "CHF"), ("年収（万円）", "10,000 yen")],
+)
+def test_the_unit_of_the_title_is_confirmed(column, unit):
+    assert read(made(column, [1, 2, 3]), amount=column, unit_of_amount=unit).above.sum() == 6
+
+
+def test_titles_above_the_table_have_units(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Income in thousand EUR\nx,y,income\n0.5,0.5,7\n")
+    with refuses(UsageError, "amounts-unit-of-title: 1,000 EUR"):
+        read(path, header_row=2)
+    assert read(path, header_row=2, unit_of_amount="TEUR").above.tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "missing"),
+    [
+        ([100, 9999999, 200], [9999999]),
+        (["100", " 9999999.0", "200"], ["9999999"]),
+        ([100.0, float("nan"), 200.0], ["nan"]),
+        (["100", "n/a", "200"], ["n/a"]),
+        (["100", "", "200"], [""]),
+        ([100, -666666666, 200], [-666666666]),
+        (["100 €", "9999999 €", "€200"], [9999999]),
+    ],
+)
+def test_records_without_an_amount_are_left_out(numbers, missing):
+    table = read(made("income", numbers), missing=missing)
+    assert (table.records.count.tolist(), table.above.tolist()) == ([1, 1], [100, 200])
+    assert any("left out whose income" in fact for fact in table.facts)
+    assert table.records.reading.sources[0].rows == 3
+    assert not any("left out" in fact for fact in read(made("income", [1, 2, 3])).facts)
+
+
+@pytest.mark.parametrize(
+    ("written", "steps"), [("1,234", 1234), ("2,5", 2500), ("1.234,5", 1_234_500), ("7", 7000)]
+)
+@pytest.mark.parametrize("missing", [(), [-9.5]])
+def test_the_decimal_mark_is_replaced_once(written, steps, missing):
+    """A mark that is replaced twice is a separator of thousands, and 1,234 would be 1234."""
+    one = made("income", [written, "0", "0"]).append_column("w", [["1,500", "1", "1"]])
+    more = {"clip": (0, 9999), "step": "0.001", "decimal": ",", "missing": missing}
+    assert read(one, **more).above.sum() == steps
+    assert read(one, **more, weight="w", max_weight=10).above.sum() == 2 * steps
+    gone = made("income", ["1", "-9,5", "0"])
+    assert not missing or read(gone, **more).above.sum() == 1000
+
+
+def test_records_without_a_weight_are_left_out():
+    one = made("income", [100, 150, 200]).append_column("w", [["2", "", "3"]])
+    table = read(one, weight="w", max_weight=10, missing=[""])
+    assert (table.records.count.tolist(), table.above.tolist()) == ([2, 3], [200, 600])
+    assert any("left out whose income or w" in fact for fact in table.facts)
+    with refuses(InputError, "weight-missing: --missing"):
+        read(one, weight="w", max_weight=10)
+
+
+def test_the_first_records_of_a_person_are_those_with_an_amount():
+    one = made("income", [9999999, 100, 200]).append_column("id", [["a", "a", "b"]])
+    table = read(one, person="id", contribution=1, missing=[9999999])
+    assert table.above.tolist() == [100, 200]
+
+
+@pytest.mark.parametrize("marked", ["300 €", "€300", "300 EUR", "300.5e0 €"])
+def test_the_currency_of_the_unit_may_stand_beside_amounts(marked):
+    total = read(made("income", [marked, "1", "2"]), step="0.5").above.sum()
+    assert total == 2 * float(marked.strip("€ EUR").replace("e0", "")) + 6
+
+
+@pytest.mark.parametrize("marked", ["$300", "300 Tsd. €", "300 CHF", "300 %"])
+def test_another_unit_beside_amounts_is_refused(marked):
+    with refuses(InputError, "amount-with-currency"):
+        read(made("income", [marked, "1", "2"]))
+
+
+def test_numbers_of_records_are_counts():
+    one = made("income", [1, 2, 3]).append_column("n (1,000)", [["1", "2", "0.001"]])
+    with refuses(InputError, "count-in-multiples"):
+        read(one, value="n (1,000)")
+    table = read(one, value="n (1,000)", value_unit=0.001)
+    assert table.records.count.tolist() == [3000, 1]

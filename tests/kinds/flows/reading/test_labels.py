@@ -1,0 +1,255 @@
+"""Labels of trips: hours and day types of local time, columns, and what is refused."""
+
+import datetime
+import inspect
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp import CodeError, InputError, UsageError
+from geodp.kinds.flows.reading.labels import TAKEN_NAMES, Clock, LabelColumns, label_times
+from geodp.privacy.key import NoiseKey
+from tests.refusals import refuses
+
+KEY = NoiseKey(bytes(range(32)))
+GRID = geodp.Grid.regular((2, 2))
+PLACES = {"origin": ("oy", "ox"), "destination": ("dy", "dx")}
+MODES = {"mode": ("walk", "car")}
+TIMES = ["2024-03-29T15:00:00Z", "2024-03-30T22:30:00Z", "2024-03-31T22:30:00Z"]
+
+
+def rows_of(times=TIMES, **more):
+    number = len(times)
+    places = {name: np.zeros(number, np.int64) for name in ("oy", "ox", "dy", "dx")}
+    names = [f"p{i}" for i in range(number)]
+    return pa.table({"id": names, **places, "t": times, "mode": ["walk", "car", "car"], **more})
+
+
+def read(rows=None, **given):
+    rows = rows_of() if rows is None else rows
+    return geodp.flows.read_trips(rows, grid=GRID, **PLACES, **given)
+
+
+def labels_of(table):
+    """Labels of the trips of a table, sorted, once for each trip."""
+    index = table.grid.decode(table.key)[4:]
+    names = [
+        [one.labels[number] for number in axis]
+        for one, axis in zip(table.grid.attributes, index, strict=True)
+    ]
+    rows = zip(*names, np.asarray(table.count), strict=True)
+    return sorted(labels for *labels, count in rows for _ in range(count))
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("Asia/Tokyo", [["0", "weekend"], ["7", "weekday"], ["7", "weekend"]]),
+        # Clocks go forward between the last two times.
+        ("Europe/Berlin", [["0", "weekday"], ["16", "weekday"], ["23", "weekend"]]),
+    ],
+)
+def test_hours_and_day_types_are_local(zone, expected):
+    table = read(by=("hour", "daytype"), time="t", time_zone=zone)
+    assert labels_of(table) == expected
+    assert f"in {zone}" in " ".join(table.reading.public_facts)
+
+
+def test_local_times_are_taken_as_they_are():
+    times = [datetime.datetime(2024, 5, 4, 8, 59), datetime.datetime(2024, 5, 6, 23, 59)]
+    hours, types = label_times(pa.array(times), ("hour", "daytype"), None)
+    assert (hours.tolist(), types.tolist()) == ([8, 23], [1, 0])
+    assert label_times(pa.array(["2024-05-05"]), ("daytype",), None)[0].tolist() == [1]
+    coded = pa.array(["2024-05-05T07:00"] * 3).dictionary_encode()
+    assert label_times(coded, ("hour",), None)[0].tolist() == [7] * 3
+
+
+@pytest.mark.parametrize(
+    ("times", "code"),
+    [
+        (["2024-05-05"], "flows-hour-needs-clock"),
+        ([datetime.date(2024, 5, 5)], "flows-hour-needs-clock"),
+        (["2024-05-05T07:00", None], "flows-time-form"),
+        (["7 o'clock"], "flows-time-form"),
+        ([7], "flows-time-form"),
+    ],
+)
+def test_a_time_without_an_hour_is_refused(times, code):
+    with refuses(CodeError, code):
+        label_times(pa.array(times), ("hour",), None)
+    with refuses(UsageError, "flows-time-zone"):
+        label_times(pa.array(TIMES), ("hour",), None)
+
+
+def test_an_error_names_the_row_and_no_value():
+    with refuses(InputError, "flows-time-form") as refused:
+        read(rows_of(["2024-05-05T07:00", "2024-05-05T08:00", "soon"]), by="hour", time="t")
+    assert "row 3" in str(refused.value)
+    assert "soon" not in str(refused.value)
+
+
+def test_labels_are_read_from_columns():
+    assert labels_of(read(by="mode", labels=MODES)) == [["car"], ["car"], ["walk"]]
+    columns = {"mode": "", "way": "by"}
+    rows = rows_of(by=["walk", "car", "car"])
+    named = read(rows, by=columns, labels={**MODES, "way": ("car", "walk")})
+    assert labels_of(named) == [["car", "car"], ["car", "car"], ["walk", "walk"]]
+    rows = rows_of(hour=["08:00", "8", "23"])
+    assert labels_of(read(rows, by="hour")) == [["23"], ["8"], ["8"]]
+    # A column that is named wins over the times.
+    timed = read(rows, by={"hour": "hour", "daytype": ""}, time="t", time_zone="Asia/Tokyo")
+    assert labels_of(timed) == [["23", "weekday"], ["8", "weekend"], ["8", "weekend"]]
+    with refuses(InputError, "label-not-of-attribute"):
+        read(by="mode", labels={"mode": ("walk", "bus")})
+
+
+def test_counted_rows_have_labels():
+    table = read(rows_of(n=[3, 4, 5]), by="mode", labels=MODES, value="n", duplicates="sum")
+    assert labels_of(table) == [["car"]] * 9 + [["walk"]] * 3
+
+
+def test_codes_and_coordinates_have_labels():
+    mesh = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+    lat, lon = np.full(3, 35.01), np.full(3, 139.01)
+    rows = pa.table({"lat": lat, "lon": lon, "to": ["52394000"] * 3, "mode": ["car"] * 3})
+    places = {"origin": ("lat", "lon"), "destination": "to"}
+    table = geodp.flows.read_trips(rows, grid=mesh, **places, by="mode", labels=MODES)
+    assert labels_of(table) == [["car"]] * 3
+
+
+@pytest.mark.parametrize("trips", [1, 2])
+def test_what_is_kept_of_a_person_depends_on_its_own_labelled_trips_alone(trips):
+    draw = np.random.default_rng(0)
+    number = 60
+    names = draw.integers(0, 9, number).astype(str)
+    columns = {name: draw.integers(0, 2, number) for name in ("oy", "ox", "dy", "dx")}
+    modes = draw.choice(["walk", "car"], number)
+    rows = pa.table({"id": names, **columns, "mode": modes})
+    given = {"person": "id", "trips": trips, "by": "mode", "labels": MODES, "key": KEY}
+    whole = read(rows, **given)
+    parts = [read(rows.filter(pa.array(names == one)), **given) for one in {*names}]
+    dense = sum(one.to_dense() for one in parts)
+    assert np.array_equal(whole.to_dense(), dense)
+    shuffled = read(rows.take(draw.permutation(number)), **given)
+    assert np.array_equal(whole.to_dense(), shuffled.to_dense())
+    assert whole.bound.value == trips
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": None}, {"unit": "person"}], ids=str)
+def test_a_person_has_hours_without_naming_the_unit(unit):
+    rows = rows_of().set_column(0, "id", [["a", "a", "b"]])
+    given = {"person": "id", "trips": 2, "time": "t", "time_zone": "Asia/Tokyo", "key": KEY}
+    table = read(rows, **given, by=("hour", "daytype"), **unit)
+    assert labels_of(table) == [["0", "weekend"], ["7", "weekday"], ["7", "weekend"]]
+    assert (table.bound.value, table.bound.unit) == (2, "person")
+
+
+def test_a_person_in_a_day_has_hours():
+    given = {"person": "id", "trips": 1, "unit": "person-day", "time": "t"}
+    rows = rows_of().set_column(0, "id", [["a"] * 3])
+    table = read(rows, **given, time_zone="Asia/Tokyo", by="hour")
+    # The first two trips are on two local days, the last one on a third.
+    assert labels_of(table) == [["0"], ["7"], ["7"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"by": "mode"}, "flows-labels-missing"),
+        ({"labels": MODES}, "flows-labels-unused"),
+        ({"by": "hour,hour", "time": "t"}, "flows-by-twice"),
+        ({"by": ""}, "flows-by-empty"),
+        ({"by": "hour, ", "time": "t"}, "flows-by-empty"),
+        ({"by": "mode", "labels": MODES, "time": "t"}, "flows-time-unused"),
+        (
+            {"by": "hour", "labels": {"hour": ("am", "pm")}, "time": "t"},
+            "flows-timed-labels",
+        ),
+        (
+            {"by": "mode", "labels": MODES, "person": "id", "trips": 2, "per_pair": 1},
+            "flows-per-pair-with-labels",
+        ),
+        ({"by": {"mode": "oy"}, "labels": MODES}, "flows-places-same"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given, code):
+    with refuses(UsageError, code):
+        read(**given)
+
+
+DATES = ["2024-05-01", "2024-05-04", "2024-05-05"]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.to_datetime(DATES),
+        pd.to_datetime(DATES).astype("datetime64[s]"),
+        pd.to_datetime(DATES, utc=True),
+        pd.to_datetime(DATES).tz_localize("Asia/Tokyo"),
+        pa.array(pd.to_datetime(DATES)).dictionary_encode(),
+    ],
+    ids=str,
+)
+def test_dates_that_are_kept_as_timestamps_have_no_hour(times):
+    aware = getattr(times, "tz", None) is not None
+    given = {"time": "t", "time_zone": "Asia/Tokyo" if aware else None}
+    with refuses(InputError, "flows-hour-midnight"):
+        read(rows_of(times), by=("hour", "daytype"), **given)
+    assert labels_of(read(rows_of(times), by="daytype", **given))[0] == ["weekday"]
+
+
+def test_some_trips_begin_at_midnight():
+    times = pd.to_datetime([*DATES[:2], "2024-05-05T07:30"], format="ISO8601")
+    # Of which each batch holds a part, and one is all of midnight.
+    rows = pa.concat_tables([rows_of(times).slice(at, 1) for at in range(3)])
+    assert labels_of(read(rows, by="hour", time="t")) == [["0"], ["0"], ["7"]]
+    texts = [f"{one}T00:00" for one in DATES]
+    assert labels_of(read(rows_of(texts), by="hour", time="t")) == [["0"]] * 3
+
+
+def test_every_table_has_hours():
+    clock = Clock()
+    clock.note(pa.array(pd.to_datetime([f"{one}T07:30" for one in DATES])))
+    clock.complete("first")
+    clock.note(pa.array(pd.to_datetime(DATES)))
+    with refuses(InputError, "flows-hour-midnight: second"):
+        clock.complete("second")
+    clock.complete("none")
+
+
+TAKEN = ("self", "seed", "simulations", "origin", "count", "Count", "low", "noisy", "origin_x",
+         "flow", "origin_column")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_names_of_columns_and_parameters_are_refused_before_the_charge(name):
+    with refuses(UsageError, "flows-attribute-taken"):
+        read(by={name: "mode"}, labels={name: ("walk", "car")})
+    with refuses(UsageError, "flows-attribute-taken"):
+        geodp.flows.plan(GRID, trips=1, epsilon=1, by=name, labels={name: ("walk", "car")})
+    pairs = GRID.pairs().with_attribute(name, ("walk", "car"))
+    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.ones(1, int))
+    with refuses(UsageError, "flows-attribute-taken"):
+        geodp.flows.publish(table, epsilon=1, contribution=1)
+
+
+def test_all_parameters_of_estimates_and_columns_are_taken():
+    pairs = geodp.Grid.regular((4, 4)).pairs().with_attribute("mode", ("walk", "car"))
+    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.full(1, 900))
+    made = geodp.flows.publish(table, epsilon=1, contribution=1)
+    parameters = {*inspect.signature(geodp.flows.Flows.estimate).parameters}
+    columns = {*made.to_pandas().columns, *made.flows.to_pandas().columns}
+    assert (parameters - {"labels"}) | (columns - {"mode"}) <= TAKEN_NAMES
+
+
+def test_attributes_are_named_and_listed():
+    made = LabelColumns.of("hour, weekday", {}, None)
+    assert [one.name for one in made.attributes] == ["hour", "weekday"]
+    assert made.columns == {"hour": "hour", "weekday": "weekday"}
+    assert made.timed == ()
+    assert LabelColumns.of("hour", {}, "t").timed == ("hour",)
+    assert LabelColumns.of(None, {}, None).attributes == ()

@@ -1,0 +1,332 @@
+"""Reading of trips: places in every form, persons bounded, and what is refused."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp import InputError, UsageError
+from geodp.kinds.flows.reading.trips import Trips
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.key import NoiseKey
+from tests.kinds.flows.worlds import WHERE, rows_of
+from tests.refusals import refuses
+
+KEY = NoiseKey(bytes(range(32)))
+GRID = geodp.Grid.regular((2, 2))
+MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+WORLD = (((0, 1), (0, 1), (3, 0)), ((1, 1),))
+PLACES = {name: WHERE[name] for name in ("origin", "destination")}
+
+
+def read(rows, grid=GRID, **given):
+    return geodp.flows.read_trips(rows, grid=grid, **given)
+
+
+def test_trips_of_a_person_are_bounded_and_the_card_says_who_did_it():
+    table = read(rows_of(WORLD), **WHERE, trips=2, key=KEY)
+    assert table.bound == ContributionBound(2, "geodp", unit="person")
+    assert int(table.count.sum()) == 3
+    assert "at most 2 trips" in table.reading.public_facts[0]
+    whole = read(rows_of(WORLD), **WHERE, trips=9)
+    assert int(whole.count.sum()) == 4
+
+
+def test_a_bound_for_each_pair():
+    table = read(rows_of(WORLD), **WHERE, trips=9, per_pair=1)
+    assert sorted(table.count.tolist()) == [1, 1, 1]
+
+
+def test_without_persons_the_contribution_is_asked_for():
+    table = read(rows_of(WORLD), **PLACES)
+    assert table.bound is None
+    with refuses(UsageError, "contribution-unstated"):
+        geodp.flows.publish(table, epsilon=1)
+
+
+def test_counted_rows_are_added_up():
+    rows = pa.table(
+        {"a": [0, 0, 1], "b": [0, 0, 1], "c": [1, 1, 0], "d": [1, 1, 0], "n": [3, 4, 5]}
+    )
+    places = {"origin": ("a", "b"), "destination": ("c", "d")}
+    # A pair that occurs twice is asked about, as a cell is elsewhere.
+    with refuses(InputError, "cell-repeated-in-rows"):
+        read(rows, **places, value="n")
+    table = read(rows, **places, value="n", duplicates="sum")
+    assert sorted(table.count.tolist()) == [5, 7]
+    assert table.reading.doubled == 1
+    with refuses(UsageError, "flows-counts-only"):
+        read(rows, **places, duplicates="sum")
+    for more in (
+        {"person": "n"},
+        {"trips": 2},
+        {"per_pair": 1},
+        {"time": "n"},
+        {"unit": "person-day"},
+    ):
+        with refuses(UsageError, "flows-counted-with-persons"):
+            read(rows, **places, value="n", **more)
+
+
+def test_codes_and_coordinates_are_the_same_zones():
+    y, x = np.array([35.01, 35.05]), np.array([139.01, 139.11])
+    codes = MESH.places[0].format(*MESH.places[0].locate(x, y))
+    rows = pa.table(
+        {
+            "id": ["a", "b"],
+            "o": codes,
+            "d": codes[::-1],
+            "lat": y,
+            "lon": x,
+            "to_lat": y[::-1],
+            "to_lon": x[::-1],
+        }
+    )
+    by_code = read(rows, MESH, origin="o", destination="d", person="id")
+    for places in (
+        {"origin": ("lat", "lon"), "destination": ("to_lat", "to_lon")},
+        {"origin": "o", "destination": ("to_lat", "to_lon")},
+    ):
+        table = read(rows, MESH, **places, person="id")
+        assert table.key.tolist() == by_code.key.tolist()
+    with refuses(UsageError, "flows-counted-coordinates"):
+        read(rows, MESH, origin=("lat", "lon"), destination="d", value="id")
+
+
+@pytest.mark.parametrize("name", ["", "NA", "null", "unknown"])
+def test_a_missing_person_is_refused(name):
+    rows = rows_of(WORLD).set_column(0, "id", [["p", "p", "p", name]])
+    with refuses(InputError, "person-missing"):
+        read(rows, **WHERE)
+    times = rows.append_column("t", [["2024-05-01"] * 4])
+    with refuses(InputError, "person-missing"):
+        read(times, **WHERE, unit="person-day", time="t")
+
+
+def test_an_unknown_zone_is_refused_or_dropped():
+    rows = rows_of(WORLD).set_column(1, "oy", [[0, 0, 0, 7]])
+    with refuses(InputError, "cell-outside-domain"):
+        read(rows, **WHERE)
+    assert int(read(rows, **WHERE, trips=9, outside="drop").count.sum()) == 3
+
+
+def test_swapped_coordinates_are_outside():
+    rows = pa.table({"id": ["a"], "x": [35.01], "y": [139.01], "v": [35.01], "w": [139.01]})
+    with pytest.raises(InputError):
+        read(rows, MESH, origin=("y", "x"), destination=("w", "v"), person="id")
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"origin": "oy"}, "flows-places-missing"),
+        ({**WHERE, "unit": "trip"}, "flows-unit-unknown"),
+        ({**WHERE, "unit": "person-day"}, "flows-unit-needs-time"),
+        ({**PLACES, "unit": "person-day", "time": "id"}, "flows-unit-needs-person"),
+        ({**WHERE, "trips": 0}, "flows-bound-form"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given, code):
+    with refuses(UsageError, code):
+        read(rows_of(WORLD), **given)
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        GRID.pairs(),
+        GRID.with_attribute("sex", ["f", "m"]),
+        geodp.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36)).with_official_order(),
+    ],
+)
+def test_grids_that_are_no_zones_are_refused(grid):
+    with refuses(UsageError, "flows-need-map"):
+        read(rows_of(WORLD), grid, **WHERE)
+
+
+def test_a_person_in_a_day_is_bounded_by_days():
+    rows = rows_of(((((0, 1),) * 4),))
+    # Half past eleven in the evening, and half an hour after midnight, of local time.
+    times = ["2024-05-01 23:30", "2024-05-02 00:30", "2024-05-02 01:00", "2024-05-02"]
+    rows = rows.append_column("t", [times])
+    kept = {
+        unit: int(read(rows, **WHERE, trips=1, unit=unit, time="t").count.sum())
+        for unit in ("person-day", "person-week", "person-month")
+    }
+    assert kept == {"person-day": 2, "person-week": 1, "person-month": 1}
+
+
+def test_reading_does_not_depend_on_memory_or_order(tmp_path):
+    draw = np.random.default_rng(5)
+    rows = {name: draw.integers(0, 2, 5000) for name in ("oy", "ox", "dy", "dx")}
+    table = pa.table({"id": [f"p{n}" for n in draw.integers(0, 300, 5000)], **rows})
+    one = read(table, **WHERE, trips=2, key=KEY)
+    mixed = table.take(draw.permutation(5000))
+    other = Trips(grid=GRID, **WHERE, trips=2, key=KEY, memory="1MiB", scratch=tmp_path).read(mixed)
+    assert one.key.tolist() == other.key.tolist()
+    assert one.count.tolist() == other.count.tolist()
+
+
+def dated(days, ids="a"):
+    """Two trips of each person on each day."""
+    rows = [
+        (one, 0, 0, 1, 1, f"2024-05-{d:02d}T0{h}:00") for one in ids for d in days for h in (7, 8)
+    ]
+    columns = zip(*rows, strict=True)
+    names = ("id", "oy", "ox", "dy", "dx", "t")
+    return pa.table({name: pa.array(one) for name, one in zip(names, columns, strict=True)})
+
+
+@pytest.mark.parametrize("unit", ["person-day", "person-week", "person-month"])
+def test_a_bound_of_periods_is_never_released_as_one_of_persons(unit):
+    table = read(dated(range(1, 31)), **WHERE, trips=2, unit=unit, time="t")
+    assert table.bound == ContributionBound(2, "geodp", unit=unit)
+    for other in {"person", "person-day", "person-week"} - {unit}:
+        with refuses(UsageError, "bound-of-other-unit"):
+            geodp.flows.publish(table, epsilon=1, unit=other)
+        with refuses(UsageError, "bound-of-other-unit"):
+            geodp.publish(table, epsilon=1, unit=other)
+        with refuses(UsageError, "bound-of-other-unit"):
+            # A larger contribution is of the same unit.
+            geodp.publish(table, epsilon=1, contribution=5, unit=other)
+    assert geodp.publish(table, epsilon=1, unit=unit).card().guarantee.unit == unit
+    promise = geodp.flows.publish(table, epsilon=1).index.guarantee
+    assert (promise.unit, promise.contribution) == (unit, 2)
+    assert promise.assumptions[0].statement == f"One {unit} has at most 2 of all trips."
+    assert f"one {unit}" in promise.in_words
+
+
+def test_arguments_that_would_be_ignored_are_refused():
+    days = dated(range(1, 4))
+    for code, more in (
+        ("flows-bound-without-person", {**PLACES, "trips": 5}),
+        ("flows-bound-without-person", {**PLACES, "per_pair": 1}),
+        ("flows-time-unused", {**WHERE, "time": "t"}),
+        ("flows-time-unused", {**WHERE, "time_zone": "Nowhere"}),
+        ("flows-crs-unused", {**WHERE, "crs": "EPSG:4326"}),
+        ("flows-places-same", {**WHERE, "destination": ("oy", "ox")}),
+        ("flows-places-same", {**WHERE, "origin": ("oy", "oy")}),
+        ("flows-counted-with-persons", {**PLACES, "value": "oy", "trips": 1}),
+    ):
+        with refuses(UsageError, code):
+            read(days, **more)
+
+
+@pytest.mark.parametrize("more", [{}, {"unit": "person-day", "time": "t"}])
+def test_dropped_rows_need_neither_a_person_nor_a_time(more):
+    rows = pa.table(
+        {
+            **{"id": ["a", None], "oy": [0, 9], "ox": [0, 0], "dy": [1, 1], "dx": [1, 1]},
+            "t": ["2024-05-01T07:30", None],
+        }
+    )
+    table = read(rows, **WHERE, **more, outside="drop")
+    assert int(table.count.sum()) == 1
+
+
+def test_the_card_says_which_rows_were_read():
+    table = read(
+        dated(range(1, 4)),
+        **WHERE,
+        unit="person-day",
+        time="t",
+        where={"id": "a"},
+        outside="drop",
+    )
+    said = " ".join(table.reading.public_facts)
+    for part in (
+        "column t, in local time",
+        "only rows with id = a",
+        "outside the domain were left",
+    ):
+        assert part in said
+
+
+NOBODY = {"person": None, "trips": None}
+
+
+def weighed(weights, world=WORLD):
+    """Rows of persons whose trips have weights, in the order of the rows."""
+    rows = rows_of(world)
+    return rows.append_column("w", pa.array(weights))
+
+
+def test_a_trip_counts_as_its_weight_up_to_the_largest():
+    table = read(
+        weighed([2.4, 1.5, 3.0, 90.0]), **WHERE, trips=9, weight="w", max_weight=10, key=KEY
+    )
+    # 2.4, 1.5 and 3 count as 2, 2 and 3, and 90 as 10.
+    assert sorted(table.count.tolist()) == [3, 4, 10]
+    assert table.bound == ContributionBound(90, "geodp", unit="person")
+    facts = " ".join(table.reading.public_facts)
+    assert "weights above 10 count as this" in facts
+    assert "at most 9 trips were kept" in facts
+
+
+@pytest.mark.parametrize("trips", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_person_changes_weighed_trips_by_at_most_the_bound(trips, seed):
+    draw = np.random.default_rng(seed)
+    worlds = tuple(
+        tuple((int(a), int(b)) for a, b in draw.integers(0, 4, (draw.integers(1, 6), 2)))
+        for _ in range(3)
+    )
+    weights = draw.uniform(0.5, 9, sum(map(len, worlds)))
+    given = {"trips": trips, "weight": "w", "max_weight": 4, "key": KEY}
+    every = read(weighed(weights, worlds), **WHERE, **given)
+    fewer = read(weighed(weights[: sum(map(len, worlds[:2]))], worlds[:2]), **WHERE, **given)
+    more = dict(zip(every.key.tolist(), every.count.tolist(), strict=True))
+    less = dict(zip(fewer.key.tolist(), fewer.count.tolist(), strict=True))
+    change = [more[one] - less.get(one, 0) for one in more]
+    assert set(less) <= set(more)
+    assert min(change) >= 0
+    assert 1 <= sum(change) <= every.bound.value == 4 * trips
+
+
+def test_totals_that_weights_were_raked_to_are_named():
+    given = {"weight": "w", "max_weight": 3, "raked_to": "residents by age of this survey"}
+    table = read(weighed([1, 1, 2, 3]), **WHERE, trips=2, **given)
+    assert any("residents by age of this survey" in one for one in table.reading.public_facts)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"weight": "w"}, "weights-bound"),
+        ({"max_weight": 5}, "weights-bound"),
+        ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
+        ({"raked_to": "residents"}, "weights-raked-without"),
+        (
+            {"weight": "w", "max_weight": 5, "person": None, "trips": None},
+            "flows-weights-need-persons",
+        ),
+        ({"weight": "oy", "max_weight": 5}, "flows-places-same"),
+        ({"weight": "id", "max_weight": 5}, "flows-places-same"),
+    ],
+)
+def test_weights_without_bound_are_refused(given, code):
+    with refuses(UsageError, code):
+        read(weighed([1, 1, 2, 3]), **WHERE | {"trips": 2} | given)
+
+
+@pytest.mark.parametrize(
+    ("weight", "code"),
+    [
+        (0.4, "weight-not-positive"),
+        (-1.0, "weight-not-positive"),
+        (float("nan"), "weight-missing"),
+        ("1,000", "weight-form"),
+        ("two", "weight-form"),
+    ],
+)
+def test_weights_of_another_form_are_refused_by_row(weight, code):
+    with refuses(InputError, code) as refused:
+        read(weighed([type(weight)(1)] * 3 + [weight]), **WHERE, trips=2, weight="w", max_weight=5)
+    assert "row 4" in str(refused.value)
+
+
+def test_weighed_trips_are_published_with_the_noise_of_their_bound():
+    given = {"weight": "w", "max_weight": 4, "trips": 2, "key": KEY}
+    release = geodp.flows.publish(weighed([3, 3, 3, 2]), grid=GRID, **WHERE, **given, epsilon=1000)
+    assert release.flows.event.contribution == 8
+    assert abs(int(release.flows.table.count.sum()) - 8) <= 1

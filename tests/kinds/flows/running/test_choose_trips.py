@@ -1,0 +1,147 @@
+"""``geodp flows choose-trips``: read, charged once, answered in words of the next command."""
+
+import json
+
+import numpy as np
+import pytest
+
+import geodp as package
+from geodp.kinds.selection.selected import StagedSelection
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from tests.command import geodp
+from tests.keys import keep
+
+READ = ("--grid", "regular:8x8", "--from", "oy,ox", "--to", "dy,dx", "--person", "id")
+ASKED = ("--largest", "20", "--epsilon", "1/2")
+
+
+@pytest.fixture
+def office(tmp_path):
+    draw = np.random.default_rng(4)
+    rows = [
+        f"p{person},{','.join(map(str, draw.integers(0, 8, 4)))},2024-05-0{day % 7 + 1}"
+        for person, number in enumerate(draw.geometric(0.3, 400))
+        for day in range(number)
+    ]
+    (tmp_path / "trips.csv").write_text("id,oy,ox,dy,dx,day\n" + "\n".join(rows) + "\n")
+    into = ("--ledger", tmp_path / "ledger", "--dataset", "trips")
+    assert geodp("budget", "init", *into, "--epsilon", 9).returncode == 0
+    return tmp_path, into
+
+
+def choose(office, *more, output="out"):
+    folder, into = office
+    call = ("trips.csv", *READ, *ASKED, *into, "--output", output, *more)
+    return geodp("flows", "choose-trips", *call, cwd=folder)
+
+
+def losses(office):
+    return [str(one.loss.epsilon) for one in Ledger.open(office[0] / "ledger").charges("trips")]
+
+
+def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
+    folder, into = office
+    done = choose(office)
+    assert done.returncode == 0, done.stderr
+    use, where, promise = done.stdout.splitlines()
+    assert "Published in" in where
+    assert "1.649 (exp(1/2))" in promise
+    assert losses(office) == ["1/2"]
+    assert geodp("verify", folder / "out").returncode == 0
+    assert geodp("explain", folder / "out").returncode == 0
+    run = json.loads((folder / "out" / "restricted" / "run.json").read_text())
+    assert run["units"] == 400
+    words = use.removeprefix("Use ").removesuffix(" with geodp flows publish.").split()
+    call = ("trips.csv", *READ, *words, "--epsilon", "1", *into, "--output", "flows")
+    assert geodp("flows", "publish", *call, cwd=folder).returncode == 0
+    assert losses(office) == ["1/2", "1"]
+    assert package.open(folder / "flows").index.guarantee.contribution == int(words[1])
+
+
+def test_it_is_the_choice_of_the_library(office):
+    folder, _ = office
+    file = keep(folder / "key")
+    done = choose(office, "--key-file", file, "--share", "1/5", "--json")
+    said = json.loads(done.stdout)
+    choice = package.flows.choose_trips(
+        folder / "trips.csv",
+        grid=package.Grid.regular((8, 8)),
+        origin=("oy", "ox"),
+        destination=("dy", "dx"),
+        person="id",
+        largest=20,
+        share="1/5",
+        epsilon="1/2",
+        key=NoiseKey.from_file(file),
+    )
+    assert said["trips"] == choice.trips
+    assert said["chosen"] == [dict(one) for one in choice.selected.chosen]
+    card = json.loads((folder / "out" / "public" / "release.json").read_text())
+    expected = json.loads(json.dumps(choice.selected.card().to_json()))
+    # Of one choice, but for the ledger that charged it.
+    for document in (card, expected):
+        del document["budget"], document["release_id"]
+    assert card == expected
+
+
+def test_an_interrupted_choice_is_completed_without_another_charge(office, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedSelection, "write", fail)
+        stopped = choose(office)
+    assert stopped.returncode == 1
+    assert "--resume" in stopped.stderr
+    assert choose(office, "--resume", "--unit", "person-day", "--time", "day").returncode == 2
+    (office[0] / "trips.csv").write_text("id\n")  # nothing is read
+    done = choose(office, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Use --trips ")
+    assert losses(office) == ["1/2"]
+    assert geodp("verify", office[0] / "out").returncode == 0
+
+
+def test_days_of_persons_and_rows_are_chosen(office):
+    folder, _ = office
+    done = geodp(
+        *("flows", "choose-trips", "trips.csv", *READ, *ASKED, "--unit", "person-day"),
+        *("--time", "day", "--where", "day=2024-05-01", "--output", "days"),
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    run = json.loads((folder / "days" / "restricted" / "run.json").read_text())
+    assert run["units"] == 400
+    card = json.loads((folder / "days" / "public" / "release.json").read_text())
+    assert card["guarantee"]["unit"] == "person-day"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--labels", "mode=walk,car"), "leave --labels out"),
+        (("--share", "1"), "above 0 and below 1"),
+        (("--largest", "20000"), "at most 10,000"),
+        (("--largest", "1"), "--trips 1"),
+        (("--pings", "oy,ox"), "Rows are of one form"),
+        (("--time", "day"), "for units of periods"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, more, said):
+    folder, into = office
+    given = (*ASKED[2:], *more) if more[0] == "--largest" else (*ASKED, *more)
+    call = ("trips.csv", *READ, *given, *into, "--output", "out")
+    done = geodp("flows", "choose-trips", *call, cwd=folder)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert losses(office) == []
+    assert not (folder / "out").exists()
+
+
+def test_without_a_budget_it_is_asked_for(office):
+    folder, _ = office
+    call = ("trips.csv", *READ, *ASKED[:2], "--output", "out")
+    done = geodp("flows", "choose-trips", *call, cwd=folder)
+    assert done.returncode == 2
+    assert "Add --epsilon" in done.stderr

@@ -1,0 +1,219 @@
+"""Differences of flows: by definition, by simulation, and what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.kinds.flows.comparison import Side, Simulation, find_opposite
+from geodp.kinds.flows.reading.reader import KEPT_FACT, find_bounds
+from geodp.privacy.key import NoiseKey
+from tests.kinds.flows.test_by_label import labelled
+from tests.kinds.flows.test_estimates import box, region
+from tests.kinds.flows.test_publish import GRID, publish, trips_on
+from tests.kinds.flows.worlds import WHERE
+from tests.refusals import refuses
+
+NEAR, FAR = ((0, 0, 8, 8), (0, 0, 8, 8)), ((8, 8, 16, 16), (0, 0, 8, 8))
+TABLES = trips_on(number=60_000), trips_on(number=50_000, seed=4)
+
+
+def of(pair):
+    return tuple(map(region, pair))
+
+
+def key_of(number):
+    return NoiseKey(number.to_bytes(32, "little"))
+
+
+@pytest.fixture(scope="module")
+def later():
+    return publish(trips_on(number=30_000, seed=5))
+
+
+def count(table, start, end):
+    """True trips from one box to another."""
+    y, x, to_y, to_x = table.grid.decode(table.key)
+    inside = (y >= start[0]) & (y < start[2]) & (x >= start[1]) & (x < start[3])
+    inside &= (to_y >= end[0]) & (to_y < end[2]) & (to_x >= end[1]) & (to_x < end[3])
+    return int(table.count[inside].sum())
+
+
+def test_a_difference_is_that_of_the_estimates(release, later):
+    for second, other in ((None, FAR), (later, NEAR)):
+        found = release.compare(of(NEAR), of(other), release=second, simulations=20)
+        one = release.estimate(*of(NEAR), simulations=20)
+        two = (second or release).estimate(*of(other), simulations=20)
+        assert found.value == two.count - one.count
+        # The margins of either are a part of those of the difference, which are no more than both.
+        down = found.value - found.low
+        least, most = max(two.count - two.low, one.high - one.count), two.count - two.low
+        assert least <= down <= (most + one.high - one.count) * (1 + 1e-9)
+        assert found.high - found.value <= (two.high - two.count + one.count - one.low) * (1 + 1e-9)
+    assert release.compare(of(NEAR), of(FAR), simulations=20).is_certain
+
+
+def test_the_default_is_the_same_flow_in_both_releases(release, later):
+    one = release.compare(of(NEAR), release=later, simulations=20)
+    assert one == release.compare(of(NEAR), of(NEAR), release=later, simulations=20)
+    back = later.compare(of(NEAR), release=release, simulations=20)
+    assert (back.low, back.high) == (-one.high, -one.low)
+
+
+def test_many_are_compared_as_each_alone(release, later):
+    pairs = [NEAR, FAR]
+    sides = [(Side([of(pair)], {}),) * 2 for pair in pairs]
+    found = release.compare_all(later, sides, Simulation(20))
+    assert [one.difference for one in found] == [
+        release.compare(of(pair), release=later, simulations=20) for pair in pairs
+    ]
+
+
+def test_labels_of_one_flow_are_compared():
+    release = publish(labelled(grid=GRID))
+    labels = {"hour": "6"}, {"hour": ["7", "8", "9"]}
+    found = release.compare(of(NEAR), labels=labels, simulations=20)
+    assert found.value > 0
+    assert found.is_certain
+    with refuses(UsageError, "flows-compare-overlap"):
+        release.compare(of(NEAR), labels=({"hour": "6"}, {"day": "rest"}), simulations=20)
+
+
+@pytest.mark.parametrize("labels", [({},), ({}, {}, {}), {"hour": 8}, {"a": 1, "b": 2}, "ab", None])
+def test_labels_that_are_no_pair_are_refused(release, later, labels):
+    for other in (None, later):
+        with refuses(UsageError, "flows-compare-labels"):
+            release.compare(of(NEAR), of(FAR), labels, release=other)
+
+
+def test_errors_that_are_opposite_widen_the_interval():
+    draw = np.random.default_rng(1).standard_normal(40)
+    assert find_opposite(draw, -draw) == pytest.approx(1)
+    assert find_opposite(draw, draw) == 0
+    assert find_opposite(draw, np.zeros(40)) == 1
+
+
+@pytest.fixture(scope="module")
+def held():
+    """Which intervals hold in releases of two tables, between and within them."""
+    draw, found = np.random.default_rng(7), {"between": [], "within": []}
+    for trial in range(4):
+        first, second = (
+            publish(table, key=key_of(2 * trial + at)) for at, table in enumerate(TABLES)
+        )
+        for side in (2, 4, 8):
+            boxes = [box(draw.integers(0, 17 - side, 2), side) for _ in range(4)]
+            pairs = tuple(boxes[:2]), tuple(boxes[2:])
+            one = first.compare(of(pairs[0]), release=second, simulations=20)
+            true = [count(table, *pairs[0]) for table in TABLES]
+            found["between"].append(one.low <= true[1] - true[0] <= one.high)
+            # Apart from each other: back, where that is another flow.
+            if set(boxes[0]) != set(boxes[1]) and not overlaps(boxes[0], boxes[1]):
+                back = first.compare(of(pairs[0]), of(pairs[0][::-1]), simulations=20)
+                apart = count(TABLES[0], *pairs[0][::-1]) - count(TABLES[0], *pairs[0])
+                found["within"].append(back.low <= apart <= back.high)
+    return found
+
+
+def overlaps(one, other):
+    return all(one[i] < other[i + 2] and other[i] < one[i + 2] for i in (0, 1))
+
+
+@pytest.mark.parametrize("which", ["between", "within"])
+def test_intervals_of_differences_hold(held, which):
+    assert len(held[which]) >= 5
+    assert np.mean(held[which]) >= 0.9
+
+
+def test_releases_that_are_not_alike_are_refused(release):
+    with refuses(UsageError, "flows-compare-same"):
+        release.compare(of(NEAR), release=release)
+    more = publish(trips_on(number=30_000, seed=5), contribution=4)
+    with refuses(UsageError, "flows-compare-bounds"):
+        release.compare(of(NEAR), release=more)
+    with refuses(UsageError, "compare-grids"):
+        release.compare(of(NEAR), release=publish(trips_on(geodp.Grid.regular((32, 32)))))
+    for other in (NEAR, ((4, 4, 9, 9), (0, 0, 1, 1))):
+        with refuses(UsageError, "flows-compare-overlap"):
+            release.compare(of(NEAR), of(other))
+    with refuses(UsageError, "flows-simulations-few"):
+        release.compare(of(NEAR), of(FAR), simulations=2)
+
+
+@pytest.mark.parametrize("table", [trips_on(seed=4), labelled(grid=GRID)])
+def test_a_release_is_not_compared_with_its_own_prior(table):
+    before, other = publish(table), publish(table)
+    now = publish(table, prior=before, prior_source="an earlier release")
+    assert now.index.prior.weight > 0
+    for one, release in ((before, now), (now, before)):
+        with refuses(UsageError, "flows-compare-prior"):
+            one.compare(of(NEAR), release=release, simulations=20)
+    assert now.compare(of(NEAR), release=other, simulations=20).low < np.inf
+    # Of a prior that was not used nothing is in the release.
+    stated = replace(now.index.prior, weight=0.0)
+    assert stated.is_used
+    with refuses(UsageError, "flows-compare-prior"):
+        replace(now, index=replace(now.index, prior=stated)).compare(of(NEAR), release=before)
+    unused = replace(now, index=replace(now.index, prior=replace(stated, ends=())))
+    unused.compare(of(NEAR), release=before, simulations=20)
+
+
+def test_the_same_trips_with_other_noise_do_not_differ():
+    one, two = (publish(TABLES[0], key=key_of(at)) for at in (1, 2))
+    for pair in (NEAR, FAR):
+        assert not one.compare(of(pair), release=two, simulations=20).is_certain
+
+
+def of_persons(seed=0, **more):
+    """A release of the trips of persons, as they are bounded by geodp."""
+    draw = np.random.default_rng(seed)
+    names = ("oy", "ox", "dy", "dx")
+    rows = {name: draw.integers(0, 16, 600) for name in names}
+    rows = pa.table({**rows, "id": [f"p{n % 90}" for n in range(600)]})
+    return geodp.flows.publish(rows, grid=GRID, **WHERE, trips=4, epsilon=1, **more)
+
+
+def test_releases_with_other_bounds_between_two_zones_are_not_compared(tmp_path):
+    bounded, other, free = of_persons(per_pair=1), of_persons(per_pair=2), of_persons()
+    for one, two in ((bounded, other), (bounded, free), (free, bounded)):
+        with refuses(UsageError, "flows-compare-per-pair"):
+            one.compare(of(NEAR), release=two, simulations=20)
+    # That of all trips is none, however it is said.
+    assert free.compare(of(NEAR), release=of_persons(1, per_pair=4), simulations=20)
+    assert bounded.compare(of(NEAR), release=of_persons(1, per_pair=1), simulations=20)
+    bounded.write(tmp_path / "out")
+    with refuses(UsageError, "flows-compare-per-pair"):
+        free.compare(of(NEAR), release=geodp.open(tmp_path / "out"), simulations=20)
+    # Of counted rows nobody knows.
+    assert bounded.compare(of(NEAR), release=publish(contribution=4), simulations=20)
+
+
+def test_the_bound_between_two_zones_is_read_from_the_fact_on_the_card():
+    for per_pair in (1, 1234):
+        fact = KEPT_FACT.format(unit="person in a day", trips=5000, per_pair=per_pair)
+        assert find_bounds(["that else", fact, "that more"]) == (5000, per_pair)
+    assert find_bounds(["that else"]) is None
+
+
+def test_releases_that_weigh_trips_otherwise_are_not_compared():
+    def weighed(trips, **given):
+        draw = np.random.default_rng(4)
+        ends = draw.integers(0, 16, (4, 200))
+        rows = pa.table(
+            {"id": draw.integers(0, 60, 200), "w": draw.integers(1, 5, 200)}
+            | dict(zip(("oy", "ox", "dy", "dx"), ends, strict=True))
+        )
+        return geodp.flows.publish(
+            rows, grid=geodp.Grid.regular((16, 16)), origin=("oy", "ox"), destination=("dy", "dx"),
+            person="id", trips=trips, per_pair=2, epsilon=5, **given,
+        )  # fmt: skip
+
+    one = weighed(2, weight="w", max_weight=4)
+    for other in (weighed(8), weighed(4, weight="w", max_weight=2)):
+        with refuses(UsageError, "flows-compare-per-pair"):
+            one.compare(of(NEAR), release=other, simulations=20)
+    with refuses(UsageError, "flows-compare-bounds"):
+        one.compare(of(NEAR), release=weighed(2, weight="w", max_weight=3), simulations=20)

@@ -1,0 +1,164 @@
+"""Errors of single pairs by size: they hold, follow from the release, and are compared."""
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.io.verify.verify import verify
+from geodp.kinds.flows.errors import SIZES, PairErrors
+from geodp.privacy.key import NoiseKey
+from tests.kinds.flows.test_publish import publish
+from tests.kinds.flows.test_verify import change_index, failed
+from tests.kinds.flows.units import make_units, unit_table
+from tests.refusals import refuses
+
+UNITS, _ = make_units()
+
+
+def concentrated(side=24, number=40_000, seed=5):
+    """Trips that mostly go to few places, as commuters do, with some pairs far above all others."""
+    draw, grid = np.random.default_rng(seed), geodp.Grid.regular((side, side))
+    start = draw.integers(0, side, (2, number))
+    end = np.clip(start + np.rint(draw.normal(0, 3, (2, number))).astype(np.int64), 0, side - 1)
+    busy = draw.random(number) < 0.2
+    start[:, busy], end[:, busy] = 3 * draw.integers(0, 2, (2, busy.sum())), 20
+    return geodp.CountTable.from_index(
+        grid.pairs(), np.concatenate([start, end]), np.ones(number, np.int64)
+    )
+
+
+@pytest.mark.parametrize(("contribution", "levels"), [(1, None), (10, None), (3, {1: "1/2"})])
+def test_intervals_hold_the_truth_by_size(contribution, levels):
+    trips = concentrated()
+    release = geodp.flows.publish(
+        trips, contribution=contribution, levels=levels, epsilon=1, key=NoiseKey(bytes(32))
+    )
+    table = release.flows.table
+    key = np.union1d(table.key, trips.key)
+    made, true = np.zeros((2, key.size))
+    made[np.searchsorted(key, table.key)] = table.count
+    true[np.searchsorted(key, trips.key)] = trips.count
+    errors, low, high = PairErrors.of(release._estimator()).compute(made)
+    held = (low <= true) & (true <= high)
+    for first, end in ((0, 4), (4, 16), (16, 64), (64, 1 << 20)):
+        some = (first <= made) & (made < end)
+        assert held[some].mean() > 0.93 if some.sum() > 30 else True
+    # Errors are of the size of what was missed, and not much above where single pairs are measured.
+    if levels is not None:
+        assert 0.3 < np.sqrt(np.mean((made - true) ** 2)) / np.median(errors) < 1.5
+
+
+def test_pairs_of_blocks_are_less_known_than_single_zones():
+    trips = concentrated()
+    single, blocks = (
+        geodp.flows.publish(trips, contribution=1, levels=one, epsilon=1, key=NoiseKey(bytes(32)))
+        for one in ({1: "1/2"}, {4: "1/2"})
+    )
+    assert single.index.pairs.believed_from is not None
+    # That two zones exchange more than their blocks do is not measured.
+    assert blocks.index.pairs.believed_from is None
+    assert [one.trips for one in single.index.pairs.sizes] == [*SIZES]
+
+
+def test_errors_are_those_of_the_fit(release):
+    estimator = release._estimator()
+    level, fitted = PairErrors.of(estimator).level, estimator.fit().levels[-1]
+    assert np.array_equal(level.variance, fitted.variance)
+    assert np.array_equal(level.apart, fitted.apart)
+
+
+def test_intervals_are_at_least_as_wide_as_simulated_ones():
+    release = geodp.flows.publish(
+        concentrated(), contribution=1, levels={1: "1/2"}, epsilon=1, key=NoiseKey(bytes(32))
+    )
+    rows = release.to_pandas(errors=True).sort_values("count", ascending=False).head(8)
+    grid = release.origins.grid
+    pairs = [
+        (one(grid, row.origin_row, row.origin_col), one(grid, row.destination_row,
+         row.destination_col)) for row in rows.itertuples()
+    ]  # fmt: skip
+    found = release.estimate_all(pairs, simulations=20)
+    wide = (rows["high"] - rows["low"]).to_numpy()
+    simulated = np.array([each.high - each.low for each in found])
+    assert [each.count for each in found] == rows["count"].tolist()
+    assert 0.6 < np.median(wide / simulated) < 2.5
+
+
+def one(grid, row, column):
+    """The region of a zone."""
+    return geodp.grid.region.Region.of_map(grid, np.array([row]), np.array([column]))
+
+
+def test_frames_have_the_columns(release):
+    rows = release.to_pandas(errors=True)
+    assert [*rows][-4:] == ["count", "standard_error", "low", "high"]
+    assert (rows["low"] <= rows["count"]).all()
+    assert (rows["count"] <= rows["high"]).all()
+    assert [*release.to_pandas()][-1] == "count"
+    units = geodp.flows.publish(unit_table(UNITS), contribution=2, epsilon=3)
+    lines = units.to_geopandas(errors=True)
+    stated = {each.trips: each for each in units.index.pairs.sizes}
+    for row in lines[lines["count"].isin([*stated])].itertuples():
+        size = stated[row.count]
+        assert (row.standard_error, row.low, row.high) == (
+            size.standard_error, size.low, size.high,
+        )  # fmt: skip
+
+
+def test_flows_by_label_have_no_errors_of_pairs():
+    grid = geodp.Grid.regular((8, 8))
+    pairs = grid.pairs().with_attribute("mode", ["walk", "car"])
+    key = np.arange(0, 400, 7).astype(np.uint64)
+    trips = geodp.CountTable.from_keys(pairs, key, np.full(key.size, 5))
+    release = geodp.flows.publish(trips, contribution=1, epsilon=5)
+    with refuses(UsageError, "flows-errors-by-label"):
+        release.to_pandas(errors=True)
+    # The index states those of all labels together.
+    assert release.index.pairs is not None
+
+
+def test_a_release_without_trips_states_none(tmp_path):
+    pairs = geodp.Grid.regular((8, 8)).pairs()
+    empty = geodp.CountTable.from_keys(pairs, np.empty(0, np.uint64), np.empty(0, np.int64))
+    release = next(
+        made
+        for made in (
+            geodp.flows.publish(
+                empty, contribution=1, epsilon=100, allow_empty=True, key=NoiseKey(bytes([n] * 32))
+            )
+            for n in range(9)
+        )
+        if not made.origins.table.count.any()
+    )
+    assert release.index.pairs is None
+    release.write(tmp_path / "out")
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    assert release.to_pandas(errors=True).empty
+
+
+def raise_an_end(card):
+    card["pairs"]["sizes"][3]["high"] += 1
+
+
+def believe_all(card):
+    card["pairs"]["believed_from"] = 1
+
+
+def state_none(card):
+    card["pairs"] = None
+
+
+@pytest.mark.parametrize("change", [raise_an_end, believe_all, state_none])
+def test_other_errors_are_found(public, change):
+    change_index(public, change)
+    found = failed(public)
+    assert [*found] == ["guarantee"]
+    assert "pairs" in found["guarantee"]
+
+
+def test_errors_follow_from_the_written_files(tmp_path):
+    release = publish()
+    release.write(tmp_path / "out")
+    again = geodp.open(tmp_path / "out")
+    assert again.index.pairs == release.index.pairs == again.state_errors()

@@ -1,0 +1,150 @@
+"""The estimate of flows: nearer to the truth than its parts, and exact in both ends."""
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.kinds.flows import estimator
+from geodp.kinds.flows.estimator import FLAT, NoisyPairs, estimate_flows, fit_pairs
+from geodp.kinds.flows.kernels import balancing
+from geodp.kinds.flows.zones import Zones
+from tests.kinds.flows.test_publish import trips_on
+
+GRID = geodp.Grid.regular((24, 20))
+ZONES = Zones.of(GRID)
+
+
+def truth(number=60_000, seed=1):
+    """Trips between all pairs of zones, in their order."""
+    table = trips_on(GRID, seed=seed, number=number)
+    index = table.grid.decode(table.key)
+    ends = [np.searchsorted(ZONES.key, GRID.encode(index[at : at + 2])) for at in (0, 2)]
+    dense = np.zeros((ZONES.number, ZONES.number), np.int64)
+    dense[tuple(ends)] = table.count
+    return dense
+
+
+def noisy(dense, scales, seed=2):
+    draw = np.random.default_rng(seed)
+    for side, scale in scales.items():
+        blocks = ZONES.blocks(side)
+        at = blocks.first[:-1]
+        sums = np.add.reduceat(np.add.reduceat(dense, at, 0), at, 1)
+        noise = np.rint(draw.laplace(0, scale, sums.shape)).astype(np.int64)
+        yield NoisyPairs(blocks, sums + noise, 2 * scale**2)
+
+
+def estimated(dense, scales):
+    ends = dense.sum(axis=1), dense.sum(axis=0)
+    flows = estimate_flows(ZONES, ends, [*noisy(dense, scales)], 7)
+    made = np.zeros_like(dense)
+    made[flows.origin, flows.destination] = flows.count
+    return made, flows
+
+
+def right(dense, made):
+    return np.minimum(dense, made).sum() / dense.sum()
+
+
+@pytest.mark.parametrize("scales", [{1: 3}, {4: 10}, {4: 10, 8: 40}, {2: 10**4}])
+def test_both_ends_are_exact(scales):
+    dense = truth()
+    made, flows = estimated(dense, scales)
+    assert np.array_equal(made.sum(axis=1), dense.sum(axis=1))
+    assert np.array_equal(made.sum(axis=0), dense.sum(axis=0))
+    assert (flows.count > 0).all()
+    place = flows.origin * ZONES.number + flows.destination
+    assert (np.diff(place) > 0).all()
+
+
+def test_distance_is_learned_where_it_plays_a_role_and_only_there():
+    dense = truth()
+    assert estimated(dense, {4: 10})[1].decay < 8
+    draw = np.random.default_rng(3)
+    shuffled = dense[:, draw.permutation(ZONES.number)]
+    assert estimated(shuffled, {4: 10})[1].decay == FLAT
+
+
+def test_pairs_and_distance_together_are_better_than_either(monkeypatch):
+    dense = truth()
+    both, _ = estimated(dense, {4: 10})
+    alone, _ = estimated(dense, {4: 10**7})
+    monkeypatch.setattr(estimator, "choose_decay", lambda *_: FLAT)
+    without, _ = estimated(dense, {4: 10})
+    assert right(dense, both) > right(dense, alone)
+    assert right(dense, both) > right(dense, without)
+
+
+def test_without_noise_the_blocks_are_exact():
+    dense = truth()
+    made, _ = estimated(dense, {1: 1e-6})
+    assert np.array_equal(made, dense)
+
+
+def test_noise_that_hides_everything_moves_nothing():
+    dense = truth()
+    margins = dense.sum(axis=1), dense.sum(axis=0)
+    blocks = [*noisy(dense, {1: 10**6})]
+    fitted = fit_pairs(ZONES, margins, blocks, 3.0)
+    law = ZONES.law(3.0, ZONES.blocks(1))
+    estimator.balance_ends(law, margins, 60)
+    # A few classes are too small to tell, and follow the noise a little.
+    assert np.median(np.abs(fitted.expected - law)) < 0.05
+
+
+def test_no_trips_are_no_flows():
+    none = np.zeros(ZONES.number, np.int64)
+    flows = estimate_flows(ZONES, (none, none), [*noisy(truth(), {4: 10})], 1)
+    assert flows.count.size == 0
+
+
+def test_larger_blocks_are_kept_as_sums():
+    dense = truth()
+    pairs = [*noisy(dense, {2: 5, 8: 1e-6})]
+    margins = tuple(pairs[0].blocks.sums(dense.sum(axis=axis)) for axis in (1, 0))
+    fitted = fit_pairs(ZONES, margins, pairs)
+    inner = pairs[1].blocks.of_zone[pairs[0].blocks.first[:-1]]
+    summed = np.zeros(pairs[1].noisy.shape)
+    np.add.at(summed, (inner[:, None], inner[None]), fitted.expected)
+    assert np.abs(summed - pairs[1].noisy).max() < 0.02 * pairs[1].noisy.max()
+
+
+def find_factors_of_all(matrix, margins, rounds):
+    """Factors by all rows, columns and rounds."""
+    left, right = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+    sums = np.empty(matrix.shape[0])
+    for _ in range(rounds):
+        balancing.multiply(matrix, right, sums)
+        left = np.divide(margins[0], sums, out=np.zeros(sums.size), where=sums > 0)
+        balancing.multiply_left(matrix, left, sums)
+        right = np.divide(margins[1], sums, out=np.zeros(sums.size), where=sums > 0)
+    return left, right
+
+
+@pytest.mark.parametrize("empty", [0, 0.5, 0.98, 1])
+@pytest.mark.parametrize("rounds", [1, 2, 40])
+@pytest.mark.parametrize("holes", [False, True])
+def test_factors_are_the_same_to_the_last_bit_without_empty_ends(empty, rounds, holes):
+    draw = np.random.default_rng([int(100 * empty), rounds])
+    matrix = draw.gamma(0.3, 1e3, (90, 90))
+    if holes:
+        matrix[draw.random(matrix.shape) < 0.7] = 0
+        matrix[draw.random(90) < 0.2] = 0
+    margins = tuple(draw.poisson(50, 90) * (draw.random(90) >= empty) for _ in range(2))
+    found = estimator.find_factors(matrix, margins, rounds)
+    for one, other in zip(found, find_factors_of_all(matrix, margins, rounds), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_few_trips_cost_few_sums(monkeypatch):
+    """Of zones without trips only the first sums of rows know anything, and settled ones stop."""
+    sizes = []
+    multiply = balancing.multiply
+    monkeypatch.setattr(
+        balancing, "multiply", lambda *given: (sizes.append(given[0].shape), multiply(*given))
+    )
+    margins = tuple(np.eye(500, dtype=np.int64)[at] * 7 for at in (3, 9))
+    estimator.find_factors(np.ones((500, 500)), margins, 40)
+    assert sizes[0] == (1, 500)
+    assert {*sizes[1:]} == {(1, 1)}
+    assert len(sizes) < 5

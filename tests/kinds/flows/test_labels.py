@@ -1,0 +1,442 @@
+"""Flows by label: divided exactly, written, verified, opened and estimated."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.errors import UsageError, VerificationError
+from geodp.grid.axes import Attribute
+from geodp.grid.region import Region
+from geodp.io.verify.verify import verify
+from geodp.kinds.flows.design import LabelDesign
+from geodp.kinds.flows.label_estimates import (
+    choose_labels,
+    draw_one_label,
+    draw_parts,
+    vary_parts,
+)
+from geodp.kinds.flows.labels import (
+    CHUNK,
+    LabelledBlocks,
+    NoisyLabels,
+    divide_labels,
+    find_cells,
+    find_spread,
+    fit_labels,
+    round_total,
+)
+from geodp.kinds.flows.streams import count_cells
+from geodp.kinds.flows.zones import Zones
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.release.simulated_cells import errors_of
+from tests.keys import keep
+from tests.kinds.flows.test_publish import GRID, MESH, ends_of, trips_on
+from tests.kinds.flows.test_verify import failed, list_sums
+from tests.refusals import refuses
+
+HOURS = tuple(map(str, range(24)))
+ZONES = Zones.of(GRID)
+KINDS = (("pairs", 8), ("origins", 4), ("destinations", 4))
+
+
+def labelled_trips(grid=GRID, attributes=((HOURS, "hour"),), seed=3, number=20_000):
+    """Trips between near zones whose labels depend on where they begin."""
+    table, draw = trips_on(grid, seed, number), np.random.default_rng(seed)
+    index = np.repeat(table.grid.decode(table.key), table.count, axis=1)
+    pairs, axes = table.grid, []
+    for labels, name in attributes:
+        pairs = pairs.with_attribute(name, labels)
+        middle = len(labels) * (1 + index[0] / grid.shape[0]) / 3
+        axes.append(np.rint(draw.normal(middle, len(labels) / 8)).astype(int) % len(labels))
+    index = np.stack([*index, *axes])
+    return geodp.CountTable.from_index(pairs, index, np.ones(index.shape[1], np.int64))
+
+
+def publish(table=None, **more):
+    table = labelled_trips() if table is None else table
+    return geodp.flows.publish(table, **({"epsilon": 1, "contribution": 3} | more))
+
+
+@pytest.fixture(scope="module")
+def release():
+    return publish()
+
+
+def flows_of(table):
+    """Zones, labels and counts of a table by label."""
+    index = table.grid.decode(table.key)
+    ends = [np.searchsorted(ZONES.key, GRID.encode(index[at : at + 2])) for at in (0, 2)]
+    return ends[0], ends[1], index[4], np.asarray(table.count, np.int64)
+
+
+def measured(table, width=0.0, labels=24):
+    """Counts by label of all cells, with noise of a standard deviation."""
+    origin, destination, label, count = flows_of(table)
+    draw, streams = np.random.default_rng(0), []
+    for kind in KINDS:
+        exact = np.zeros((count_cells(ZONES, *kind), labels), np.int64)
+        np.add.at(exact, (find_cells(ZONES, *kind, origin, destination), label), count)
+        noisy = exact + np.rint(draw.normal(0, width, exact.shape)).astype(np.int64)
+        streams.append(NoisyLabels(*kind, noisy, max(width, 1e-6) ** 2))
+    return streams, (origin, destination, count)
+
+
+@pytest.mark.parametrize("width", [0, 30, 10_000])
+def test_flows_are_divided_exactly(width):
+    streams, flows = measured(labelled_trips(), width)
+    flow, label, count = divide_labels(ZONES, flows, streams, 1)
+    assert np.array_equal(np.bincount(flow, count, flows[2].size), flows[2])
+    assert (count > 0).all()
+    assert label.min() >= 0
+    assert label.max() < 24
+    again = divide_labels(ZONES, flows, streams, 1)
+    assert all(np.array_equal(a, b) for a, b in zip(again, (flow, label, count), strict=True))
+
+
+def test_what_is_measured_without_noise_is_met():
+    table = labelled_trips()
+    streams, flows = measured(table)
+    flow, label, count = divide_labels(ZONES, flows, streams, 1)
+    for one in streams:
+        made = np.zeros(one.noisy.shape)
+        np.add.at(made, (one.cells(ZONES, *(end[flow] for end in flows[:2])), label), count)
+        apart = np.abs(made - one.noisy).sum() / one.noisy.sum()
+        assert apart < 0.05
+
+
+@pytest.mark.parametrize(("width", "most"), [(50, 0.9), (500, 0.6)])
+def test_labels_of_places_are_found_in_noise(width, most):
+    table = labelled_trips(number=200_000)
+    streams, flows = measured(table, width)
+    blocks = LabelledBlocks.of(ZONES, flows, streams)
+    model = fit_labels(blocks.trips.astype(float), blocks.cells, streams)
+    exact = measured(table)[0][1].noisy
+    noisy = streams[1].noisy
+    made = np.zeros(exact.shape)
+    np.add.at(made, blocks.cells[1], model.expect())
+    apart = [np.abs(one - exact).mean() for one in (made, noisy)]
+    assert apart[0] < most * apart[1]
+    assert np.allclose(model.expect().sum(axis=1), blocks.trips)
+    assert np.allclose(model.expect(3, 7), model.expect()[3:7])
+
+
+def test_where_noise_hides_all_labels_are_those_of_the_map():
+    draw = np.random.default_rng(0)
+    expected = np.full((60, 24), 5.0)
+    found = [find_spread(expected, draw.normal(0, 100, expected.shape), 100.0**2) for _ in range(5)]
+    assert min(found) == 0
+    apart = draw.normal(0, 2.5, expected.shape) + draw.normal(0, 1, expected.shape)
+    assert find_spread(expected, apart, 1.0) == pytest.approx(0.25, rel=0.2)
+
+
+def test_many_flows_are_divided_in_parts(monkeypatch):
+    streams, flows = measured(labelled_trips(), 30)
+    whole = divide_labels(ZONES, flows, streams, 1)
+    assert flows[2].size * 24 < CHUNK
+    monkeypatch.setattr("geodp.kinds.flows.labels.CHUNK", 1000)
+    parts = divide_labels(ZONES, flows, streams, 1)
+    assert np.array_equal(np.bincount(parts[0], parts[2]), np.bincount(whole[0], whole[2]))
+
+
+def test_totals_are_rounded_exactly():
+    assert round_total(np.array([1.4, 1.4, 1.2]), 4).tolist() == [2, 1, 1]
+    assert round_total(np.array([0.5, 0.5]), 7).sum() == 7
+
+
+@pytest.mark.parametrize("grid", [GRID, MESH], ids=["square", "mesh"])
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": "1/8"}, {"epsilon": "1/100"}])
+def test_all_margins_are_met_exactly(grid, amounts):
+    attributes = ((("weekday", "weekend"), "daytype"), (("walk", "car", "bus"), "mode"))
+    table = labelled_trips(grid, attributes)
+    release = geodp.flows.publish(table, contribution=2, **amounts)
+    for made, released in ends_of(release):
+        assert np.array_equal(made, released)
+    assert release.flows.grid.axis_names[-2:] == ("daytype", "mode")
+    stated = release.index.guarantee
+    shares = [Fraction(one.share) for one in stated.levels]
+    whole = 2 * Fraction(stated.end_share) + sum(shares) + Fraction(stated.labels.share)
+    assert whole == 1
+    assert stated.labels.attributes == ("daytype", "mode")
+    frame = release.to_pandas()
+    assert [*frame.columns][-3:] == ["daytype", "mode", "count"]
+    assert frame["count"].sum() == release.origins.table.count.sum()
+
+
+def test_flows_without_labels_are_released_as_before(release):
+    plain = geodp.flows.publish(trips_on(), epsilon=1, contribution=3)
+    assert plain.index.guarantee.labels is None
+    assert plain.labels == ()
+    *shared, labelled = release.index.constraints
+    assert (*shared,) == plain.index.constraints
+    # Only what a reader of the files can find false.
+    assert "whole flows" not in labelled
+
+
+def test_labels_that_do_not_add_up_to_both_ends_are_found(public):
+    change(
+        public / "flows" / "flows.parquet",
+        "flows",
+        lambda count: pa.array([count[0].as_py() + 1, *count.to_pylist()[1:]]),
+    )
+    list_sums(public)
+    assert failed(public)
+
+
+def test_a_written_release_holds_and_is_opened(public, release):
+    assert failed(public) == {}
+    done = {one.name: one.detail for one in verify(public, errors_of)}
+    assert "labels-origins.parquet" in done["joint files"]
+    opened = geodp.open(public.parent)
+    for one, other in zip(opened.labels, release.labels, strict=True):
+        assert np.array_equal(one.noisy, other.noisy)
+        assert (one.ends, one.side, one.variance) == (other.ends, other.side, other.variance)
+    rows = pq.read_table(public / "flows" / "flows.parquet").to_pandas()
+    assert "hour" in rows.columns
+    one, other = (two.estimate((0, 0, 8, 8), (0, 0, 8, 8), hour=8) for two in (opened, release))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("share", "1/5"), ("side", 4), ("pair_side", 8), ("attributes", ["day"]), (None, None)],
+)
+def test_an_index_that_says_otherwise_of_labels_is_found(public, name, value):
+    card = json.loads((public / "flows.json").read_text())
+    if name is None:
+        card["guarantee"]["labels"] = None
+    else:
+        card["guarantee"]["labels"][name] = value
+    (public / "flows.json").write_text(json.dumps(card))
+    list_sums(public)
+    assert "guarantee" in failed(public)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"side": 3, "pair_side": 12},
+        {"side": 64, "pair_side": 256},
+        {"side": 1 << 40, "pair_side": 1 << 42},
+        {"share": "0"},
+        {"share": "1"},
+    ],
+    ids=str,
+)
+def test_labels_that_no_release_measures_are_refused_at_opening(public, stated):
+    card = json.loads((public / "flows.json").read_text())
+    card["guarantee"]["labels"] |= stated
+    (public / "flows.json").write_text(json.dumps(card))
+    list_sums(public)
+    with refuses(VerificationError, "flows-stated-labels"):
+        geodp.open(public.parent)
+    assert failed(public)
+
+
+@pytest.mark.parametrize(("side", "labels"), [(1, 2), (16, 1_000_000)])
+def test_counts_by_label_beyond_all_memory_are_refused_before_they_are_made(side, labels):
+    # 64 GiB of counts of single zones.
+    grid = geodp.Grid.regular((1024, 1024))
+    with refuses(VerificationError, "flows-stated-labels"):
+        LabelDesign.read(side, "3/20").require_possible(grid, labels)
+    LabelDesign.choose(grid, 1000, 1, Fraction(3, 20)).require_possible(grid, 1000)
+
+
+def change(path, column, values):
+    rows = pq.read_table(path)
+    place = rows.column_names.index(column)
+    pq.write_table(rows.set_column(place, column, values(rows[column])), path, compression="zstd")
+
+
+@pytest.mark.parametrize("ends", ["origins", "destinations", "pairs"])
+def test_changed_counts_by_label_are_found(public, ends):
+    change(
+        public / f"labels-{ends}.parquet",
+        "noisy",
+        lambda noisy: pa.array([noisy[0].as_py() + 1, *noisy.to_pylist()[1:]]),
+    )
+    list_sums(public)
+    assert {"checksums", "one release"} <= failed(public).keys()
+
+
+def test_other_labels_in_a_file_are_found(public):
+    change(
+        public / "labels-origins.parquet", "hour", lambda hours: pa.array(hours.to_pylist()[::-1])
+    )
+    list_sums(public)
+    assert "joint files" in failed(public)
+
+
+def test_estimates_of_labels_add_up_to_all(release):
+    regions = (0, 0, 8, 16), (0, 0, 16, 16)
+    sets = [{"hour": hour} for hour in range(24)]
+    hours = [one for (one,) in release.estimate_sets([regions], sets, simulations=20)]
+    whole = release.estimate(*regions, simulations=20)
+    assert sum(one.count for one in hours) == whole.count
+    assert all(one.low <= one.count <= one.high for one in hours)
+    assert release.estimate(*regions, hour=[*range(24)], simulations=20) == whole
+    several = release.estimate(*regions, hour=["8", 9], simulations=20)
+    assert several.count == hours[8].count + hours[9].count
+    wide = max(one.high - one.low for one in hours)
+    assert wide < 2 * (whole.high - whole.low)
+
+
+def test_intervals_of_labels_hold_the_truth():
+    table, held = labelled_trips(number=60_000), []
+    index, count = table.grid.decode(table.key), np.asarray(table.count)
+    square = np.indices((8, 8)).reshape(2, -1)
+    corners = [np.array(one)[:, None] for one in ((0, 0), (8, 0), (0, 8), (8, 8))]
+    places = [Region.of_map(GRID, *(square + corner)) for corner in corners]
+    pairs = [(one, other) for one in range(4) for other in range(4)]
+    part = 2 * (index[[1, 3]] // 8) + index[[0, 2]] // 8
+    for trial in range(3):
+        made = publish(table, key=NoiseKey(bytes([trial]) * 32))
+        regions = [(places[one], places[other]) for one, other in pairs]
+        for hour in ("8", "12"):
+            found = made.estimate_all(regions, simulations=20, labels={"hour": hour})
+            for (one, other), estimate in zip(pairs, found, strict=True):
+                inside = (index[4] == int(hour)) & (part[0] == one) & (part[1] == other)
+                held.append(estimate.low <= count[inside].sum() <= estimate.high)
+    assert np.mean(held) >= 0.9
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("repeated", [1, 100, 10_000])
+def test_parts_of_few_trips_of_units_with_many_are_finite(repeated):
+    expected = np.tile([0.05, 0.3, 0.65], (100_000, 1))
+    trips = np.ones(100_000)
+    drawn = draw_parts(expected, trips, repeated, np.random.default_rng(0))
+    assert np.isfinite(drawn).all()
+    assert np.allclose(drawn.sum(axis=1), trips)
+    assert drawn.mean(axis=0) == pytest.approx(expected[0], abs=0.02)
+
+
+def test_one_label_is_drawn_as_often_as_it_is_expected():
+    expected = np.tile([1e-300, 3e-300, 0, 4e-300], (8_000, 1))
+    drawn = draw_one_label(expected, np.random.default_rng(0))
+    assert set(drawn.sum(axis=1)) == {1}
+    assert drawn.mean(axis=0) == pytest.approx([1 / 8, 3 / 8, 0, 1 / 2], abs=0.02)
+
+
+def station_trips(most=4_000):
+    """Trips by mode of which few are by train, but nearly all of those from and to one zone."""
+    draw = np.random.default_rng(5)
+    place, mode = draw.integers(0, 16, (4, 60_000)), draw.choice(3, 60_000, p=[0.2, 0.7, 0.1])
+    place[:2, :most] = place[2:, most : 2 * most] = 5
+    mode[: 2 * most] = draw.choice(3, 2 * most, p=[0.05, 0.05, 0.9])
+    pairs = GRID.pairs().with_attribute("mode", ("walk", "car", "train"))
+    return geodp.CountTable.from_index(pairs, np.stack([*place, mode]), np.ones(60_000, np.int64))
+
+
+WHOLE = (0, 0, 16, 16)
+
+
+@pytest.mark.parametrize("contribution", [1, 10])
+def test_intervals_hold_a_zone_that_differs_from_its_block(contribution):
+    table = station_trips()
+    index, count = table.grid.decode(table.key), np.asarray(table.count)
+    regions = [((5, 5, 6, 6), WHOLE), (WHOLE, (5, 5, 6, 6))]
+    for trial in range(3):
+        key = NoiseKey(bytes([trial]) * 32)
+        made = publish(table, contribution=contribution, key=key)
+        found = made.estimate_all(regions, simulations=20, labels={"mode": "train"})
+        for at, one in zip((0, 2), found, strict=True):
+            truth = count[(index[4] == 2) & (index[at] == 5) & (index[at + 1] == 5)].sum()
+            assert truth > 1.3 * one.count
+            assert one.low <= truth <= one.high
+
+
+def test_parts_of_many_zones_differ_less():
+    of_zone, trips = np.repeat(np.arange(4), 10), np.ones(40)
+    inside = np.zeros(40, np.bool_)
+    # One zone, all but one, half, and all zones of a block.
+    inside[[0, *range(11, 20), *range(20, 25), *range(30, 40)]] = True
+    one, rest, half, whole = vary_parts(of_zone, trips, inside)
+    assert one == pytest.approx(0.9**2 / (0.9**2 + 0.1**2))
+    assert rest == pytest.approx(0.1**2 / (0.9**2 + 0.1**2))
+    assert half == pytest.approx(1 / 5 / 2)
+    assert whole == 0
+    # The trips are off by as much in one zone as in all others.
+    assert 0.1 * one**0.5 == pytest.approx(0.9 * rest**0.5)
+    assert not vary_parts(of_zone, 0 * trips, inside).any()
+
+
+def test_intervals_of_whole_blocks_allow_for_no_zone_that_differs(monkeypatch):
+    made = publish(station_trips())
+    assert made.index.guarantee.labels.side == 8
+    regions = [((0, 0, 8, 8), WHOLE), (WHOLE, (0, 8, 8, 16)), (WHOLE, WHOLE), ((0, 0, 4, 8), WHOLE)]
+
+    def estimate():
+        return made.estimate_all(regions, simulations=20, labels={"mode": "train"})
+
+    before = estimate()
+    monkeypatch.setattr("geodp.kinds.flows.label_estimates.CONCENTRATION", 1e12)
+    after = estimate()
+    assert before[:3] == after[:3]
+    assert before[3].standard_error > 1.5 * after[3].standard_error
+
+
+def test_labels_are_chosen_by_name():
+    attributes = (Attribute("hour", HOURS), Attribute("mode", ("walk", "car")))
+    assert choose_labels(attributes, {}).all()
+    chosen = choose_labels(attributes, {"hour": 8}).reshape(24, 2)
+    assert chosen[8].all()
+    assert chosen.sum() == 2
+    assert choose_labels(attributes, {"hour": [8, 9], "mode": "car"}).sum() == 2
+    with refuses(UsageError, "flows-attribute-unknown"):
+        choose_labels(attributes, {"day": 1})
+    for label in ("24", [], [8, "night"]):
+        with refuses(UsageError, "flows-label-unknown"):
+            choose_labels(attributes, {"hour": label})
+
+
+@pytest.mark.parametrize("share", ["1", 0, "-1/2", "some", float("nan"), "1/0"])
+def test_shares_of_labels_without_sense_are_refused(share):
+    with refuses(UsageError, "flows-label-share"):
+        publish(label_share=share)
+
+
+def test_labels_that_leave_nothing_or_are_too_many_are_refused():
+    with refuses(UsageError, "flows-levels-form"):
+        publish(levels={4: "9/10"}, label_share="1/10")
+    with refuses(UsageError, "flows-label-share-unused"):
+        publish(trips_on(), label_share="1/10")
+    pairs = geodp.Grid.regular((4, 4)).pairs().with_attribute("code", [*map(str, range(1001))])
+    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.ones(1, int))
+    with refuses(UsageError, "flows-labels-too-many"):
+        publish(table)
+
+
+def test_more_budget_for_labels_lowers_their_noise():
+    one, other = (publish(label_share=share).index.guarantee for share in ("1/10", "1/5"))
+    assert one.labels.standard_error > 1.9 * other.labels.standard_error
+    assert Fraction(one.end_share) > Fraction(other.end_share)
+    planned = geodp.flows.plan(GRID, trips=3, epsilon=1, by="hour", label_share="1/5")
+    assert planned.label_error == pytest.approx(other.labels.standard_error)
+    assert planned.label_sides == (other.labels.side, other.labels.pair_side)
+    assert geodp.flows.plan(GRID, trips=3, epsilon=1).label_error is None
+
+
+def test_nothing_is_divided_of_no_trips():
+    release = publish(labelled_trips(number=0), allow_empty=True)
+    assert release.flows.table.count.size == 0 or release.flows.table.count.min() > 0
+    assert release.flows.grid.axis_names[-1] == "hour"
+    assert release.flows.table.count.sum() == release.origins.table.count.sum()
+
+
+def test_a_charge_is_one_and_a_replay_free(tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("trips", PureDP(Fraction(1)))
+    charged = {"key": NoiseKey.from_file(keep(tmp_path / "key")), "ledger": ledger}
+    first = publish(**charged, dataset="trips")
+    again = publish(**charged, dataset="trips")
+    (line,) = ledger.charges("trips")
+    assert line.mechanism.endswith("labels=8-3/20")
+    assert np.array_equal(first.flows.table.key, again.flows.table.key)
+    assert np.array_equal(first.flows.table.count, again.flows.table.count)

@@ -1,0 +1,86 @@
+"""Files of noisy pairs: every pair once, and none of other blocks."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geodp
+from geodp.errors import VerificationError
+from geodp.io.verify.verify import verify
+from geodp.kinds.flows import noisy
+from geodp.kinds.flows.noisy import name_file, read_noisy, read_prior, write_noisy
+from geodp.kinds.flows.zones import Zones
+from tests.kinds.flows.test_publish import GRID, publish
+from tests.refusals import refuses
+
+PLACES = ["origin_row", "origin_col", "destination_row", "destination_col"]
+
+
+def test_all_pairs_are_listed_with_their_places(tmp_path):
+    release = publish()
+    entries = write_noisy(release.noisy, tmp_path)
+    assert [one.name for one in entries] == ["pairs-4.parquet", "pairs-8.parquet"]
+    for one in release.noisy:
+        rows = pq.read_table(tmp_path / name_file(one.blocks.side))
+        assert rows.schema.names == [*PLACES, "noisy"]
+        place = np.stack([rows[name].to_numpy() for name in PLACES])
+        assert len({*map(tuple, place.T.tolist())}) == one.noisy.size
+        assert rows["noisy"].to_numpy().tolist() == one.noisy.reshape(-1).tolist()
+        again = read_noisy(tmp_path / name_file(one.blocks.side), one.blocks, one.variance)
+        assert np.array_equal(again.noisy, one.noisy)
+
+
+def test_pairs_are_written_and_read_some_at_a_time(tmp_path, monkeypatch):
+    """Files are those of a table of all pairs, whatever is held of it."""
+    release = publish()
+    one = release.noisy[0]
+    monkeypatch.setattr(noisy, "PAIRS", 100)
+    write_noisy([one], tmp_path)
+    path = tmp_path / name_file(one.blocks.side)
+    rows = pq.read_table(path)
+    pq.write_table(rows, tmp_path / "again.parquet", compression="zstd", row_group_size=100)
+    assert path.read_bytes() == (tmp_path / "again.parquet").read_bytes()
+    assert np.array_equal(read_noisy(path, one.blocks, 1.0).noisy, one.noisy)
+    pq.write_table(rows.take([*range(rows.num_rows - 1), 0]), path)
+    with pytest.raises(ValueError, match="other pairs"):
+        read_noisy(path, one.blocks, 1.0)
+
+
+def test_pairs_of_other_blocks_are_refused(tmp_path):
+    release = publish()
+    write_noisy(release.noisy, tmp_path)
+    with pytest.raises(ValueError, match="other pairs"):
+        read_noisy(tmp_path / "pairs-4.parquet", Zones.of(GRID).blocks(2), 1.0)
+    # Of more pairs than there are, none is read.
+    with refuses(VerificationError, "rows-above-possible: pairs-4.parquet"):
+        read_noisy(tmp_path / "pairs-4.parquet", Zones.of(GRID).blocks(8), 1.0)
+
+
+def test_a_prior_that_repeats_a_flow_is_read_no_further(tmp_path, monkeypatch):
+    zones, path, read = Zones.of(GRID), tmp_path / "prior.parquet", []
+    rows = noisy.BATCH * 4
+    names = [*PLACES, "trips"]
+    columns = [*[pa.array(np.zeros(rows, np.int32))] * 4, pa.array(np.ones(rows, np.int64))]
+    pq.write_table(pa.table(columns, names), path, compression="zstd")
+    find = noisy._find_zones
+    monkeypatch.setattr(noisy, "_find_zones", lambda *one: read.append(one[1]) or find(*one))
+    with pytest.raises(ValueError, match="another order"):
+        read_prior(path, zones, "a survey")
+    assert read == ["origin", "destination"]
+
+
+@pytest.mark.parametrize("name", ["pairs-4.parquet", "pairs-8.parquet"])
+@pytest.mark.parametrize("damage", ["cut", "other columns", "many"])
+def test_a_release_with_damaged_pairs_is_refused(public, name, damage):
+    file = public / name
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-100])
+    elif damage == "many":
+        rows = pq.read_table(file)
+        pq.write_table(pa.concat_tables([rows, rows]), file)
+    else:
+        pq.write_table(pa.table({"n": [1]}), file)
+    with refuses(VerificationError, "release-not-read-back|rows-above-possible"):
+        geodp.open(public)
+    assert not all(check.ok for check in verify(public))

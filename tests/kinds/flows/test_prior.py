@@ -1,0 +1,526 @@
+"""Flows with a prior: trusted as far as noisy pairs show, and never a part of what is measured."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+
+import geodp
+from geodp.errors import UsageError
+from geodp.grid.outlines import Outlines
+from geodp.grid.units import grid_of_units
+from geodp.io.verify.verify import verify
+from geodp.kinds.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
+from geodp.kinds.flows.flows import describe_identity
+from geodp.kinds.flows.prior import LAW_RECORDS, FlowsPrior, TrustedPrior
+from geodp.kinds.flows.publish import make_plan
+from geodp.kinds.flows.streams import TripStreams
+from geodp.kinds.flows.zones import Zones
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.privacy.terms import Terms
+from geodp.release.simulated_cells import errors_of
+from tests.command import geodp as run
+from tests.house.wiretap import listening
+from tests.keys import keep
+from tests.kinds.flows.masks import land, masked, masked_trips
+from tests.kinds.flows.test_estimator import ZONES, noisy, right, truth
+from tests.kinds.flows.test_explanation import sentences
+from tests.kinds.flows.test_publish import GRID, MESH, ends_of, publish, trips_on
+from tests.kinds.flows.test_verify import change_index, failed
+from tests.kinds.flows.units import make_units, unit_table
+from tests.refusals import refuses
+
+SOURCE = "a census, table 3"
+KEY = NoiseKey(bytes(range(32)))
+
+
+def with_prior(table=None, prior=None, **more):
+    prior = trips_on(seed=4) if prior is None else prior
+    return publish(table, prior=prior, **({"prior_source": SOURCE} | more))
+
+
+def prior_of(dense):
+    ends = np.nonzero(dense)
+    return FlowsPrior(ZONES.number, *ends, dense[ends], SOURCE)
+
+
+def estimated(dense, scales, prior):
+    ends = dense.sum(axis=1), dense.sum(axis=0)
+    flows = estimate_flows(ZONES, ends, [*noisy(dense, scales)], 7, prior=prior)
+    made = np.zeros_like(dense)
+    made[flows.origin, flows.destination] = flows.count
+    assert np.array_equal(made.sum(axis=1), ends[0])
+    assert np.array_equal(made.sum(axis=0), ends[1])
+    return made, flows
+
+
+def rearranged(dense):
+    """Flows that a law of distance does not explain, with a prior of the same habits."""
+    order = np.random.default_rng(3).permutation(ZONES.number)
+    return dense[:, order]
+
+
+@pytest.mark.parametrize("scales", [{1: 30}, {4: 10}, {2: 20, 8: 40}])
+def test_a_good_prior_places_more_trips_right(scales):
+    now, before = rearranged(truth(seed=1)), rearranged(truth(seed=5))
+    none, _ = estimated(now, scales, None)
+    made, flows = estimated(now, scales, prior_of(before))
+    assert flows.known.weight > 0
+    assert right(now, made) > right(now, none) + 0.01
+
+
+def test_a_useless_prior_is_not_used():
+    now, useless = truth(), prior_of(rearranged(truth(seed=5)))
+    none, _ = estimated(now, {4: 10}, None)
+    made, flows = estimated(now, {4: 10}, useless)
+    assert flows.known.weight == 0
+    assert np.array_equal(made, none)
+
+
+def test_a_survey_that_is_expanded_is_smoothed():
+    now, draw = truth(), np.random.default_rng(2)
+    few = draw.binomial(truth(seed=5), 0.05)
+    plain, expanded = prior_of(few), prior_of(few * 20)
+    assert (plain.law_trips, expanded.law_trips) == (LAW_RECORDS, 20 * LAW_RECORDS)
+    one, other = (estimated(now, {4: 10}, prior)[0] for prior in (plain, expanded))
+    # Twenty times as many of all of it is the same prior.
+    assert np.array_equal(one, other)
+    assert right(now, one) > right(now, estimated(now, {4: 10}, None)[0]) - 0.02
+
+
+def test_expected_flows_are_those_of_a_slow_twin():
+    now, before = truth(), prior_of(truth(seed=5))
+    pairs = [*noisy(now, {4: 10})]
+    margins = tuple(pairs[0].blocks.sums(now.sum(axis=axis)) for axis in (1, 0))
+    law = fit_pairs(ZONES, margins, [replace(pairs[0], variance=1e18)], 3.0).expected
+    trusted = TrustedPrior.of(before, 0.75, int(now.sum()))
+    out = np.empty_like(law)
+    trusted.mix(law, before.sums(pairs[0].blocks, slice(0, pairs[0].blocks.number)), out)
+    block = pairs[0].blocks.of_zone
+    for i, j in ((0, 0), (3, 7), (29, 2)):
+        some = (block[before.origin] == i) & (block[before.destination] == j)
+        trips = before.count[some].sum()
+        expected = law[i, j] * before.trips / now.sum()
+        ratio = (LAW_RECORDS + trips) / (LAW_RECORDS + expected)
+        assert out[i, j] == pytest.approx(law[i, j] * (1 + 0.75 * (ratio - 1)))
+    chosen = choose_trust((law, margins), pairs, before)
+    assert chosen.weight in WEIGHTS
+
+
+def test_measurements_are_those_without_a_prior():
+    none, one = publish(key=KEY), with_prior(key=KEY)
+    for a, b in zip(none.noisy, one.noisy, strict=True):
+        assert np.array_equal(a.noisy, b.noisy)
+    assert one.index.prior.weight > 0
+    assert all(ends.is_used for ends in one.index.prior.ends)
+    assert one.origins.table.count.sum() == one.destinations.table.count.sum()
+    assert one.flows.table.key.tolist() != none.flows.table.key.tolist()
+    for made, released in ends_of(one):
+        assert np.array_equal(made, released)
+    assert none.index.prior is None
+    assert "prior" not in none.index.to_json()
+    again = with_prior(key=KEY)
+    assert again.flows.table.count.tolist() == one.flows.table.count.tolist()
+
+
+def draw_ends(priors=(), table=None, budget="1/4"):
+    """Both maps of ends with a fixed key, and all draws that were made of it."""
+    terms = Terms.of(epsilon=budget, contribution=3)
+    plan = make_plan(Zones.of(GRID), terms, None, None, "fixed")
+    trips = TripStreams.of(trips_on() if table is None else table, plan.zones)
+    with listening() as wire:
+        made = plan.draw_ends(trips, KEY.restrict(plan.declare()), priors)
+    return made, {(one.secret, draw) for one in wire.heard for draw in one.draws}
+
+
+def ends_prior(table):
+    return FlowsPrior.of(Zones.of(GRID), table, SOURCE).ends(Zones.of(GRID))
+
+
+def errors_of_ends(made, table):
+    sums = TripStreams.of(table, Zones.of(GRID))
+    pairs = zip(made.tables, (sums.origins, sums.destinations), strict=True)
+    return [int(np.abs(one.to_dense() - true.to_dense()).sum()) for one, true in pairs]
+
+
+def test_both_maps_of_ends_learn_from_a_good_prior():
+    now, before = trips_on(), trips_on(seed=4)
+    (without, _), (informed, _) = draw_ends(), draw_ends(ends_prior(before))
+    assert without.learned == ()
+    for less, more in zip(errors_of_ends(informed, now), errors_of_ends(without, now), strict=True):
+        assert less < 0.6 * more
+    assert {int(one.count.sum()) for one in informed.tables} == {
+        int(informed.tables[0].count.sum())
+    }
+
+
+def useless(kind):
+    index = np.indices((16,) * 4).reshape(4, -1)
+    if kind == "mirrored":
+        before = trips_on(seed=4)
+        index = 15 - before.grid.decode(before.key)
+    return geodp.CountTable.from_index(GRID.pairs(), index, np.ones(index.shape[1], np.int64))
+
+
+@pytest.mark.parametrize("kind", ["mirrored", "flat"])
+@pytest.mark.parametrize("budget", ["1/4", "1/50", 5])
+def test_a_prior_of_other_ends_leaves_both_maps_as_they_are(kind, budget):
+    """Also where the noisy total is below 0, and its root is raised to open what is below it."""
+    (without, _), (informed, _) = (
+        draw_ends(one, budget=budget) for one in ((), ends_prior(useless(kind)))
+    )
+    for one, other in zip(without.tables, informed.tables, strict=True):
+        assert np.array_equal(one.key, other.key)
+        assert np.array_equal(one.count, other.count)
+    assert len(informed.learned) == 2
+    assert not any(level.reliability for one in informed.learned for level in one.levels)
+
+
+def test_a_prior_of_ends_draws_nothing_more():
+    """Every node's noise is of the same keys and laws as in the release without one."""
+    (_, without), (_, informed) = draw_ends(), draw_ends(ends_prior(trips_on(seed=4)))
+    assert without
+    assert informed <= without
+
+
+def test_no_trips_are_no_ends_with_a_prior_too():
+    none = trips_on(number=0)
+    made, _ = draw_ends(ends_prior(trips_on(seed=4)), none, budget=100)
+    assert len({int(one.count.sum()) for one in made.tables}) == 1
+
+
+def test_a_prior_whose_ends_alone_are_used_is_used():
+    """Its origins and destinations are right, and its flows between them are of no law."""
+    draw, now = np.random.default_rng(1), trips_on()
+    index, count = now.grid.decode(now.key), np.asarray(now.count)
+    index = np.repeat(index, count, axis=1)
+    index[2:] = index[2:, draw.permutation(index.shape[1])]
+    mixed = geodp.CountTable.from_index(GRID.pairs(), index, np.ones(index.shape[1], np.int64))
+    release = with_prior(prior=mixed, key=KEY)
+    stated = replace(release.index.prior, weight=0.0)
+    assert stated.is_used
+    unused = tuple(
+        replace(one, levels=tuple(replace(level, reliability=0.0) for level in one.levels))
+        for one in stated.ends
+    )
+    assert not replace(stated, ends=unused).is_used
+    assert replace(stated, ends=unused, weight=0.25).is_used
+
+
+def test_a_prior_costs_nothing(tmp_path):
+    ledger = Ledger.create(tmp_path / "office.ledger")
+    ledger.add_dataset("trips", PureDP(Fraction(1)))
+    key = NoiseKey.from_file(keep(tmp_path / "key"))
+    charged = {"key": key, "ledger": ledger, "dataset": "trips"}
+    first = publish(**charged)
+    second = with_prior(**charged)
+    assert len(ledger.charges("trips")) == 1
+    assert second.index.budget == first.index.budget
+    # A release that was charged needs no source.
+    ledger.add_dataset("later", PureDP(Fraction(1)))
+    now = publish(trips_on(seed=6), prior=first, **{**charged, "dataset": "later"})
+    assert now.index.prior.source.startswith("an earlier release that was charged itself")
+
+
+def test_what_is_no_prior_is_refused():
+    table = trips_on()
+    with refuses(UsageError, "prior-is-table"):
+        with_prior(table, table)
+    with refuses(UsageError, "flows-prior-kind"):
+        with_prior(prior=[1])
+    with refuses(UsageError, "flows-prior-zones"):
+        with_prior(prior=trips_on(MESH))
+    with refuses(UsageError, "flows-prior-zones"):
+        with_prior(prior=geodp.CountTable.from_dense(np.ones((16, 16), int), GRID))
+    with refuses(UsageError, "prior-source-missing"):
+        with_prior(prior_source=None)
+    with refuses(UsageError, "source-without-prior"):
+        publish(prior_source=SOURCE)
+    with refuses(UsageError, "prior-not-private"):
+        with_prior(prior=publish(key=KEY))
+    with refuses(UsageError, "prior-empty"):
+        with_prior(prior=trips_on(number=0))
+
+
+def test_labels_of_a_prior_are_added_up():
+    before = trips_on(seed=4)
+    index = before.grid.decode(before.key)
+    modes = before.grid.with_attribute("mode", ("walk", "car"))
+    halves = [np.append(index, np.full((1, before.key.size), n), axis=0) for n in (0, 1)]
+    labelled = geodp.CountTable.from_index(
+        modes, np.concatenate(halves, axis=1), np.tile(before.count, 2)
+    )
+    twice = geodp.CountTable.from_keys(before.grid, before.key, 2 * before.count)
+    one, other = (with_prior(prior=prior, key=KEY) for prior in (labelled, twice))
+    assert one.index.prior == other.index.prior
+    assert one.flows.table.count.tolist() == other.flows.table.count.tolist()
+    release = publish(labelled)
+    assert with_prior(prior=release).prior.trips == int(release.flows.table.count.sum())
+
+
+def test_no_trips_are_no_flows_with_a_prior_too():
+    release = with_prior(trips_on(number=0), allow_empty=True)
+    total = int(release.origins.table.count.sum())
+    assert total == int(release.flows.table.count.sum())
+
+
+@pytest.fixture(scope="module")
+def told():
+    return with_prior()
+
+
+@pytest.fixture
+def folder(told, shared, tmp_path):
+    shared.copy(told, tmp_path / "out")
+    return tmp_path / "out" / "public"
+
+
+def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
+    assert failed(folder) == {}
+    assert "prior.parquet" in [one.name for one in geodp.open(folder.parent).index.files]
+    opened = geodp.open(folder.parent)
+    assert opened.index.prior == told.index.prior
+    assert opened.prior.sha256 == told.prior.sha256
+    regions = (0, 0, 8, 8), (4, 4, 16, 16)
+    both = [one.estimate(*regions, simulations=20) for one in (opened, told)]
+    assert both[0] == both[1]
+    assert both[0].low <= both[0].count <= both[0].high
+    (assumed,) = (one for one in told.index.guarantee.assumptions if one.kind == "prior")
+    assert (assumed.stated_by, assumed.source) == ("operator", SOURCE)
+    facts = opened.origins.card().guarantee.not_protected
+    assert any(SOURCE in fact for fact in facts)
+
+
+def rename_source(card, source):
+    """Name another source of the prior wherever the index has it; the cards keep theirs."""
+    card["prior"]["source"] = source
+    (assumed,) = (one for one in card["guarantee"]["assumptions"] if one["kind"] == "prior")
+    assumed.update(source=source)
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (lambda card: card["prior"].update(weight=0.1), "one release"),
+        (lambda card: card["prior"].update(weight=2.0), "guarantee"),
+        (lambda card: card["prior"]["ends"][1]["levels"][0].update(reliability=0.2), "one release"),
+        (lambda card: card["prior"]["ends"].reverse(), "one release"),
+        (lambda card: card["prior"].update(ends=[]), "guarantee"),
+        (lambda card: card["prior"].update(version=1), "guarantee"),
+        (lambda card: card["prior"].update(meaning="exact trips"), "guarantee"),
+        (lambda card: card["prior"].update(source="another"), "guarantee"),
+        (lambda card: card.pop("prior"), "guarantee"),
+        (lambda card: rename_source(card, "another"), "one release"),
+    ],
+)
+def test_an_index_with_another_prior_is_found(folder, change, check):
+    change_index(folder, change)
+    assert check in failed(folder)
+
+
+def test_a_prior_that_is_left_out_is_in_no_file(told, tmp_path):
+    release = with_prior(key=KEY, leave_out_prior=True)
+    assert release.index.prior.left_out
+    same = with_prior(key=KEY)
+    assert np.array_equal(release.flows.table.count, same.flows.table.count)
+    release.write(tmp_path / "out")
+    folder = tmp_path / "out" / "public"
+    assert failed(folder) == {}
+    assert not (folder / "prior.parquet").exists()
+    texts = "".join(path.read_text() for path in folder.rglob("*.json"))
+    assert release.prior.sha256 not in texts
+    opened, regions = geodp.open(tmp_path / "out"), ((0, 0, 8, 8), (4, 4, 16, 16))
+    assert opened.prior is None
+    with refuses(UsageError, "flows-prior-not-given"):
+        opened.estimate(*regions, simulations=20)
+    again = geodp.flows.give_prior(opened, trips_on(seed=4)).estimate(*regions, simulations=20)
+    assert again == same.estimate(*regions, simulations=20)
+    for other in (told, geodp.flows.publish(trips_on(), epsilon=1, contribution=1)):
+        with refuses(UsageError, "flows-prior-not-needed"):
+            geodp.flows.give_prior(other, trips_on(seed=4))
+
+
+def test_the_identity_of_a_release_says_nothing_of_a_prior_that_is_left_out(told):
+    """Whoever guesses an unpublished prior could confirm the guess by a digest of it."""
+    tables = [one.table for one in told.tables.values()]
+    stated, other = told.index.prior, replace(told.prior, count=told.prior.count + 1)
+    left_out = replace(stated, left_out=True)
+    for prior, same in ((stated, False), (left_out, True)):
+        digests = {
+            describe_identity(tables, told.noisy, told.index.decay, prior, one)
+            for one in (told.prior, other)
+        }
+        assert (len(digests) == 1) is same
+
+
+def test_trips_of_persons_are_no_prior():
+    persons = pa.table({"id": ["a", "b"], "oy": [0, 1], "ox": [0, 2], "dy": [3, 3], "dx": [1, 1]})
+    counted = persons.append_column("n", pa.array([3, 4]))
+    ends = {"grid": GRID, "origin": ("oy", "ox"), "destination": ("dy", "dx")}
+    for rows, how in (
+        (persons, {"person": "id", "trips": 1}),
+        (persons, {}),
+        (persons.append_column("mode", pa.array(["bus", "car"])), {"by": "mode",
+         "labels": {"mode": ["bus", "car"]}, "person": "id", "trips": 1}),
+    ):  # fmt: skip
+        with refuses(UsageError, "prior-of-records"):
+            with_prior(prior=geodp.flows.read_trips(rows, **ends, **how))
+    assert with_prior(prior=geodp.flows.read_trips(counted, **ends, value="n")).prior.trips == 7
+
+
+def changed(rows, name, value):
+    return rows.set_column(rows.column_names.index(name), name, value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows.slice(1),
+        lambda rows: rows.slice(0, 0),
+        lambda rows: rows.take(np.arange(rows.num_rows)[::-1]),
+        lambda rows: rows.append_column("secret", rows["trips"]),
+        lambda rows: rows.replace_schema_metadata({"secret": "7"}),
+        lambda rows: changed(rows, "trips", pa.array(np.zeros(rows.num_rows, np.int64))),
+        lambda rows: changed(rows, "trips", pa.nulls(rows.num_rows, pa.int64())),
+        lambda rows: changed(rows, "origin_row", pa.array(np.full(rows.num_rows, 99, np.int32))),
+    ],
+)
+def test_another_file_of_a_prior_is_found(folder, change):
+    path = folder / "prior.parquet"
+    pq.write_table(change(pq.read_table(path)), path, compression="zstd")
+    change_index(folder, lambda card: None)
+    assert failed(folder).keys() & {"joint files", "one release"}
+
+
+def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
+    """With its digest stated: what every card states of the whole tells."""
+    other = with_prior(prior=trips_on(seed=9))
+    other.write(tmp_path / "other")
+    path = tmp_path / "other" / "public"
+    (folder / "prior.parquet").write_bytes((path / "prior.parquet").read_bytes())
+    stated = json.loads((path / "flows.json").read_text())["prior"]
+    change_index(folder, lambda card: card.update(prior=stated))
+    wrong = {c.name for c in verify(folder, errors_of) if not c.ok}
+    assert wrong == {"guarantee", "one release"}
+
+
+def test_the_explanation_names_the_prior(told):
+    _, text = sentences(told.card())
+    assert f"a public prior, which the office vouches for: {SOURCE}" in text
+    _, translated = sentences(told.card(), "ja")
+    assert (
+        f"事前情報も使いました。公開済みであることは作成者が保証しています: {SOURCE}" in translated
+    )
+    assert "numbers of trips that begin and end in a place were also estimated" in text
+    only_ends = replace(told.index.prior, weight=0.0)
+    _, text = sentences(replace(told.card(), prior=only_ends))
+    assert "Trips between smaller places were also estimated" not in text
+    assert "begin and end in a place were also estimated with a public prior, which" in text
+    _, text = sentences(replace(told.card(), prior=replace(only_ends, ends=())))
+    assert f"was not used: {SOURCE}" in text
+
+
+def write_rows(path, seed):
+    table = trips_on(MESH, seed=seed, number=3000)
+    codes = geodp.flows.publish(table, epsilon=1, contribution=1).flows
+    frame = codes.to_pandas("count")[["origin", "destination", "count"]]
+    frame.to_csv(path, index=False)
+
+
+def test_the_command_takes_a_file_or_a_folder(tmp_path):
+    for name, seed in (("now.csv", 3), ("before.csv", 4)):
+        write_rows(tmp_path / name, seed)
+    public = (
+        *("flows", "publish", tmp_path / "now.csv", "--grid", "jis:basic"),
+        *("--bounds", "139", "35", "139.2", "35.1333333333", "--from", "origin"),
+        *("--to", "destination", "--value", "count", "--contribution", "1", "--epsilon", "1"),
+    )
+    before = ("--prior", tmp_path / "before.csv", "--prior-is-public", "--prior-source", SOURCE)
+    done = run(*public, *before, "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "prior.parquet in the public folder" in done.stdout
+    assert "no noise" in done.stdout
+    card = json.loads((tmp_path / "out" / "public" / "flows.json").read_text())
+    assert card["prior"]["source"] == SOURCE
+    kept = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())["prior"]
+    assert kept["cells_sha256"] == geodp.open(tmp_path / "out").prior.sha256
+    assert run("verify", tmp_path / "out").returncode == 0
+    folder = ("--prior", tmp_path / "out", "--prior-is-public", "--prior-source", SOURCE)
+    done = run(*public, *folder, "--output", tmp_path / "again", "--leave-out-prior")
+    assert done.returncode == 0, done.stderr
+    assert "no noise" not in done.stdout
+    assert not (tmp_path / "again" / "public" / "prior.parquet").exists()
+    area = ("--from", "523940", "--to", "523940", "--simulations", "20")
+    asked = ("flows", "estimate", tmp_path / "again", *area)
+    assert "geodp flows estimate --prior" in run(*asked).stderr
+    done = run(*asked, "--prior", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    done = run(
+        *public,
+        "--prior",
+        tmp_path / "now.csv",
+        "--prior-is-public",
+        "--prior-source",
+        "x",
+        "--output",
+        "x",
+    )
+    assert "The prior is one of the inputs" in done.stderr
+    done = run(*public, "--prior", tmp_path / "before.csv", "--output", tmp_path / "x")
+    assert "--prior-source" in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def renamed(grid, source="the same table, named anew", outlines=None):
+    """The same units with other words for their source, or other outlines."""
+    index = np.stack([np.zeros(grid.shape[1], np.int64), np.arange(grid.shape[1])])
+    codes = grid.names.format(0, index)
+    return grid_of_units({"unit": codes}, source, outlines or grid.outlines)
+
+
+def test_units_of_the_same_codes_and_outlines_are_the_same_zones(tmp_path):
+    grid, _ = make_units()
+    table = unit_table(grid)
+    again = renamed(grid)
+    assert again != grid
+    key, amounts = NoiseKey(bytes(32)), {"contribution": 3, "epsilon": 1}
+    priors = [unit_table(grid), unit_table(again)]
+    told = [
+        geodp.flows.publish(table, **amounts, key=key, prior=one, prior_source="a census")
+        for one in priors
+    ]
+    assert told[0].prior.sha256 == told[1].prior.sha256
+    assert told[0].to_pandas().equals(told[1].to_pandas())
+    # So is an earlier release, also where it was opened from its folder.
+    earlier = geodp.flows.publish(priors[1], **amounts)
+    earlier.write(tmp_path / "out")
+    for one in (earlier, geodp.open(tmp_path / "out")):
+        made = geodp.flows.publish(table, **amounts, prior=one, prior_source="an earlier release")
+        assert made.prior.trips == earlier.flows.table.count.sum()
+    moved = Outlines.of(shapely.transform(grid.outlines.shapes, lambda at: at + 1), "EPSG:4326")
+    other = unit_table(renamed(grid, outlines=moved))
+    with refuses(UsageError, "flows-prior-outlines"):
+        geodp.flows.publish(table, **amounts, prior=other, prior_source="a census")
+    others = unit_table(make_units(rows=5)[0])
+    with refuses(UsageError, "flows-prior-zones"):
+        geodp.flows.publish(table, **amounts, prior=others, prior_source="a census")
+
+
+def test_the_same_mask_with_other_words_is_the_same():
+    inside = land((8, 8))
+    one, two = (masked(geodp.Grid.regular((8, 8)), inside, source) for source in ("a", "b"))
+    table, prior = masked_trips(one, number=500), masked_trips(two, number=400)
+    made = geodp.flows.publish(table, contribution=1, epsilon=1, prior=prior, prior_source="c")
+    assert made.prior.trips == 400
+    smaller = inside & (np.indices((8, 8))[0] > 2)
+    for other in (masked(geodp.Grid.regular((8, 8)), smaller, "a"), geodp.Grid.regular((8, 8))):
+        with refuses(UsageError, "flows-prior-zones"):
+            wrong = masked_trips(other, number=50)
+            geodp.flows.publish(table, contribution=1, epsilon=1, prior=wrong, prior_source="c")

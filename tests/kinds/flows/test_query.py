@@ -1,0 +1,432 @@
+"""Trips bounded in a database: as many of each person as geodp keeps, by their own rows alone."""
+
+import shlex
+from collections import Counter
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.grid.codes.sql import ENGINES
+from geodp.io.read.public.mask import read_mask
+from geodp.kinds.flows.query import CodedTrips, FlowQuery, LocatedTrips, draw_secret
+from tests.command import geodp as run
+from tests.refusals import refuses
+
+GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.3333333333"))
+WORDS = ("--grid", "jis:basic", "--bounds", "139", "35", "139.5", "35.3333333333")
+COLUMNS = ("from_lon", "from_lat"), ("to_lon", "to_lat")
+
+
+def trips_of(size=4000, persons=300, spread=0.02):
+    """Trips of persons, of whom many go between the same zones; some end outside."""
+    draw = np.random.default_rng(3)
+    home = draw.random((persons, 2)) * (0.5, 0.33) + (139, 35)
+    work = home[draw.permutation(persons)]
+    person = draw.integers(0, persons, size)
+    start, end = (
+        one[person] + draw.normal(0, spread * (draw.random(size) < 0.5)[:, None], (size, 2))
+        for one in (home, work)
+    )
+    return pa.table(
+        {
+            "id": [f"p{one}" for one in person],
+            "from_lon": start[:, 0],
+            "from_lat": start[:, 1],
+            "to_lon": end[:, 0],
+            "to_lat": end[:, 1],
+        }
+    )
+
+
+def query_of(trips, per_pair=None, secret="0a1b", **more):
+    place = GRID.places[0]
+    records = LocatedTrips(
+        system=place.system,
+        extent=(place.row0, place.col0, place.rows, place.cols),
+        table="trips",
+        **{"x": COLUMNS[0][0], "y": COLUMNS[0][1], "to": COLUMNS[1], "person": "id"} | more,
+    )
+    return FlowQuery(records=records, trips=trips, per_pair=per_pair or trips, secret=secret)
+
+
+def counted(table, query, engine="duckdb"):
+    """Counts of pairs, sorted."""
+    link = duckdb.connect()
+    link.register("trips", table)
+    rows = link.sql(query.write(engine)).to_arrow_table().to_pylist()
+    return sorted(tuple(row.values()) for row in rows)
+
+
+def read(table, trips, per_pair=None):
+    places = {"origin": ("from_lat", "from_lon"), "destination": ("to_lat", "to_lon")}
+    return geodp.flows.read_trips(
+        table, grid=GRID, **places, person="id", trips=trips, per_pair=per_pair, outside="drop"
+    )
+
+
+def number(rows):
+    return sum(row[2] for row in rows)
+
+
+def test_without_a_bound_pairs_are_those_that_geodp_counts():
+    table = trips_of()
+    found = counted(table, query_of(9999))
+    wanted = read(table, 9999)
+    index = wanted.grid.decode(wanted.key)
+    codes = [GRID.places[0].format(*index[at : at + 2]) for at in (0, 2)]
+    assert found == sorted(
+        zip(*(one.tolist() for one in codes), wanted.count.tolist(), strict=True)
+    )
+
+
+@pytest.mark.parametrize(("trips", "per_pair"), [(1, 1), (5, 5), (5, 2), (9, 1)])
+def test_as_many_trips_are_kept_as_geodp_keeps(trips, per_pair):
+    table = trips_of()
+    found = counted(table, query_of(trips, per_pair))
+    assert number(found) == int(read(table, trips, per_pair).count.sum())
+    alone = trips_of(persons=1, size=300)
+    assert 0 < number(counted(alone, query_of(trips, per_pair))) <= trips
+    assert max(row[2] for row in counted(alone, query_of(trips, per_pair))) <= per_pair
+
+
+def test_neither_the_order_of_rows_nor_other_persons_matter():
+    table = trips_of(size=1500, persons=60)
+    query = query_of(3, 2)
+    whole = counted(table, query)
+    order = np.random.default_rng(5).permutation(table.num_rows)
+    assert counted(table.take(pa.array(order)), query) == whole
+    sums: dict[tuple[str, str], int] = {}
+    for name in set(table["id"].to_pylist()):
+        own = table.filter(pa.compute.equal(table["id"], name))
+        for origin, destination, n in counted(own, query):
+            sums[origin, destination] = sums.get((origin, destination), 0) + n
+    assert sorted((*pair, n) for pair, n in sums.items()) == whole
+
+
+def test_the_secret_decides_and_each_query_has_its_own():
+    table = trips_of()
+    one, again, other = (counted(table, query_of(2, secret=one)) for one in ("a", "a", "b"))
+    assert one == again != other
+    assert draw_secret() != draw_secret()
+    assert draw_secret().isalnum()
+
+
+def test_trips_without_a_person_are_left_out():
+    table = trips_of(size=400)
+    names = pa.array([None, "", "nan", *table["id"].to_pylist()[3:]])
+    without = table.set_column(0, "id", names)
+    assert counted(without, query_of(9999)) == counted(table.slice(3), query_of(9999))
+
+
+def test_a_person_whose_id_has_blanks_is_one_person():
+    table = trips_of(size=300, persons=1)
+    ids = ["p0", "p0\t", "\u3000p0", "p0\xa0"] * 75
+    assert number(counted(table.set_column(0, "id", [ids]), query_of(3))) == 3
+    unknown = table.set_column(0, "id", [["\t", "\n", "\\N"] * 100])
+    assert counted(unknown, query_of(3, unknown=("", "\\n"))) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_has_a_query(engine):
+    text = query_of(3).write(engine)
+    assert "geodp_records" in text
+    assert {"bigquery": "TO_HEX(SHA256(", "postgres": "encode(sha256("}.get(engine, "sha2") in text
+    assert "random" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"person": None}, "flows-sql-columns"),
+        ({"to": None}, "flows-sql-columns"),
+        ({"trips": 0}, "flows-bound-form"),
+        ({"trips": 10**6}, "flows-trips-too-many"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(more, code):
+    with refuses(UsageError, code):
+        query_of(**{"trips": 2, "per_pair": 1, **more})
+
+
+def test_the_printed_query_runs_and_its_result_is_published(tmp_path):
+    done = run("flows", "sql", *WORDS, "--engine", "duckdb", "--person", "id", "--trips", "4")
+    assert done.returncode == 0, done.stderr
+    link = duckdb.connect()
+    link.register("trips", trips_of())
+    link.sql(done.stdout).write_parquet(str(tmp_path / "flows.parquet"))
+    # The command of the comment, word by word.
+    words = done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", "").split()
+    words[2] = str(tmp_path / "flows.parquet")
+    done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert geodp.open(tmp_path / "out").index.guarantee.contribution == 4
+
+
+def zoned(size=3000, persons=200):
+    """Trips with codes of zones, hours and days, of persons who repeat some of theirs."""
+    draw = np.random.default_rng(8)
+    place = GRID.places[0]
+    person = draw.integers(0, persons, size)
+    columns = {"id": [f"p{one}" for one in person]}
+    for name in ("home", "work"):
+        cells = draw.integers(0, 40, (persons, 2))[person] + draw.integers(0, 2, (size, 2))
+        cells = np.minimum(cells, (place.rows - 1, place.cols - 1))
+        columns[name] = place.format(*cells.T)
+    hour, day = draw.integers(6, 9, size), draw.integers(1, 4, size)
+    columns |= {"hour": hour, "day": [f"2024-05-0{one}" for one in day]}
+    times = zip(columns["day"], hour.tolist(), strict=True)
+    return pa.table(columns | {"time": [f"{one}T{at:02}:30" for one, at in times]})
+
+
+def coded(trips, secret="0a1b", **more):
+    zones = ("home", "work")
+    records = CodedTrips(**{"table": "trips"} | more, person="id", zones=zones)
+    return FlowQuery(records=records, trips=trips, per_pair=trips, secret=secret)
+
+
+def labelled(table, trips, **more):
+    """Counts of pairs and hours as geodp reads them."""
+    places = {"origin": "home", "destination": "work", "person": "id"}
+    return geodp.flows.read_trips(table, grid=GRID, **places, trips=trips, **more)
+
+
+def test_codes_of_zones_are_counted_as_geodp_counts_them():
+    table = zoned()
+    wanted = labelled(table, 9999)
+    index = wanted.grid.decode(wanted.key)
+    codes = [GRID.places[0].format(*index[at : at + 2]).tolist() for at in (0, 2)]
+    assert counted(table, coded(9999)) == sorted(zip(*codes, wanted.count.tolist(), strict=True))
+    # Numbers are the same codes, and blanks around codes play no role.
+    numbers = pa.array([int(one) for one in table["home"].to_pylist()])
+    blank = pa.array([f" {one}\t" for one in table["work"].to_pylist()])
+    other = table.set_column(1, "home", numbers).set_column(2, "work", blank)
+    for trips in (2, 9999):
+        assert counted(other, coded(trips)) == counted(table, coded(trips))
+
+
+def test_trips_without_a_code_take_no_place_of_others():
+    table = zoned(size=90, persons=1)
+    homes = [*table["home"].to_pylist()[:10], *[None, "", " \t"] * 26, None, ""]
+    found = counted(table.set_column(1, "home", pa.array(homes)), coded(10))
+    assert found == counted(table.slice(0, 10), coded(10))
+    assert number(found) == 10
+
+
+def test_trips_of_other_zones_that_the_table_leaves_out_take_no_place_of_others():
+    table = pa.table({"id": ["p"] * 100, "home": ["99"] * 95 + ["01"] * 5, "work": ["02"] * 100})
+    zones = "('01', '02')"
+    chosen = f"(SELECT * FROM trips WHERE home IN {zones} AND work IN {zones})"
+    assert counted(table, coded(5, table=chosen)) == [("01", "02", 5)]
+    # The query does not know the zones: without the condition others come first, as it says.
+    whole = counted(table, coded(5))
+    assert number(whole) == 5
+    assert "99" in {row[0] for row in whole}
+
+
+def test_trips_beyond_the_bounds_take_no_place_of_others():
+    table = trips_of(persons=1, size=100)
+    west = np.where(np.arange(100) < 95, 138.9, 139.1)
+    moved = table.set_column(1, "from_lon", pa.array(west))
+    found = counted(moved, query_of(5))
+    assert found == counted(moved.slice(95), query_of(5))
+    assert number(found) == int(read(moved, 5).count.sum()) > 0
+
+
+def masked(tmp_path, inside):
+    """Words of a mask of cells, and the grid that it makes."""
+    path = tmp_path / "mask.csv"
+    path.write_text("\n".join(["code", *GRID.places[0].format(*inside).tolist()]))
+    grid = read_mask(path, GRID, source="a test")
+    return ("--mask", str(path), "--mask-source", "a test"), grid
+
+
+def printed(*words):
+    """The query that the command prints, and the words of its comment."""
+    done = run("flows", "sql", *WORDS, "--engine", "duckdb", "--person", "id", *words)
+    assert done.returncode == 0, done.stderr
+    words = shlex.split(done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", ""))
+    return done.stdout, words
+
+
+def select(table, query):
+    link = duckdb.connect()
+    link.register("trips", table)
+    return link.sql(query).to_arrow_table()
+
+
+@pytest.mark.parametrize("trips", [3, 9999])
+def test_trips_outside_a_mask_take_no_place_of_others(tmp_path, trips):
+    table = trips_of()
+    place = GRID.places[0]
+    inside = np.indices((place.rows, place.cols)).reshape(2, -1)[:, ::3]
+    words, grid = masked(tmp_path, inside)
+    query, publishing = printed("--trips", str(trips), *words)
+    found = select(table, query)
+    places = {"origin": ("from_lat", "from_lon"), "destination": ("to_lat", "to_lon")}
+    wanted = geodp.flows.read_trips(
+        table, grid=grid, **places, person="id", trips=trips, outside="drop"
+    )
+    assert sum(found["geodp_records"].to_pylist()) == int(wanted.count.sum()) > 0
+    # Without --outside drop: no place is outside the mask.
+    counts = geodp.flows.read_trips(
+        found, grid=grid, origin="origin", destination="destination", value="geodp_records"
+    )
+    if trips == 9999:
+        assert counts.key.tolist() == wanted.key.tolist()
+        assert counts.count.tolist() == wanted.count.tolist()
+    assert publishing[publishing.index("--mask") + 1] == words[1]
+
+
+def test_one_person_keeps_the_trips_inside_the_mask(tmp_path):
+    place = GRID.places[0]
+    words, _ = masked(tmp_path, np.array([[0, 1], [0, 1]]))
+    centre = [place.bounds[at] + 1e-3 for at in (0, 1)]
+    size = 100
+    table = pa.table(
+        {
+            "id": ["p"] * size,
+            "from_lon": [centre[0] + 0.2] * 95 + [centre[0]] * 5,
+            "from_lat": [centre[1]] * size,
+            "to_lon": [centre[0]] * size,
+            "to_lat": [centre[1]] * size,
+        }
+    )
+    query, _ = printed("--trips", "5", *words)
+    assert select(table, query)["geodp_records"].to_pylist() == [5]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_leaves_cells_outside_a_mask_out_before_trips_are_numbered(engine):
+    text = query_of(3, mask=np.array([[0, 1], [2, 0]])).write(engine)
+    row0, col0, _, cols = query_of(3).records.extent
+    cells = f"({row0 * cols + col0 + 2}, {(row0 + 1) * cols + col0})"
+    for end in ("from", "to"):
+        assert text.count(f"{end}_cell_row * {cols} + {end}_cell_col IN {cells}") == 1
+    assert text.index(cells) < text.index("drawn AS")
+
+
+def test_masks_of_too_many_cells_are_refused():
+    with refuses(UsageError, "flows-sql-zones-many"):
+        query_of(3, mask=np.zeros((2, (1 << 14) + 1), np.int64)).write("duckdb")
+
+
+def units(tmp_path, codes):
+    path = tmp_path / "zones.csv"
+    path.write_text("\n".join(["code", *codes]))
+    words = ("--grid", f"units:{path}", "--units-source", "a test", "--from", "home", "--to")
+    return (*words, "work", "--engine", "duckdb")
+
+
+@pytest.mark.parametrize("trips", [4, 9999])
+def test_trips_of_codes_that_are_no_unit_take_no_place_of_others(tmp_path, trips):
+    table = zoned()
+    codes = sorted({*table["home"].to_pylist(), *table["work"].to_pylist()})[::2]
+    words = units(tmp_path, codes)
+    done = run("flows", "sql", *words, "--person", "id", "--trips", str(trips))
+    assert done.returncode == 0, done.stderr
+    assert "--units-source 'a test'" in done.stdout.splitlines()[1]
+    assert "other zones than the units are left out" in done.stdout.splitlines()[0]
+    found = select(table, done.stdout)
+    assert {*found["origin"].to_pylist(), *found["destination"].to_pylist()} <= {*codes}
+    inside = [
+        one
+        for one in zip(table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
+        if {*one} <= {*codes}
+    ]
+    persons = table["id"].to_pylist()
+    both = zip(persons, table["home"].to_pylist(), table["work"].to_pylist(), strict=True)
+    each = Counter(person for person, *ends in both if {*ends} <= {*codes})
+    assert 0 < len(inside) < table.num_rows
+    wanted = sum(min(n, trips) for n in each.values())
+    assert sum(found["geodp_records"].to_pylist()) == wanted
+    if trips == 9999:
+        rows = zip(*(found[name].to_pylist() for name in found.column_names), strict=True)
+        assert {(a, b): n for a, b, n in rows} == Counter(inside)
+
+
+def test_codes_that_are_damaged_are_kept_and_told_when_they_are_published():
+    table = pa.table({"id": ["p"] * 6, "home": ["01", "1", "01.0", "1.0", "99", None]})
+    table = table.append_column("work", pa.array(["7", "7.0", "7", "7", "7", "7"]))
+    found = counted(table, coded(9, known=("01", "7")))
+    assert [row[:2] for row in found] == [("01", "7"), ("01.0", "7"), ("1", "7.0"), ("1.0", "7")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_has_the_codes_of_units(engine):
+    text = coded(3, known=("A-1", "02")).write(engine)
+    assert "from_code IN ('A-1', '02', '02.0', '2', '2.0')" in text
+    assert text.index("to_code IN ('A-1'") < text.index("drawn AS")
+
+
+def test_codes_that_cannot_be_listed_are_refused():
+    with refuses(UsageError, "flows-sql-units-quoted"):
+        coded(3, known=("it's",)).write("duckdb")
+    with refuses(UsageError, "flows-sql-zones-many"):
+        coded(3, known=tuple(f"A{one}" for one in range((1 << 14) + 1))).write("duckdb")
+
+
+@pytest.mark.parametrize("trips", [1, 4])
+def test_trips_with_labels_are_bounded_all_together(trips):
+    table = zoned()
+    found = counted(table, coded(trips, labels={"hour": "hour"}))
+    wanted = labelled(table, trips, by="hour", time="time")
+    assert sum(row[3] for row in found) == int(wanted.count.sum())
+    assert {row[2] for row in found} == {6, 7, 8}
+    alone = zoned(size=90, persons=1)
+    assert sum(row[3] for row in counted(alone, coded(trips, labels={"hour": "hour"}))) == trips
+
+
+@pytest.mark.parametrize("trips", [1, 4])
+def test_a_person_in_a_day_has_trips_of_its_own(trips):
+    table = zoned()
+    found = counted(table, coded(trips, period="day"))
+    wanted = labelled(table, trips, unit="person-day", time="time")
+    assert number(found) == int(wanted.count.sum()) > number(counted(table, coded(trips)))
+    alone = zoned(size=90, persons=1)
+    assert number(counted(alone, coded(trips, period="day"))) == 3 * trips
+    untimed = alone.set_column(4, "day", pa.nulls(90, pa.string()))
+    assert counted(untimed, coded(trips, period="day")) == []
+
+
+def test_what_is_counted_by_day_and_hour_is_published(tmp_path):
+    done = run(
+        *("flows", "sql", *WORDS, "--from", "home", "--to", "work", "--engine", "duckdb"),
+        *("--person", "id", "--trips", "4", "--by", "hour", "--unit", "person-day"),
+        *("--period", "day"),
+    )
+    assert done.returncode == 0, done.stderr
+    link = duckdb.connect()
+    link.register("trips", zoned())
+    link.sql(done.stdout).write_parquet(str(tmp_path / "flows.parquet"))
+    words = done.stdout.splitlines()[1].split("geodp ")[1].replace(" ...", "").split()
+    words[2] = str(tmp_path / "flows.parquet")
+    done = run(*words, "--epsilon", "1", "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    promise = geodp.open(tmp_path / "out").index.guarantee
+    assert (promise.unit, promise.contribution) == ("person-day", 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "home"), "codes of both ends"),
+        (("--from", "a", "--to", "b", "--points", "x", "y"), "codes of both ends"),
+        (("--from", "a", "--to", "b", "--mask", "m", "--mask-source", "s"), "several spellings"),
+        (("--mask-source", "s"), "give --mask"),
+        (("--units-source", "s"), "go with codes of both ends"),
+        (("--from", "a", "--to", "b", "--units-source", "s"), "a grid units:FILE"),
+        (("--from", "a", "--to", "b", "--units-columns", "c"), "goes with --units-source"),
+        (("--unit", "person-day"), "go together: give both"),
+        (("--period", "day"), "go together: give both"),
+        (("--by", "hour", "--per-pair", "1"), "leave per_pair (--per-pair) out"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words, said):
+    words = (*WORDS, "--engine", "duckdb", "--person", "id", "--trips", "2", *words)
+    done = run("flows", "sql", *words)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())

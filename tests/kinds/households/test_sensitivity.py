@@ -1,0 +1,275 @@
+"""What one person and one household change, in all small worlds, and audits of what is released."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.kinds.households.inputs import Streams, streams_of
+from geodp.kinds.households.publish import HOUSEHOLDS, MEMBERS, release_streams
+from geodp.kinds.households.sizes import sizes_of
+from geodp.mechanisms.central.parts import Parts
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.noise.draws import Draws
+from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.terms import Terms
+from geodp.table.released import ReleasedTable
+from tests.kinds.households.worlds import (
+    GRID,
+    LARGEST,
+    by_size,
+    one_household_more,
+    one_person_more,
+    two_tables,
+    worlds,
+)
+from tests.laws.audit import audited, caught
+from tests.laws.brute import Losses
+
+METHOD = Pyramid("R")
+ADD, REPLACE = NEIGHBOURS
+AMOUNTS = ({"epsilon": Fraction(1)}, {"rho": Fraction(1, 8)})
+
+
+def measure(streams, event):
+    """All that is measured of both streams, exactly: pairs of a law and true counts."""
+    levels = METHOD.descent(GRID, event)
+    return [
+        (law.identity, table.to_vector().reshape(-1, stride).sum(axis=1))
+        for table in streams.tables
+        for law, stride in zip(levels.laws, levels.strides, strict=True)
+    ]
+
+
+def loss(one, other):
+    """The loss of all measurements together, exactly."""
+    total = Fraction(0)
+    for (law, some), (same, others) in zip(one, other, strict=True):
+        assert law == same
+        by = [abs(int(n)) for n in some - others]
+        total += (
+            sum(by) / law[1] if law[0] == LAPLACE else Fraction(sum(n * n for n in by), 2) / law[1]
+        )
+    return total
+
+
+def of_tables(world):
+    return streams_of(*two_tables(world), 100)
+
+
+def of_sizes(world, max_size=LARGEST):
+    return sizes_of(by_size(world), max_size).streams()
+
+
+def clipped_by_cell(world, max_size=2):
+    """Control: persons cut to what the households of their cell can hold, of each cell."""
+    streams = of_tables(world)
+    homes = streams.households.counts_at(streams.members.key)
+    cut = np.minimum(streams.members.count, (max_size - 1) * homes)
+    return Streams(streams.households, geodp.CountTable.from_keys(GRID, streams.members.key, cut))
+
+
+def largest(make, neighbours, event, pairs=one_person_more):
+    """The largest loss between neighbours, over all worlds."""
+    found = set()
+    for world in worlds():
+        one = measure(make(world), event)
+        others = [measure(make(other), event) for other in pairs(world)]
+        found |= {loss(one, other) for other in others}
+        if neighbours == REPLACE:
+            # Two worlds with one person more differ in one person.
+            found |= {loss(one, other) for one in others for other in others}
+    return max(found)
+
+
+@pytest.mark.parametrize("amounts", AMOUNTS, ids=["epsilon", "rho"])
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("make", [of_tables, of_sizes])
+def test_one_person_costs_the_budget_and_no_more(make, neighbours, amounts):
+    event = METHOD.event(GRID, Terms.of(**amounts, neighbours=neighbours, contribution=1))
+    found = largest(make, neighbours, event)
+    (claim,) = amounts.values()
+    # A budget that were a quarter larger than stated would be above the claim.
+    assert found <= claim < found * Fraction(5, 4) or neighbours == REPLACE
+    assert found <= claim
+    assert found >= claim / 2
+
+
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("make", [of_tables, of_sizes])
+def test_a_quarter_more_than_stated_is_found(make, neighbours):
+    """Control: noise for 5/4 of the budget costs more than the budget."""
+    event = METHOD.event(GRID, Terms.of(epsilon="5/4", neighbours=neighbours, contribution=1))
+    assert largest(make, neighbours, event) > 1
+
+
+def test_a_person_outside_households_changes_no_other_stream():
+    """Three streams: who is outside households changes the third one, by one."""
+    event = METHOD.event(GRID, Terms.of(epsilon=1, contribution=1))
+    world = ((0, 2), (3, 1))
+    streams = of_tables(world)
+    some, more = (geodp.CountTable.from_keys(GRID, [0, 2], [7, n]) for n in (3, 4))
+    one, other = (measure(streams.with_others(table), event) for table in (some, more))
+    assert loss(one, other) == 1
+    joined = measure(of_tables(((0, 3), (3, 1))).with_others(some), event)
+    assert loss(one, joined) == 1
+
+
+def test_sizes_that_are_cut_by_household_cost_no_more():
+    event = METHOD.event(GRID, Terms.of(epsilon=1, contribution=1))
+    assert largest(lambda world: of_sizes(world, 2), ADD, event) == 1
+
+
+def test_persons_that_are_cut_by_cell_cost_more():
+    event = METHOD.event(GRID, Terms.of(epsilon=1, contribution=1))
+    assert largest(clipped_by_cell, ADD, event) > 1
+
+
+def test_a_household_of_k_persons_costs_k_times_the_budget():
+    event = METHOD.event(GRID, Terms.of(epsilon=1, contribution=1))
+    for world in worlds(2):
+        one = measure(of_tables(world), event)
+        for size in (1, 2, 3):
+            other = measure(of_tables((*world, (1, size))), event)
+            assert loss(one, other) == size
+
+
+def change(one, other):
+    """How many households by size two worlds differ in."""
+    return int(np.abs(by_size(one).to_dense() - by_size(other).to_dense()).sum())
+
+
+def test_one_household_changes_one_size_and_one_person_two():
+    changes = {"household": set(), "person": set()}
+    for world in worlds():
+        changes["household"] |= {change(world, other) for other in one_household_more(world)}
+        changes["person"] |= {change(world, other) for other in one_person_more(world)}
+    # A person who joins a household that is of the largest size already changes nothing.
+    assert changes == {"household": {1}, "person": {1, 2}}
+
+
+ROLE = GRID.with_attribute("role", ["household", "member"])
+"""Both streams as one table, so that the audits of other methods take them."""
+
+
+def as_one(world):
+    streams = of_tables(world)
+    dense = np.stack([one.to_dense() for one in (streams.households, streams.members)], axis=-1)
+    return geodp.CountTable.from_dense(dense, ROLE)
+
+
+def release_both(table, event, key, times=1):
+    """Release both streams of such a table; ``times``: how many times the budget is spent."""
+    dense = table.to_dense()
+    streams = [geodp.CountTable.from_dense(dense[..., i], GRID) for i in (0, 1)]
+    terms = Terms.of(
+        epsilon=event.epsilon * times, neighbours=event.neighbours, contribution=event.contribution
+    )
+    spent = METHOD.event(GRID, terms, "fixed")
+    declared = METHOD.declare(GRID, spent)
+    key = key.restrict(Draws.of((), {HOUSEHOLDS: declared, MEMBERS: declared}))
+    persons, homes = release_streams(*streams, METHOD, spent, key, LARGEST)
+    dense = np.stack([homes.to_dense(), persons.to_dense()], axis=-1)
+    listed = geodp.CountTable.from_dense(dense, ROLE)
+    return ReleasedTable(ROLE, listed.key, listed.count, event)
+
+
+FULL = tuple((place, size) for place in range(4) for size in (1, 2, 3, 2, 2, 3, 1, 2) * 5)
+"""Full cells, so that nothing is clamped and a stolen budget shows."""
+
+PAIRS = {
+    "who opens a household": (((0, 1),), ((0, 1), (3, 1))),
+    "who joins one": (((0, 1), (3, 2)), ((0, 2), (3, 2))),
+    "who joins a full cell": (FULL, (*FULL[:-1], (FULL[-1][0], FULL[-1][1] + 1))),
+}
+
+
+def losses_of_sizes(share, world, pairs):
+    """Losses of households by size, with a share of the budget for the households."""
+    parts, table = Parts(Fraction(share)), by_size(world)
+    event = parts.event(table.grid, Terms.of(epsilon=1, contribution=1, unit="household"))
+    losses = Losses(parts, table, event)
+    return {losses.of(by_size(other)) for other in pairs(world)}
+
+
+def test_one_person_has_the_budget_of_a_household_too():
+    """Who joins a household changes two sizes and no sum, which has half of the budget."""
+    for world in (FULL, FULL[:5], ((0, 1),), ()):
+        assert max(losses_of_sizes("1/2", world, one_household_more)) <= 1
+        assert max(losses_of_sizes("1/2", world, one_person_more)) <= 1
+    assert max(losses_of_sizes("1/2", FULL, one_person_more)) == 1
+
+
+def test_one_person_has_the_budget_where_households_have_types_too():
+    """A child who joins changes the size and the type of one household: two parts, no sum."""
+    grid = GRID.with_attribute("size", ["1", "2", "3+"]).with_attribute("child", ["no", "yes"])
+    before = np.full((2, 2, 3, 2), 40)
+    after = before.copy()
+    after[0, 0, 1, 0] -= 1
+    after[0, 0, 2, 1] += 1
+    tables = [geodp.CountTable.from_dense(one, grid) for one in (before, after)]
+    event = Parts().event(grid, Terms.of(epsilon=1, contribution=1, unit="household"))
+    assert Losses(Parts(), tables[0], event).of(tables[1]) == 1
+
+
+def test_with_less_for_the_households_one_person_would_have_more():
+    assert max(losses_of_sizes("1/4", FULL, one_person_more)) == Fraction(3, 2)
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_release_keeps_its_claim(pair):
+    tables = [as_one(world) for world in PAIRS[pair]]
+    assert audited(release_both, METHOD, tables, ADD, trials=300) <= 1
+
+
+@pytest.mark.law
+def test_the_release_keeps_its_claim_where_a_person_replaces_another():
+    one, other = ((0, 1), (3, 2)), ((0, 2), (3, 1))
+    tables = [as_one(one), as_one(other)]
+    assert audited(release_both, METHOD, tables, REPLACE, trials=300) <= 1
+
+
+@pytest.mark.law
+def test_a_release_that_spends_too_much_is_caught():
+    tables = [as_one(FULL), as_one((*FULL, (3, 1)))]
+
+    def overspent(table, event, key):
+        return release_both(table, event, key, times=4)
+
+    assert caught(overspent, METHOD, tables, ADD, 1, trials=600)
+
+
+def release_sizes(table, event, key, times=1):
+    """Release households by size; ``times``: how many times the budget is spent."""
+    terms = Terms.of(epsilon=event.epsilon * times, contribution=1, unit="household")
+    spent = Parts().event(table.grid, terms, "fixed")
+    drawn = Parts().release(table, spent, key)
+    return ReleasedTable(table.grid, drawn.key, drawn.count, event)
+
+
+HOMES = {
+    "a household more": ((0, 2), (3, 1)),
+    "a large household more": ((0, 2), (3, 4)),
+    "a person who joins a household": ((0, 3),),
+}
+"""Worlds beside one of a single household of two."""
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("pair", HOMES)
+def test_households_by_size_keep_their_claim(pair):
+    tables = [by_size(world) for world in (((0, 2),), HOMES[pair])]
+    assert audited(release_sizes, Parts(), tables, ADD, trials=300) <= 1
+
+
+@pytest.mark.law
+def test_households_by_size_that_spend_too_much_are_caught():
+    tables = [by_size(FULL), by_size((*FULL, (3, 2)))]
+
+    def overspent(table, event, key):
+        return release_sizes(table, event, key, times=6)
+
+    assert caught(overspent, Parts(), tables, ADD, 1, trials=600)

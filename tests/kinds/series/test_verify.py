@@ -1,0 +1,70 @@
+"""Links in a series' folder, and the command that verifies one."""
+
+import json
+import shutil
+
+import pytest
+
+from geodp.io.verify import index as of_index
+from geodp.kinds.series.smoothing import Smoothing
+from geodp.kinds.series.verify import verify_series
+from tests.command import geodp
+from tests.kinds.series.test_publish import publish
+
+
+def test_the_command_asks_index_and_snapshots(written):
+    done = geodp("verify", written)
+    assert done.returncode == 0, done.stdout
+    assert "ok      budget: 3 x epsilon 1 = 3" in done.stdout
+    assert done.stdout.count("questions") == 3
+
+
+def test_a_link_is_no_part_of_a_series(written, tmp_path):
+    shutil.copytree(written, tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    (public / "2024-02" / "away.txt").symlink_to("/etc/hostname")
+    (check,) = verify_series(public)
+    assert not check.ok
+    assert "link" in check.detail
+    assert geodp("verify", public).returncode == 3
+
+
+@pytest.mark.parametrize("person", ["all", "one"])
+def test_an_index_without_snapshots_is_told_in_a_sentence(written, tmp_path, person):
+    public = shutil.copytree(written / "public", tmp_path / "public")
+    path = public / "series.json"
+    index = json.loads(path.read_text("utf-8"))
+    index["snapshots"] = []
+    index["guarantee"]["sharing"]["person"] = person
+    path.write_text(json.dumps(index), "utf-8")
+    (check,) = verify_series(public)
+    assert (check.ok, check.detail) == (False, "The index lists no tables and no periods.")
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory):
+    """The public folder of a smoothed series whose snapshots state their own share alone."""
+    folder = tmp_path_factory.mktemp("earlier") / "out"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Smoothing, "count_seen", lambda *_: 1)
+        publish().write(folder)
+    return folder / "public"
+
+
+def details(public):
+    return {one.name: one.detail for one in verify_series(public)}
+
+
+def test_a_series_that_was_made_before_holds_and_what_to_count_is_told(earlier, written):
+    assert all(one.ok for one in verify_series(earlier))
+    assert "count epsilon = 3 for 2024-01, epsilon = 3 for 2024-02" in details(earlier)["smoothing"]
+    assert details(written / "public")["smoothing"] == "both"
+
+
+def test_a_later_version_states_all_that_its_snapshots_depend_on(earlier, monkeypatch):
+    monkeypatch.setattr(of_index, "EARLIER", "0.0.9")
+    (failed,) = (one for one in verify_series(earlier) if not one.ok)
+    assert (failed.name, failed.detail) == (
+        "smoothing",
+        "A snapshot depends on another loss than it states.",
+    )

@@ -1,0 +1,88 @@
+"""What parts offer is found by the names of files, and imported only where it is asked for."""
+
+import subprocess
+import sys
+
+import pytest
+
+from geodp import registry
+
+PARTS = ["cluster", "kinds", "literature", "local", "tools"]
+LIST = (
+    "print(sorted(name for name in sys.modules"
+    f" if name.count('.') > 1 and name.split('.')[1] in {PARTS}))"
+)
+
+
+def test_every_part_is_found_and_its_files_by_their_names():
+    assert {"local", "plan", "selection", "series"} <= {*registry.list_parts()}
+    commands = registry.list_files("commands")
+    assert commands["publish_series"] == "geodp.kinds.series.commands.publish_series"
+    assert "__init__" not in commands
+    kinds = [module.__name__ for module in registry.find_modules("kind")]
+    parts = ("amounts", "flows", "households", "selection", "series")
+    assert kinds == [f"geodp.kinds.{one}.kind" for one in parts]
+    assert list(registry.find_modules("there is none")) == []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "people.csv").write_text("x,y,n\n0,0,5000\n1,1,7000\n", encoding="utf-8")
+    return folder
+
+
+def modules(folder, code):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\n{LIST}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+COMMANDS = """
+from geodp.cli import geodp as run
+from geodp.io.folder import stopping
+for words in (
+    "publish people.csv --grid regular:2x2 --x x --y y --anchor index --value n --epsilon 1"
+    " --contribution 1 --output out",
+    "verify out",
+    "map out --output map.png",
+    "publish people.csv --grid regular:2x2 --x x --y y --anchor index --value n --epsilon 1"
+    " --contribution 1 --output out --overwrite",
+    "withdraw out --reason Wrong.",
+):
+    stopping.begin()
+    run.main(words.split(), standalone_mode=False)
+"""
+
+
+def test_commands_of_a_plain_release_load_no_feature(folder):
+    assert modules(folder, COMMANDS) == "[]"
+
+
+def test_a_plain_release_loads_no_feature_in_python(folder):
+    code = (
+        "import numpy as np, geodp\n"
+        "table = geodp.CountTable.from_dense(np.full((4, 4), 90), geodp.Grid.regular((4, 4)))\n"
+        "geodp.publish(table, epsilon=1, contribution=1).write('python')\n"
+        "geodp.open('python').table.total\n"
+    )
+    assert modules(folder, code) == "[]"
+
+
+HOMES = {
+    **{one: f"geodp.tools.{one}" for one in ("audit", "compare", "explain")},
+    **{one: f"geodp.{one}" for one in ("cluster", "literature", "local")},
+    "select": "geodp.kinds.selection",
+}
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_a_namespace_imports_as_it_reads(folder, name):
+    assert modules(folder, f"import geodp.{name}") == "[]"
+    assert f"{HOMES[name]}.api" in modules(folder, f"import geodp.{name} as it; dir(it)")
