@@ -133,7 +133,7 @@ def list_public():
     """Return the public objects by name: ``Grid``, ``local.plan``."""
     found = {}
     for name in geodp.__all__:
-        if name in geodp._NAMESPACES:
+        if name in (*geodp._NAMESPACES, *geodp._PACKAGES):
             package = import_module(f"geodp.{name}")
             found |= {f"{name}.{inner}": getattr(package, inner) for inner in package.__all__}
         else:
