@@ -14,6 +14,7 @@ import pytest
 
 import geodp
 from geodp.local import coins, opening
+from tests.contract.kinds import offer_own
 from tests.ledgers import steady_ledgers
 
 VERSION = "0"
@@ -31,8 +32,8 @@ def _set_version(old, new):
 def fixed():
     """Hold still what differs from run to run.
 
-    These are the version of geodp on cards; time and id in a ledger; the id of a round of local
-    collection; and the coins of its devices.
+    These are the kinds that a package adds; the version of geodp on cards; time and id in a ledger;
+    the id of a round of local collection; and the coins of its devices.
     """
     version, drawn = geodp.__version__, random.Random("golden folders")
     numbers = itertools.count(1)
@@ -40,7 +41,7 @@ def fixed():
     def count(size):
         return f"{next(numbers):0{2 * size}x}"
 
-    with pytest.MonkeyPatch.context() as patched, steady_ledgers(count):
+    with pytest.MonkeyPatch.context() as patched, steady_ledgers(count), offer_own():
         patched.setattr(opening, "secrets", SimpleNamespace(token_hex=count))
         patched.setattr(coins, "os", SimpleNamespace(urandom=drawn.randbytes, getpid=os.getpid))
         _set_version(version, VERSION)

@@ -5,6 +5,7 @@ from tests.golden.worlds.amounts import AMOUNTS, SERIES_OF_AMOUNTS
 from tests.golden.worlds.counts import COUNTS, PARTS
 from tests.golden.worlds.flows import FLOWS
 from tests.golden.worlds.households import HOUSEHOLDS
+from tests.golden.worlds.own import OF_ONES_OWN
 from tests.golden.worlds.rounds import LOCAL
 from tests.golden.worlds.selections import SELECTIONS
 from tests.golden.worlds.series import SERIES
@@ -21,6 +22,7 @@ TAKES = {
     "series of amounts": EXTRAS,
     "selection": ("labels", "regions", "mask"),
     "local round": (),
+    "kind of one's own": (),
 }
 """What each kind of release may have."""
 
@@ -36,6 +38,7 @@ CASES = {
         *SERIES_OF_AMOUNTS,
         *SELECTIONS,
         *LOCAL,
+        *OF_ONES_OWN,
     )
 }
 """All cases by name."""
