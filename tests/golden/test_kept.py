@@ -4,7 +4,11 @@ import json
 
 import pytest
 
+from geodp.kinds.households.kind import HouseholdsSeriesCard
 from geodp.table.card import PARTS_SCHEMA
+from geodp.table.plain import key_of, list_in_order
+from geodp.table.stated.prior import StatedSlope
+from geodp.table.stated.reading import StatedLayout
 from tests.command import geodp
 from tests.golden.case import LEDGER
 from tests.golden.fixed import fixed
@@ -26,6 +30,22 @@ def fields_of(path):
 def test_a_card_of_parts():
     """Machines of a cluster write it, and others read it."""
     assert PARTS_SCHEMA == "geodp-release-parts-2"
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        (StatedSlope, "change slope"),
+        (StatedLayout, "name title source"),
+        (
+            HouseholdsSeriesCard,
+            "schema software private step protects max_size guarantee budget periods",
+        ),
+    ],
+)
+def test_fields_that_no_pinned_folder_has_keep_their_order(kind, keys):
+    """Slopes need large maps, layouts those of offices, and series of households a command."""
+    assert [key_of(one) for one in list_in_order(kind)] == keys.split()
 
 
 def test_a_check(run, tmp_path):
