@@ -7,8 +7,9 @@ import pytest
 from geodp.kinds.households.kind import HouseholdsSeriesCard
 from geodp.table.card import PARTS_SCHEMA
 from geodp.table.plain import key_of, list_in_order
+from geodp.table.stated.error import StatedCells
 from geodp.table.stated.prior import StatedSlope
-from geodp.table.stated.reading import StatedLayout
+from geodp.table.stated.reading import StatedLayout, StatedReading
 from tests.command import geodp
 from tests.golden.case import LEDGER
 from tests.golden.fixed import fixed
@@ -36,7 +37,9 @@ def test_a_card_of_parts():
     ("kind", "keys"),
     [
         (StatedSlope, "change slope"),
+        (StatedCells, "meaning version low beside alone closed_form simulated parts tree"),
         (StatedLayout, "name title source"),
+        (StatedReading, "form places labels counts layout anchor crs person unit unit_value"),
         (
             HouseholdsSeriesCard,
             "schema software private step protects max_size guarantee budget periods",
@@ -44,7 +47,7 @@ def test_a_card_of_parts():
     ],
 )
 def test_fields_that_no_pinned_folder_has_keep_their_order(kind, keys):
-    """Slopes need large maps, layouts those of offices, and series of households a command."""
+    """Slopes need large maps, layouts files of offices, series of households a command .."""
     assert [key_of(one) for one in list_in_order(kind)] == keys.split()
 
 
