@@ -32,7 +32,7 @@ from geodp.kinds.households.publish import publish as publish_households
 from geodp.kinds.series.publish import publish_series
 from geodp.mechanisms import METHODS
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from geodp.release.publish import publish
 from geodp.release.simulated_cells import errors_of

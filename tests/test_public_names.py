@@ -69,7 +69,7 @@ INTERNAL = {
         "geodp.local.tree.TreeState",
         "geodp.mechanisms.base.BaseUse",
         "geodp.mechanisms.base.Query",
-        "geodp.privacy.noise.decay.Decay",
+        "geodp.privacy.noise.exact_draws.Decay",
         "geodp.privacy.noise.draws.Draw",
         "geodp.privacy.noise.draws.Draws",
         "geodp.privacy.selected.Change",

@@ -23,7 +23,7 @@ from geodp.kernels import chacha, radix
 from geodp.kernels import noise as kernels
 from geodp.kernels.chacha import LANES
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 
 Rows = list[dict[str, Any]]

@@ -18,7 +18,7 @@ from geodp.kernels.haar import forward_dense, inverse_dense, refine_dense
 from geodp.kernels.tree import BOTH
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.loss import PureDP, compose, within
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.terms import Terms
 from geodp.release.pure_or_gaussian import SIDE, Forms
 

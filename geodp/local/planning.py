@@ -24,9 +24,9 @@ from geodp.local.collect import MIN_REPORTS
 from geodp.local.protocols import protocol as find_protocol
 from geodp.local.round import Round
 from geodp.local.tree import Protocol
-from geodp.privacy.budget import Budget, rational
-from geodp.privacy.neighbours import canonical_unit
+from geodp.privacy.loss import Budget, rational
 from geodp.privacy.reports import LocalReports
+from geodp.privacy.terms import canonical_unit
 from geodp.reprs import one_line
 from geodp.table.plain import read_plain
 from geodp.table.stated.domain import StatedDomain

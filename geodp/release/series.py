@@ -22,10 +22,10 @@ from geodp.io.verify.index import read_index
 from geodp.io.verify.readback import explain_errors
 from geodp.mechanisms import Mechanism
 from geodp.privacy.assumption import Assumption
-from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
+from geodp.privacy.loss import amounts_of
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget

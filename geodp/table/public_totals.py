@@ -23,7 +23,7 @@ from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
-from geodp.privacy.neighbours import REPLACE
+from geodp.privacy.terms import REPLACE
 from geodp.reprs import one_line
 from geodp.table.counts import Cells, CountTable, as_counts
 from geodp.table.released import ReleasedTable

@@ -12,8 +12,8 @@ from geodp.mechanisms.central.topdown import TopDown
 from geodp.mechanisms.trees.refinement import RefinementNoise, refine
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.privacy.terms import NEIGHBOURS
 from geodp.table.released import ReleasedTable
 from tests.laws.audit import audited, caught
 

@@ -19,9 +19,8 @@ from geodp.mechanisms.parts import marginals
 from geodp.mechanisms.parts.chain import Group
 from geodp.mechanisms.parts.levels import Schedule
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.node import NodeNoise
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 
 pytestmark = pytest.mark.law
 

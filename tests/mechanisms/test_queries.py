@@ -16,7 +16,7 @@ from geodp.mechanisms.baselines import matrix
 from geodp.mechanisms.trees import strategies
 from geodp.privacy import key as noise_key
 from geodp.privacy.noise import node as node_noise
-from geodp.privacy.noise.geometric import GeometricDraws
+from geodp.privacy.noise.exact_draws import GeometricDraws
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
 from geodp.release.noise_identity import encode

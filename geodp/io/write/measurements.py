@@ -18,7 +18,7 @@ from geodp.io.write import parquet
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.tables import slices
 from geodp.io.write.view import View
-from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.noise.law import LAPLACE
 from geodp.table.measured import COUNT, MeasuredLevel, NodeLevel, stride_of
 
 SCHEMA = "geodp-measurements-1"

@@ -31,8 +31,8 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.key import Stream as KeyStream
-from geodp.privacy.noise.decay import draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
+from geodp.privacy.noise.exact_draws import draw_one_below
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable

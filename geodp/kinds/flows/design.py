@@ -10,7 +10,7 @@ from typing import Self
 from geodp.errors import Rule, UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.zones import count_zone_blocks, side_of_all
-from geodp.privacy.budget import Budget
+from geodp.privacy.loss import Budget
 
 MOST_PAIRS = 1 << 26
 """Most pairs of blocks of one level: all of them are measured."""

@@ -12,9 +12,8 @@ from geodp.kinds.flows.publish import make_plan
 from geodp.kinds.flows.reading.bounding import require_bounds
 from geodp.kinds.flows.reading.labels import By, LabelColumns
 from geodp.kinds.flows.zones import Zones
-from geodp.privacy.budget import Budget
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
+from geodp.privacy.loss import Budget
+from geodp.privacy.terms import ADD_REMOVE, Terms
 
 
 @dataclass(frozen=True)

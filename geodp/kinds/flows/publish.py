@@ -47,10 +47,10 @@ from geodp.kinds.flows.streams import (
 from geodp.kinds.flows.zones import Zones, zones_of
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
-from geodp.privacy.budget import Budget, amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
+from geodp.privacy.loss import Budget, amounts_of
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.composite import place_cells

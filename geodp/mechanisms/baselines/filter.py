@@ -19,9 +19,8 @@ from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import LawName
-from geodp.privacy.noise.geometric import GeometricDraws
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.noise.law import Interval, exp_interval
+from geodp.privacy.noise.exact_draws import GeometricDraws
+from geodp.privacy.noise.law import DiscreteLaplace, Interval, exp_interval
 from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable

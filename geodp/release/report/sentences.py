@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import ADD_REMOVE
 from geodp.table.caption import list_captioned
 from geodp.table.card import Card
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedLoss

@@ -45,7 +45,7 @@ def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
     from rich.markup import escape
     from rich.table import Table
 
-    from geodp.privacy.budget import budget
+    from geodp.privacy.loss import budget
     from geodp.tools.plan.plan import Planner
 
     all_terms = [replace(terms, loss=budget(epsilon, None, None)) for epsilon in epsilons]

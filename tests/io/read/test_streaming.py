@@ -27,7 +27,7 @@ from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.scratch import Spill
 from geodp.io.read.table import read_mesh, read_table
 from geodp.kernels import coo
-from geodp.privacy.access import has_owners
+from geodp.privacy.key import has_owners
 from tests.refusals import refuses
 
 MIB = 1 << 20

@@ -14,8 +14,7 @@ from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
 from geodp.kinds.flows.streams import DIVIDING, LABELS, Plan, TripStreams, count_labels
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.released import ReleasedTable
 from tests.kinds.flows.test_sensitivity import ADD, KEY, REPLACE, ZONES, loss
 from tests.kinds.flows.test_sensitivity import measure as measure_flows

@@ -13,8 +13,7 @@ from geodp.kinds.flows.publish import estimate_ends, make_plan
 from geodp.kinds.flows.streams import TripStreams
 from geodp.kinds.flows.zones import Zones
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from tests.kinds.flows.masks import masked

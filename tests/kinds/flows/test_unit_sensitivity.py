@@ -18,8 +18,7 @@ from geodp.kinds.flows.streams import DIVIDING, Plan, TripStreams, count_labels
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from tests.grid.cells.libraries import need_h3

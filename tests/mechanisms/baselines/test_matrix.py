@@ -25,7 +25,7 @@ from geodp.mechanisms.trees.strategies import (
     tree_weights,
 )
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable
 from tests.mechanisms.baselines.cases import spent
 from tests.reference import matrix as reference

@@ -24,9 +24,8 @@ from geodp.mechanisms.measure import laplace_noise
 from geodp.mechanisms.trees.least_squares import axis_bits
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.terms import Terms
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table import haar
 from geodp.table.counts import CountTable
 from tests.mechanisms.baselines.cases import domain_of, masked

@@ -24,7 +24,7 @@ from geodp.mechanisms.trees.refinement import (
 )
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable

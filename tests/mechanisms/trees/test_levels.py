@@ -20,8 +20,7 @@ from geodp.mechanisms.trees.default import (
 )
 from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, weights_of
 from geodp.privacy.event import Measurement
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteGaussian, DiscreteLaplace
 from geodp.privacy.terms import Terms
 from tests.refusals import refuses
 

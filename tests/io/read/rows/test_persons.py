@@ -19,9 +19,8 @@ from geodp.io.read.points import read_points
 from geodp.io.read.rows import persons as module
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.persons import Persons
-from geodp.privacy.access import has_owners
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.key import NoiseKey
+from geodp.privacy.key import NoiseKey, has_owners
 from tests.refusals import refuses
 
 SQUARE = Grid.regular((64, 64), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))

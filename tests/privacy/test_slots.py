@@ -5,7 +5,7 @@ import io
 import pytest
 
 from geodp.errors import UsageError
-from geodp.privacy.chain.slots import (
+from geodp.privacy.hash_chain import (
     SECTOR,
     START,
     Place,

@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from geodp.privacy.chain.index import Index, digest_key
-from geodp.privacy.chain.slots import Place
-from geodp.privacy.hash_chain import Head, LedgerEntry
+from geodp.privacy.books import Index, digest_key
+from geodp.privacy.hash_chain import Head, LedgerEntry, Place
 
 INDEX = Index("by_name", lambda content: content.get("key"))
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from geodp.errors import GeodpError, OutputError, UsageError, VerificationError
-from geodp.privacy.chain import locked_file
-from geodp.privacy.chain.witness import Witness
+from geodp.privacy import locked_file
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.privacy.witness import Witness
 from tests.ledgers import charge
 from tests.refusals import refuses
 
@@ -265,7 +265,7 @@ def test_a_witness_of_the_same_length_with_another_head_is_refused(ledger, place
 
 def test_a_new_witness_has_its_name_on_the_disk(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("geodp.privacy.chain.witness.sync_folder", synced.append)
+    monkeypatch.setattr("geodp.privacy.witness.sync_folder", synced.append)
     ledger = Ledger.create(tmp_path / "ledger", witness=tmp_path / "witness")
     assert synced == [tmp_path / "witness"]
     ledger.add_dataset("census", PureDP(F(1)))
@@ -335,7 +335,7 @@ def test_a_full_disk_of_the_witness_leaves_a_charge_that_is_a_replay(ledger, pla
 
     charge(ledger, TENTH, number=0)
     with monkeypatch.context() as patch:
-        patch.setattr("geodp.privacy.chain.witness.write_at", full)
+        patch.setattr("geodp.privacy.witness.write_at", full)
         with refuses(OutputError, "witness-unwritten"):
             charge(ledger, TENTH, number=1)
     assert charge(reopened(ledger), TENTH, number=1).replay

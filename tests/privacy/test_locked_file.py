@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from geodp.errors import OutputError, UsageError
-from geodp.privacy.chain import locked_file
-from geodp.privacy.chain.locked_file import is_at, open_locked, real_path, sync_folder, write_at
+from geodp.privacy import locked_file
+from geodp.privacy.locked_file import is_at, open_locked, real_path, sync_folder, write_at
 from tests.refusals import refuses
 
 posix = pytest.mark.skipif(

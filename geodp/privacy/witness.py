@@ -23,15 +23,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from geodp.errors import OutputError, UsageError, VerificationError
-from geodp.privacy.chain.locked_file import (
-    NOTHING,
-    open_locked,
-    real_path,
-    sync,
-    sync_folder,
-    write_at,
-)
 from geodp.privacy.hash_chain import ROOT, Head, LedgerEntry
+from geodp.privacy.locked_file import NOTHING, open_locked, real_path, sync, sync_folder, write_at
 
 _LINE = re.compile(rb"(\d{1,18}) ([0-9a-f]{32}) ([0-9a-f]{64})")
 _BEGUN = re.compile(rb"\d{0,18}( [0-9a-f]{0,32}( [0-9a-f]{0,64})?)?")
