@@ -9,14 +9,14 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import Variances
+from geodp.accuracy.closed_form import Variances
 from geodp.grid.coarsen import coarser_lattice
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
 from geodp.privacy.event import TableEvent
 from geodp.reprs import one_line
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import Variances, cell_errors
+from geodp.accuracy.closed_form import Variances, cell_errors
 from geodp.accuracy.interval import (
     LAPLACE_Z,
     SKEWED_Z,
@@ -42,7 +42,7 @@ from geodp.kernels import cell_paths
 from geodp.kernels.cell_paths import PLAIN
 from geodp.kernels.pyramid.edges import Edges
 from geodp.reprs import one_line
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 AT_ONCE = 1 << 16

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import SKEWED_Z, round_out
 from geodp.grid.joint import Joint
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 VERSION = 2

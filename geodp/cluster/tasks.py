@@ -31,9 +31,8 @@ from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees.cut import Roots, Seen, Subtrees
 from geodp.release.release import Release
 from geodp.table.card import Card
-from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells, coalesce, exact_sum
+from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells, ReleasedTable, coalesce, exact_sum
 from geodp.table.reading import Reading, join_readings
-from geodp.table.released import ReleasedTable
 from geodp.table.totals import Relation, Remainder, label_sums, remainder
 
 

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.blocks import BlockError, resolution_floor
+from geodp.accuracy.closed_form import BlockError, resolution_floor
 from geodp.errors import GeodpError, InputError, Rule, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid

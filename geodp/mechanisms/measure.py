@@ -16,7 +16,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.law import LAPLACE, DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 

@@ -62,7 +62,7 @@ from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.card import File, LeftOut
 from geodp.table.contribution import bound_contribution, combine_bounds
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.index import (
     Constraint,
     Joint,
@@ -75,7 +75,6 @@ from geodp.table.index import (
 )
 from geodp.table.plain import before
 from geodp.table.reading import join_known
-from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, KeyArray
 
 LABEL = b"geodp maps identity 1"

@@ -17,7 +17,7 @@ from geodp.accuracy.parts import PartEstimates, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.release.base import BaseRelease
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 MAX_SUMS = 4

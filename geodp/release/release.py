@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.areas import Areas, areas_of
-from geodp.accuracy.blocks import BlockError, cell_errors
 from geodp.accuracy.cell_interval import cell_intervals
+from geodp.accuracy.closed_form import BlockError, cell_errors
 from geodp.accuracy.interval import Estimate, Tops
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
@@ -33,9 +33,8 @@ from geodp.release.parts import PartErrors
 from geodp.release.simulated_estimates import simulate_estimates
 from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.table.card import Card
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
 
 SMOOTHED = "Smoothing over time"
 """Beginning of the sentence on cards of snapshots that were smoothed by others of their series."""

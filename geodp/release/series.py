@@ -39,8 +39,7 @@ from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 from geodp.table.index import PeriodsCard, TablesCard, describe_period
-from geodp.table.reading import join_known, require_rows_of_series
-from geodp.table.stated.reading import StatedReading, join_descriptions
+from geodp.table.reading import StatedReading, join_descriptions, join_known, require_rows_of_series
 
 IDENTITY = b"geodp %s series identity 1"
 """Domain separation of the hash of a series, with a version of the list of components."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, cast
 
-from geodp.accuracy.blocks import BlockError
+from geodp.accuracy.closed_form import BlockError
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism

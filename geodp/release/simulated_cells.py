@@ -36,9 +36,8 @@ from geodp.release.opening import state_margins
 from geodp.release.release import SMOOTHED, Release
 from geodp.release.settlements import simulate_settlements
 from geodp.release.simulation import Simulation
-from geodp.table.counts import Cells
+from geodp.table.counts import Cells, ReleasedTable
 from geodp.table.measured import Measurements
-from geodp.table.released import ReleasedTable
 
 KINDS = ("empty", "few", "some", "populous")
 """Kinds of cells by their true people: none, fewer than each number in ``PEOPLE``, more."""

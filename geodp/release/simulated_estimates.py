@@ -34,7 +34,7 @@ from geodp.release.base import BaseRelease
 from geodp.release.simulation import SEED, SIDES, SIMULATION, KeyRuns, Simulation
 from geodp.table.counts import Cells
 from geodp.table.prior import RULES, Prior
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray
 
 ROUGHNESS = tuple(4.0**i for i in range(-1, 6))

@@ -20,7 +20,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 GRID = Grid.regular((8, 8)).with_attribute("sex", ["f", "m"]).with_attribute("age", ["a", "b", "c"])
 STRIDES, PARTS = (64, 16, 4, 1), 6

@@ -44,8 +44,8 @@ from geodp.kernels.pyramid import (
 from geodp.kernels.pyramid.edges import STEP
 from geodp.local.kernels import hashing, oracles, projective
 from geodp.local.oracles import ORACLES
-from geodp.mechanisms.trees import refinement
-from geodp.mechanisms.trees.refinement import RefinementNoise
+from geodp.mechanisms.central import topdown as refinement
+from geodp.mechanisms.central.topdown import RefinementNoise
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 
@@ -57,7 +57,7 @@ DRAWING = {
     "traversal.py",  # to the roots' whole counts; of others a kernel, which adds counts
     "dense.py",  # whole counts of all nodes
     "informed.py",  # into a kernel, which adds counts
-    "refinement.py",  # into a kernel, and a Python integer
+    "topdown.py",  # into a kernel, and a Python integer
     "chain.py",  # to whole counts of parts
     "filter.py",  # to the table's counts
     "shrinkage.py",  # of made-up counts

@@ -25,7 +25,7 @@ import geodp
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
+from geodp.mechanisms.central.topdown import RefinementNoise, RefinementRun
 from geodp.mechanisms.trees.traversal import descend
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for

@@ -215,7 +215,7 @@ TARGETS = (
         ("UGrid.shares",),
     ),
     Target(
-        "geodp.mechanisms.trees.plane",
+        "geodp.mechanisms.baselines.ugrid",
         ("tests/mechanisms/baselines/test_ugrid.py",),
         ("noisy_total",),
     ),
@@ -376,7 +376,7 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.mechanisms.parts.levels",
+        "geodp.mechanisms.parts.measuring",
         PARTS,
         ("Step.stream", "Step.rounding", "Step.description", "Schedule.shares", "Schedule.laws"),
     ),
@@ -385,8 +385,8 @@ TARGETS = (
         PARTS,
         ("Group.measure", "Group.draw", "Group.number_vectors", "Group.measure_marginals"),
     ),
-    Target("geodp.mechanisms.parts.counts", PARTS, ("TrueParts.of_group", "TrueParts.tally")),
-    Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
+    Target("geodp.mechanisms.parts.measuring", PARTS, ("TrueParts.of_group", "TrueParts.tally")),
+    Target("geodp.mechanisms.parts.measuring", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
     Target("geodp.io.folder.pending", RESUME),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.cells.system import CellSystem, degrees
-from geodp.grid.codes.arrays import require
+from geodp.grid.codes.system import require
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 MAX_CELLS = 1_000_000

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
     from geodp.table.counts import CountTable
+    from geodp.table.reading import StatedReading
     from geodp.table.source import Fact
-    from geodp.table.stated.reading import StatedReading
 
 CRS = Option("CRS of x and y, if it is not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact datum transformation.", "--allow-ballpark", type=bool)
@@ -174,7 +174,7 @@ class Points(LabelledReader):
     def _describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:
         """Describe for the card how a table is read; the columns of places come first."""
         from geodp.io.read.layout.presets import describe_layout
-        from geodp.table.stated.reading import StatedReading
+        from geodp.table.reading import StatedReading
 
         geometry = self.x is None or self.y is None
         return StatedReading(
@@ -199,7 +199,7 @@ class Points(LabelledReader):
     @property
     def _lattice(self) -> Lattice:
         """The map on which points are located; UsageError if the grid has none."""
-        from geodp.grid.cells.points import CellMap
+        from geodp.grid.cells.cell_grid import CellMap
 
         place = self.grid.maps.one
         if place is None or place.transform is None:

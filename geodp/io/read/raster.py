@@ -119,7 +119,7 @@ class Raster(Reader):
         from geodp.io.read.rows.array import align_array
         from geodp.io.read.rows.columns import Rows
         from geodp.io.read.rows.pixels import Lines
-        from geodp.table.stated.reading import describe_facts
+        from geodp.table.reading import describe_facts
 
         if self.band is not None or self.member is not None:
             raise UsageError(
@@ -155,7 +155,7 @@ class Raster(Reader):
         from geodp.io.read.rows.forms.url import fetch_urls
         from geodp.io.read.rows.input_files import list_paths
         from geodp.io.read.rows.pixels import align_blocks
-        from geodp.table.stated.reading import describe_facts
+        from geodp.table.reading import describe_facts
 
         if self.x is not None or self.y is not None:
             raise UsageError(

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.tally import Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
+    from geodp.table.reading import StatedReading
     from geodp.table.source import Fact
-    from geodp.table.stated.reading import StatedReading
 
 
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
@@ -216,7 +216,7 @@ class Table(LabelledReader, CountsReader):
         """
         from geodp.io.read.layout.presets import describe_layout
         from geodp.io.read.rows.mesh_columns import key_of
-        from geodp.table.stated.reading import StatedCounts, StatedReading
+        from geodp.table.reading import StatedCounts, StatedReading
 
         coordinates = {"code": self.code, "x": self.x, "y": self.y}
         places = {role: name for role, name in coordinates.items() if name is not None}

@@ -20,7 +20,7 @@ from geodp.io.verify.readback import BROKEN
 from geodp.io.write.measurements import SCHEMA
 from geodp.io.write.view import View
 from geodp.table.card import Card
-from geodp.table.charged import Count
+from geodp.table.counts import ReleasedTable
 from geodp.table.measured import (
     Bias,
     MeasuredLevel,
@@ -31,8 +31,8 @@ from geodp.table.measured import (
     visited_nodes,
 )
 from geodp.table.plain import read_plain, write_plain
-from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.release import Count
 
 
 @dataclass(frozen=True)

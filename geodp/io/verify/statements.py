@@ -22,10 +22,15 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Loss, amounts_of
 from geodp.privacy.terms import NEIGHBOURS
 from geodp.table.card import Card
-from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.plain import write_plain
 from geodp.table.public_totals import PublicTotals
-from geodp.table.stated.release import Software
+from geodp.table.stated.release import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    PureLoss,
+    Software,
+    StatedCharge,
+)
 
 NEAR = 2e-5
 """Relative tolerance of numbers that are written with six digits, the last of which may differ."""

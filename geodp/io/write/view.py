@@ -27,9 +27,9 @@ from geodp.io.write.tables import (
 from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.reprs import one_line
 from geodp.table.card import Card
+from geodp.table.counts import ReleasedTable
 from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
-from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, IntArray
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"

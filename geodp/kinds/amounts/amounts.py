@@ -51,10 +51,10 @@ from geodp.release.preview import preview_release
 from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.reprs import one_line
+from geodp.table.counts import ReleasedTable
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.plain import write_plain
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
 
 COUNTED = "One {} has at most {:,} of all records."

@@ -27,10 +27,9 @@ from geodp.privacy.key import digest
 from geodp.release.prior import choose_prior, describe_charge
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import RULES, Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray
 
 MEANING = (

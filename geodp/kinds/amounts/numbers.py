@@ -44,9 +44,9 @@ from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.release.simulation import SIMULATION
 from geodp.reprs import one_line
+from geodp.table.counts import ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 

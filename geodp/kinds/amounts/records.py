@@ -33,7 +33,7 @@ from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable, merge_keys
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
-from geodp.table.stated.reading import StatedCounts, StatedReading
+from geodp.table.reading import StatedCounts, StatedReading
 from geodp.typing import IntArray, KeyArray
 
 FORM_FACT = (

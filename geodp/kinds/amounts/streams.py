@@ -33,10 +33,9 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.key import Stream as KeyStream
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.privacy.noise.exact_draws import draw_one_below
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import IntArray, KeyArray
 
 ABOVE = digest(b"geodp amounts stream 1", b"above the lower end")

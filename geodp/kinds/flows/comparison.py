@@ -21,7 +21,7 @@ from geodp.kinds.flows.kind import FlowsGuarantee, StatedFlowsPrior
 from geodp.kinds.flows.prior import FlowsPrior
 from geodp.kinds.flows.reading.reader import find_bounds
 from geodp.kinds.flows.zones import zones_of
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 Group: TypeAlias = Sequence[tuple[Any, Any]]
 """Pairs of regions of origins and of destinations, whose flows are summed."""

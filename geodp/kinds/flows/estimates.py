@@ -37,9 +37,8 @@ from geodp.kinds.flows.streams import Plan, TripStreams, number_labels
 from geodp.kinds.flows.zones import Blocks, Zones
 from geodp.privacy.key import NoiseKey
 from geodp.release.base import BaseRelease
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]

@@ -20,8 +20,7 @@ from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request
 from geodp.release.transaction import Prepared
 from geodp.reprs import one_line
-from geodp.table.counts import CountTable, coalesce
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable, coalesce
 from geodp.tools.evaluate.result import NOTICE
 from geodp.tools.evaluate.trials import trial_key
 from geodp.typing import FloatArray, IntArray

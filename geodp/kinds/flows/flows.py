@@ -67,11 +67,10 @@ from geodp.release.card import PRIOR_PUBLIC
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.counts import coalesce
+from geodp.table.counts import ReleasedTable, coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.plain import write_plain
 from geodp.table.prior import RULES
-from geodp.table.released import ReleasedTable
 
 LABELLED = "Origins and destinations are those of trips of all labels together."
 """The constraint that is added where flows have labels."""

@@ -7,11 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 from geodp.errors import Rule
 from geodp.release.index_kind import IndexKind, SeriesKind
-from geodp.table.charged import Amount, Count, Exact
 from geodp.table.index import PeriodsCard, TablesCard, TablesGuarantee, Together
 from geodp.table.plain import AtLeast, before
-from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
-from geodp.table.stated.release import Size
+from geodp.table.stated.release import Amount, Count, Exact, Size, StatedPriorLevel, StatedSlope
 
 FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
 """Names of the tables: of their folders, files and columns."""

@@ -63,9 +63,8 @@ from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
 
 MOST_LABELS = 1000

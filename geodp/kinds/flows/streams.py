@@ -30,10 +30,9 @@ from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray, KeyedCounts
 
 ORIGINS = digest(b"geodp flows stream 1", b"origins")

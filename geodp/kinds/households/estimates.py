@@ -17,9 +17,8 @@ from geodp.kinds.households.sizes import SizedGrid
 from geodp.privacy.event import Measurement
 from geodp.release.parts import PartErrors
 from geodp.release.release import Release
-from geodp.table.counts import coalesce
+from geodp.table.counts import ReleasedTable, coalesce
 from geodp.table.display import is_below
-from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 

@@ -45,10 +45,8 @@ from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
-from geodp.table.counts import CountTable
-from geodp.table.reading import join_known
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.reading import StatedReading, join_known
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 HOUSEHOLDS = digest(b"geodp households stream 1", b"households")

@@ -22,8 +22,7 @@ from geodp.privacy.noise.draws import LawName
 from geodp.privacy.noise.exact_draws import GeometricDraws
 from geodp.privacy.noise.law import DiscreteLaplace, Interval, exp_interval
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 
 MAX_PASSING = 1 << 26
 """Most empty cells that may be expected to pass."""

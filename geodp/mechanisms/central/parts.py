@@ -21,14 +21,20 @@ from geodp.grid.joint import Joint, split_grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, BaseUse, Mechanism, Plain, Query
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import PartsPass
-from geodp.mechanisms.parts.counts import Shared, TrueParts
-from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
-from geodp.mechanisms.parts.marginals import Marginal, list_marginals, normalise
+from geodp.mechanisms.parts.measuring import (
+    SIGNAL,
+    Marginal,
+    Schedule,
+    Shared,
+    TrueParts,
+    list_marginals,
+    normalise,
+    steps_of,
+)
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
-from geodp.table.counts import CountTable, coalesce
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable, coalesce
 
 MAX_PARTS = 1 << 12
 """Most combinations of labels."""

@@ -1,7 +1,7 @@
 """Parts of a map's released counts, level by level: measured, predicted and apportioned.
 
-Which levels are measured is decided in :mod:`geodp.mechanisms.parts.levels`; tables are fitted and
-rounded by :mod:`geodp.kernels.parts`.
+Which levels are measured is decided in :mod:`geodp.mechanisms.parts.measuring`; tables are fitted
+and rounded by :mod:`geodp.kernels.parts`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,19 @@ from geodp.grid.tree import overlaps
 from geodp.kernels.parts import fitting as kernels
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.parts.counts import Measured, PartCounts, Shared, TrueParts
-from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
-from geodp.mechanisms.parts.marginals import Goals, Marginal, scale, shift
+from geodp.mechanisms.parts.measuring import (
+    Goals,
+    Marginal,
+    Measured,
+    Nodes,
+    PartCounts,
+    Schedule,
+    Shared,
+    Step,
+    TrueParts,
+    scale,
+    shift,
+)
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import variance_of
 from geodp.privacy.event import Measurement

@@ -36,7 +36,7 @@ from geodp.privacy.noise.law import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
-from geodp.table.stated.prior import StatedPrior, StatedPriorLevel, StatedSlope
+from geodp.table.stated.release import StatedPrior, StatedPriorLevel, StatedSlope
 from geodp.typing import FloatArray, IntArray
 
 Item = TypeVar("Item")

@@ -5,6 +5,7 @@ import pytest
 import shapely
 
 from geodp.errors import CodeError, UsageError
+from geodp.grid.cells import SYSTEMS
 from geodp.grid.cells.area import (
     MAX_CELLS,
     RADIUS,
@@ -16,7 +17,6 @@ from geodp.grid.cells.area import (
     read_box,
     select_cells,
 )
-from geodp.grid.cells.choose import SYSTEMS
 from geodp.grid.cells.system import degrees, sphere
 from tests.grid.cells.libraries import NEEDS
 from tests.refusals import refuses

@@ -15,7 +15,7 @@ from geodp.kinds.flows.publish import estimate_ends, make_plan
 from geodp.kinds.flows.streams import DIVIDING, LABELS, Plan, TripStreams, count_labels
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.terms import NEIGHBOURS, Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.kinds.flows.test_sensitivity import ADD, KEY, REPLACE, ZONES, loss
 from tests.kinds.flows.test_sensitivity import measure as measure_flows
 from tests.kinds.flows.worlds import GRID, WHERE, rows_of

@@ -14,8 +14,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import LAPLACE
 from geodp.privacy.terms import NEIGHBOURS, Terms
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.kinds.flows.worlds import GRID, persons, table_of
 from tests.laws.audit import audited, caught
 

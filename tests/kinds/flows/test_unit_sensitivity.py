@@ -10,7 +10,7 @@ import pytest
 
 import geodp
 from geodp.grid.axes import Attribute
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.kinds.flows.design import Design, LabelDesign
 from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
@@ -19,8 +19,7 @@ from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import NEIGHBOURS, Terms
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.grid.cells.libraries import need_h3
 from tests.kinds.flows.test_sensitivity import AMOUNTS, LEVELS, Claim, loss
 from tests.kinds.flows.units import make_units

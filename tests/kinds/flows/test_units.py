@@ -14,7 +14,7 @@ import shapely
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.cells import system
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.places import Circle

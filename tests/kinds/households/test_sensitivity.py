@@ -14,7 +14,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.noise.law import LAPLACE
 from geodp.privacy.terms import NEIGHBOURS, Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.kinds.households.worlds import (
     GRID,
     LARGEST,

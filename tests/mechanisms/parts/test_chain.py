@@ -7,8 +7,7 @@ import pytest
 
 from geodp.grid.grid import Grid
 from geodp.mechanisms.parts.chain import Group, PartsPass, project
-from geodp.mechanisms.parts.counts import Shared, TrueParts
-from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
+from geodp.mechanisms.parts.measuring import Nodes, Schedule, Shared, Step, TrueParts
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.node import NodeNoise

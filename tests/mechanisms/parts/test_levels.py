@@ -7,7 +7,7 @@ import pytest
 
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
-from geodp.mechanisms.parts.levels import SIGNAL, Nodes, Schedule, steps_of
+from geodp.mechanisms.parts.measuring import SIGNAL, Nodes, Schedule, steps_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
 

@@ -7,10 +7,10 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.mechanisms.parts.chain import Group
-from geodp.mechanisms.parts.counts import TrueParts
-from geodp.mechanisms.parts.levels import Nodes
-from geodp.mechanisms.parts.marginals import (
+from geodp.mechanisms.parts.measuring import (
     Marginal,
+    Nodes,
+    TrueParts,
     fit_rows,
     list_marginals,
     normalise,

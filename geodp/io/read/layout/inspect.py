@@ -17,8 +17,7 @@ from pyproj.exceptions import CRSError
 
 from geodp.advice import takes
 from geodp.errors import InputError, UsageError
-from geodp.grid.codes.recognise import QUADKEY
-from geodp.grid.codes.suggest import suggest_description
+from geodp.grid.codes.recognise import QUADKEY, suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge, judge_values
 from geodp.io.read.rows.arrow import ArrowTable, decode

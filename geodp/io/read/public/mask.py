@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.grid.cells import find_cells
 from geodp.grid.cells.area import CellMask, Outlines
-from geodp.grid.cells.choose import find_cells
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks

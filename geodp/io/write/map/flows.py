@@ -12,7 +12,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.write.map.panel import Bounds, crop, cut
 from geodp.io.write.tables import chunks, slices
 from geodp.io.write.view import View
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 MAX_FLOWS = 100
 """Largest number of flows that are drawn."""

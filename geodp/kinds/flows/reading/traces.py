@@ -49,7 +49,7 @@ from geodp.kinds.flows.reading.periods import (
 from geodp.kinds.flows.reading.reader import SEPARATOR, Place, RowReader, Units
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray, KeyArray
 
 Batch: TypeAlias = tuple[Rows, IntArray, pa.Array, list[NDArray[Any]]]

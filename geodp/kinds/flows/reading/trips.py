@@ -33,7 +33,7 @@ from geodp.kinds.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.kinds.flows.reading.reader import CRS_UNUSED, SEPARATOR, Place, RowReader, Units
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
 
 PLACES = Rule(

@@ -34,7 +34,7 @@ from geodp.release.report.html.markup import (
     pack_sorted,
 )
 from geodp.release.report.html.outlines import lay_ground, pack_outlines
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import IntArray
 
 MAX_SQUARES = 1 << 22

@@ -1,30 +1,40 @@
 """Grids whose cells are those of H3 or S2 in a public area, as areal units.
 
 A cell of H3 does not lie entirely in its parent, but it has exactly one, so that the cells of an
-area form a table of units, whose levels are the coarser ones of the system.
+area form a table of units, whose levels are the coarser ones of the system. :class:`CellMap`
+locates points in degrees on such cells.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError
+from geodp.grid.cells import find_cells
 from geodp.grid.cells.area import (
     MAX_CELLS,
     Bounds,
     Box,
     CellMask,
     PublicArea,
+    box_around,
+    radii,
     read_box,
     select_cells,
 )
-from geodp.grid.cells.choose import find_cells
 from geodp.grid.cells.system import CellSystem
 from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.lattice import Lattice
 from geodp.grid.units import add_other, grid_of_units
+from geodp.typing import IntArray, KeyArray
 
 FEW = 7
 """Coarser levels are added until one has at most this many cells: a cell has seven children."""
@@ -127,3 +137,80 @@ NO_AREA = Rule(
     "bounds=), a public area by name (--bounds japan), or a mask (--mask FILE with --mask-source, "
     "--mask land:japan; mask=).",
 )
+
+
+OUTSIDE = Rule(
+    "point-outside-area",
+    "the point lies in no cell of the grid's public area; give wider bounds or another mask "
+    "(--bounds, --mask; bounds=, mask=), or leave such rows out (--outside drop, outside=).",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellMap(Lattice):
+    """Map of a grid's units that are cells of H3 or S2, in longitude and latitude of WGS 84.
+
+    Attributes
+    ----------
+    cells : CellSystem
+    level : int
+    table : Hierarchy
+        The units.
+    drops : bool
+        Whether points in no unit get row and column -1, outside of every domain; otherwise they
+        raise CodeError.
+    """
+
+    cells: CellSystem
+    level: int
+    table: Hierarchy
+    drops: bool
+
+    @classmethod
+    def of(cls, grid: Grid, drops: bool) -> Self | None:
+        """Return the map of a grid's cells; None if they are not cells of H3 or S2."""
+        units = grid.names.cells
+        if units is None or grid.maps.one is None:
+            return None
+        table, system, level = units
+        system.require_library()
+        rows, cols = grid.shape[:2]
+        return cls(rows, cols, crs="EPSG:4326", cells=system, level=level, table=table, drops=drops)
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """West, south, east and north of a box around all cells, in degrees."""
+        # The few coarsest cells with all their descendants: outlines of a million cells take
+        # minutes.
+        coarsest = _numbers(self.table, self.cells, 0)[0]
+        centre, corners = self.cells.outline(coarsest)
+        west, south, east, north = box_around(centre, radii(centre, corners) * self.cells.reach)
+        left, right = float(west.min()), float(east.max())
+        if left < -180 or right > 180:
+            left, right = -180.0, 180.0
+        return left, float(south.min()), right, float(north.max())
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
+        """Return row and column (int64[n] each) of points in degrees.
+
+        Raises CodeError at the first point that is not in degrees, or lies in no unit.
+        """
+        cells = self.cells.locate(x, y, self.level)
+        unit_cells, place = _numbers(self.table, self.cells, -1)
+        # Beyond the last cell `searchsorted` returns the length, which is no position.
+        near = np.minimum(np.searchsorted(unit_cells, cells), unit_cells.size - 1)
+        wrong = unit_cells[near] != cells
+        if wrong.any() and not self.drops:
+            raise CodeError(int(wrong.argmax()), OUTSIDE)
+        row, col = np.where(wrong, -1, self.table.cell[:, place[near]])
+        return row, col
+
+
+@lru_cache(maxsize=8)
+def _numbers(table: Hierarchy, system: CellSystem, depth: int) -> tuple[KeyArray, IntArray]:
+    """Return the cells of one level of a table in ascending order, and their positions there."""
+    cells, good = system.read(np.array(table.codes[depth], np.str_))
+    # The unit for other codes is not a cell.
+    at = np.flatnonzero(good)
+    order = at[np.argsort(cells[at])]
+    return cells[order], order
