@@ -15,8 +15,8 @@ import pytest
 
 import geodp
 from geodp.mechanisms.central.parts import Parts
-from geodp.mechanisms.parts.chain import Group
 from geodp.mechanisms.parts import measuring
+from geodp.mechanisms.parts.chain import Group
 from geodp.mechanisms.parts.measuring import Schedule
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.node import NodeNoise
