@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from geodp import planning as planning
     from geodp import select as select
     from geodp import statistics as statistics
-    from geodp.accuracy.areas import Areas as Areas
+    from geodp.accuracy.area_sums import Areas as Areas
     from geodp.accuracy.closed_form import BlockError as BlockError
     from geodp.accuracy.interval import Estimate as Estimate
     from geodp.accuracy.interval import Interval as Interval
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from geodp.errors import UsageError as UsageError
     from geodp.errors import VerificationError as VerificationError
     from geodp.errors import WithdrawnWarning as WithdrawnWarning
-    from geodp.grid.areas import AreaLevels as AreaLevels
+    from geodp.grid.area_levels import AreaLevels as AreaLevels
     from geodp.grid.axes import Attribute as Attribute
     from geodp.grid.axes import Mask as Mask
     from geodp.grid.codes.system import CodeSystem as CodeSystem
@@ -111,8 +111,8 @@ _HOME = {
     "AccessWarning": "geodp.errors",
     "Account": "geodp.privacy.accounts",
     "ApproximateDP": "geodp.privacy.loss",
-    "AreaLevels": "geodp.grid.areas",
-    "Areas": "geodp.accuracy.areas",
+    "AreaLevels": "geodp.grid.area_levels",
+    "Areas": "geodp.accuracy.area_sums",
     "Assumption": "geodp.privacy.assumption",
     "Attribute": "geodp.grid.axes",
     "BlockError": "geodp.accuracy.closed_form",

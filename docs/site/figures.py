@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from geodp import Grid, plan
-from geodp.kernels.haar import forward_dense, inverse_dense, refine_dense
-from geodp.kernels.tree import BOTH
+from geodp.kernels.tree import BOTH, forward_dense, inverse_dense, refine_dense
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.loss import PureDP, compose, within
 from geodp.privacy.noise.law import DiscreteLaplace

@@ -21,7 +21,7 @@ from geodp.accuracy.closed_form import (
     errors_of_blocks,
     errors_of_every_block,
 )
-from geodp.accuracy.parts import Split
+from geodp.accuracy.part_errors import Split
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid

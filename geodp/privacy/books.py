@@ -24,13 +24,13 @@ from typing import Any
 
 from geodp.errors import UsageError, VerificationError
 from geodp.privacy.accounts import Account, Accounts, Charge
-from geodp.privacy.hash_chain import RESTORE, LedgerEntry, Log, Place, canonical
+from geodp.privacy.hash_chain import RESTORE, EntryPlace, LedgerEntry, Log, canonical
 from geodp.privacy.loss import parse
 from geodp.privacy.names import canonical_name
 from geodp.privacy.witness import Witness
 
-Branches = list[Place | None]
-Fetch = Callable[[Place], LedgerEntry]
+Branches = list[EntryPlace | None]
+Fetch = Callable[[EntryPlace], LedgerEntry]
 """Function that returns the verified entry of a place."""
 
 _BITS = 256
@@ -103,7 +103,9 @@ class Index:
                 if branch is not None and at >= depth
             ]
 
-    def _branches_of(self, key: int, root: Place | None, fetch: Fetch) -> list[list[Any] | None]:
+    def _branches_of(
+        self, key: int, root: EntryPlace | None, fetch: Fetch
+    ) -> list[list[Any] | None]:
         """Return the branches of a new latest entry."""
         branches = Branches()
         place = root
@@ -122,14 +124,14 @@ class Index:
             place = existing[at] if at < len(existing) else None
         return [None if branch is None else list(branch) for branch in branches]
 
-    def _root(self, last: LedgerEntry | None) -> Place | None:
+    def _root(self, last: LedgerEntry | None) -> EntryPlace | None:
         if last is None:
             return None
         if self._key_of(last.content) is not None:
             return last.place
         return _place(last.content.get(self._latest))
 
-    def _read(self, entry: LedgerEntry) -> Sequence[Place | None]:
+    def _read(self, entry: LedgerEntry) -> Sequence[EntryPlace | None]:
         return [_place(branch) for branch in entry.content[self.name]]
 
     def _require_key(self, entry: LedgerEntry) -> int:
@@ -139,11 +141,11 @@ class Index:
         return key
 
 
-def _place(value: Any) -> Place | None:
+def _place(value: Any) -> EntryPlace | None:
     if value is None:
         return None
     start, digest = value
-    return Place(int(start), str(digest))
+    return EntryPlace(int(start), str(digest))
 
 
 def _first_difference(one: int, other: int) -> int | None:
@@ -285,7 +287,7 @@ def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
     All sums and all branches of the indexes are made again.
     """
     entries, accounts = list[LedgerEntry](), Accounts()
-    by_place = dict[Place, LedgerEntry]()
+    by_place = dict[EntryPlace, LedgerEntry]()
     witness: Any = None
     # The indexes are recomputed, not trusted: a branch that hides a release would allow a second
     # charge.

@@ -60,7 +60,7 @@ _SQLITE = b"SQLite format 3\0"  # versions 1 and 2
 _HASH = 64
 
 
-class Place(NamedTuple):
+class EntryPlace(NamedTuple):
     """Position of an entry in the file, and its hash."""
 
     start: int
@@ -82,18 +82,18 @@ def empty_ledger() -> bytes:
     return version.ljust(START - 1) + b"\n"
 
 
-def format_slot(place: Place) -> bytes:
+def format_slot(place: EntryPlace) -> bytes:
     """Return the line of a slot: place, hash, and a check of both."""
     text = f"{place.start:020d} {place.hash}"
     return f"{text} {hashlib.sha256(text.encode()).hexdigest()[:16]}\n".encode()
 
 
-def parse_slot(opening: bytes, number: int) -> Place | None:
+def parse_slot(opening: bytes, number: int) -> EntryPlace | None:
     """Return the place of an intact slot; None for another one."""
     content = opening[(number + 1) * SECTOR :]
     with suppress(ValueError):
         start, digest = int(content[:20]), content[21 : 21 + _HASH].decode()
-        place = Place(start, digest)
+        place = EntryPlace(start, digest)
         # Formatting the parsed values again compares every byte, with the slot's own check digest.
         if content.startswith(format_slot(place)):
             return place
@@ -171,9 +171,9 @@ class LedgerEntry:
     content: dict[str, Any]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> EntryPlace:
         """Position of the last entry, and its hash."""
-        return Place(self.head.start, self.head.hash)
+        return EntryPlace(self.head.start, self.head.hash)
 
 
 ROOT = Head("", -1, "0" * _HASH, START, START)
@@ -267,7 +267,7 @@ class Log:
             raise no_ledger(path)
         return log
 
-    def fetch(self, place: Place) -> LedgerEntry:
+    def fetch(self, place: EntryPlace) -> LedgerEntry:
         """Return the verified entry of a place; VerificationError if there is another."""
         if place.start in self._pending:
             entry: LedgerEntry | None = self._pending[place.start][0]
@@ -373,7 +373,7 @@ class Log:
         # Alternating slots: the one that is not written stays valid if this write is cut short.
         place = (head.sequence % 2 + 1) * SECTOR
         try:
-            write_at(self._file, place, format_slot(Place(head.start, head.hash)))
+            write_at(self._file, place, format_slot(EntryPlace(head.start, head.hash)))
             sync(self._file)
         except OSError as error:
             raise OutputError(

@@ -25,7 +25,7 @@ from geodp.privacy.event import TableEvent
 from geodp.privacy.ledger import Charge
 from geodp.table.card import StatedMetadata
 from geodp.table.counts import ReleasedTable
-from geodp.table.measured import Measurements
+from geodp.table.measured import MeasuredLevels
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import StatedReading
 from geodp.table.stated.error import StatedSettlements
@@ -48,7 +48,7 @@ class BaseRelease(ABC):
     people: float | None = None
     public_facts: tuple[str, ...] = ()
     custom_method: Method[Any] | None = None
-    measurements: Measurements | None = None
+    measurements: MeasuredLevels | None = None
     totals: PublicTotals | None = None
     prior: StatedPrior | None = None
     postprocessing: tuple[str, ...] = ()

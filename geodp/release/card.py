@@ -15,7 +15,7 @@ from geodp import __version__
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.closed_form import resolution_floor
 from geodp.accuracy.margins import CHILDREN, DROPPED_VERSION, SHARES, UNKNOWN, VERSION
-from geodp.accuracy.parts import VERSION as PARTS
+from geodp.accuracy.part_errors import VERSION as PARTS
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.assumption import Assumption

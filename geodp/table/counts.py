@@ -16,8 +16,8 @@ from geodp.advice import no_attribute
 from geodp.errors import CodeError, InputError, Rule, UsageError, require_none
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
-from geodp.kernels import coo, radix
-from geodp.kernels.searching import find
+from geodp.kernels import key_lists
+from geodp.kernels.key_lists import find
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.event import TableEvent
 from geodp.table.reading import Reading
@@ -367,8 +367,8 @@ def coalesce(
     if (key[1:] >= key[:-1]).all():
         out_key, out_count = np.empty_like(key), np.empty_like(count)
     else:
-        key, count, out_key, out_count = radix.sort_pairs_into(key, count)
-    n = coo.coalesce(key, count, out_key, out_count)
+        key, count, out_key, out_count = key_lists.sort_pairs_into(key, count)
+    n = key_lists.coalesce(key, count, out_key, out_count)
     return out_key[:n].copy(), out_count[:n].copy()
 
 

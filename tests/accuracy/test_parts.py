@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from geodp.accuracy.parts import (
+from geodp.accuracy.part_errors import (
     ABOVE,
     BELOW,
     FEWEST_NODES,
@@ -15,7 +15,7 @@ from geodp.accuracy.parts import (
     difference,
     learn_factor,
 )
-from geodp.accuracy.parts import intervals_around as around
+from geodp.accuracy.part_errors import intervals_around as around
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.privacy.event import Measurement

@@ -325,7 +325,7 @@ def test_imports_go_down_only():
         ("grid/grid", "def f():\n    import geodp.mechanisms.central.topdown"),
         ("grid/grid", "from geodp.privacy.key import NoiseKey"),
         ("privacy/event", "from geodp.grid.grid import Grid"),
-        ("kernels/radix", "from geodp.table.counts import CountTable"),
+        ("kernels/key_lists", "from geodp.table.counts import CountTable"),
         ("io/write/csv", "from geodp.mechanisms import METHODS"),
         ("io/read/table", "from geodp.io.write import tables"),
         ("io/write/csv", "from geodp.io.verify.readback import card_of"),

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from geodp.privacy.books import Index, digest_key
-from geodp.privacy.hash_chain import Head, LedgerEntry, Place
+from geodp.privacy.hash_chain import EntryPlace, Head, LedgerEntry
 
 INDEX = Index("by_name", lambda content: content.get("key"))
 
@@ -72,7 +72,7 @@ def test_what_was_written_is_never_changed():
     before = repr(entries.last)
     for number in range(99):
         entries.add(digest_key("b", str(number)))
-    assert repr(entries.by_place[Place(0, f"{0:064x}")]) == before
+    assert repr(entries.by_place[EntryPlace(0, f"{0:064x}")]) == before
 
 
 def test_a_search_takes_half_of_the_logarithm_of_steps():

@@ -8,7 +8,7 @@ from geodp.errors import UsageError
 from geodp.privacy.hash_chain import (
     SECTOR,
     START,
-    Place,
+    EntryPlace,
     empty_ledger,
     format_slot,
     parse_slot,
@@ -17,7 +17,7 @@ from geodp.privacy.hash_chain import (
 )
 from tests.refusals import refuses
 
-PLACE = Place(12345, "ab" * 32)
+PLACE = EntryPlace(12345, "ab" * 32)
 
 
 def opening(number, line):

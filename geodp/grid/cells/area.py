@@ -50,7 +50,7 @@ class PublicArea(ABC):
 
 
 @dataclass(frozen=True)
-class Bounds(PublicArea):
+class BoxArea(PublicArea):
     """Area of the cells whose centres lie in a box, its edges included."""
 
     box: Box
@@ -91,7 +91,7 @@ class Bounds(PublicArea):
 
 
 @dataclass(frozen=True)
-class Outlines(PublicArea):
+class OutlineArea(PublicArea):
     """Area of the cells that shapes in degrees touch, or that lie within a distance of them.
 
     Attributes

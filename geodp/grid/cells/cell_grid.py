@@ -20,8 +20,8 @@ from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.cells import find_cells
 from geodp.grid.cells.area import (
     MAX_CELLS,
-    Bounds,
     Box,
+    BoxArea,
     CellMask,
     PublicArea,
     box_around,
@@ -79,7 +79,7 @@ def grid_of_cells(
     # in advance.
     if box is not None and mask is None:
         _require_few(system, level, box)
-    regions: list[PublicArea] = [] if box is None else [Bounds(box)]
+    regions: list[PublicArea] = [] if box is None else [BoxArea(box)]
     regions += [] if mask is None or mask.region is None else [mask.region]
     cells = select_cells(system, level, regions, None if mask is None else mask.start)
     if not cells.size:

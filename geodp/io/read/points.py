@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.grid.lattice import Lattice
-    from geodp.io.read.rows.columns import InputTable, Rows
+    from geodp.io.read.rows.columns import InputTable, RowPositions
     from geodp.io.read.rows.input_files import TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
@@ -149,7 +149,7 @@ class Points(LabelledReader):
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
-    ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
+    ) -> Iterator[tuple[RowPositions, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
         """Yield rows in the domain, their keys, the last column of all rows, and those inside."""
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.tally import place

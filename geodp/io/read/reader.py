@@ -24,7 +24,7 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.named import Lists, Named
-    from geodp.io.read.rows.columns import InputTable, Rows
+    from geodp.io.read.rows.columns import InputTable, RowPositions
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.pairing import Values
     from geodp.io.read.rows.rounding import Rounding
@@ -340,7 +340,7 @@ def spec_of(grid: Grid) -> str:
 
 
 @dataclass(frozen=True)
-class Call:
+class ReadCall:
     """Options and files of a call, without the data.
 
     Attributes
@@ -469,12 +469,12 @@ class Reader(ABC):
         )
 
     @classmethod
-    def match_score(cls, call: Call) -> MatchScore:
+    def match_score(cls, call: ReadCall) -> MatchScore:
         """Return how well a call matches this reader; by default only if its flag is given."""
         return MatchScore.FLAG if cls.is_requested(call) else MatchScore.NONE
 
     @classmethod
-    def is_requested(cls, call: Call) -> bool:
+    def is_requested(cls, call: ReadCall) -> bool:
         """Test whether the flag that selects this reader is given."""
         return bool(cls.flag and call.options.get(cls.name.replace("-", "_")))
 
@@ -564,7 +564,7 @@ class RowsReader(Reader):
 
     def read_rows(
         self, table: InputTable, names: Sequence[str], survey: Survey
-    ) -> Iterator[tuple[Rows, list[Any]]]:
+    ) -> Iterator[tuple[RowPositions, list[Any]]]:
         """Return batches of columns by their names, of the rows that are selected.
 
         Raises InputError for a name that is no column.

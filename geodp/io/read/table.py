@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
-from geodp.io.read.reader import Call, CountsReader, LabelledReader, MatchScore, Option, cli_option
+from geodp.io.read.reader import (
+    CountsReader,
+    LabelledReader,
+    MatchScore,
+    Option,
+    ReadCall,
+    cli_option,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.columns import InputTable, Rows
+    from geodp.io.read.rows.columns import InputTable, RowPositions
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.pairing import ColumnPairing, Values
@@ -124,7 +131,7 @@ class Table(LabelledReader, CountsReader):
                 raise UsageError(NO_MARKS)
 
     @classmethod
-    def match_score(cls, call: Call) -> MatchScore:
+    def match_score(cls, call: ReadCall) -> MatchScore:
         """Match any call, and better if an option names columns of places."""
         places = any(call.options.get(name) for name in ("code", "x", "y", "column"))
         return MatchScore.COLUMNS if places else MatchScore.ANY
@@ -358,7 +365,11 @@ class Table(LabelledReader, CountsReader):
 
 
 def _count(
-    rows: Rows, values: Sequence[str], arrays: list[Any], counting: CountParser, survey: Survey
+    rows: RowPositions,
+    values: Sequence[str],
+    arrays: list[Any],
+    counting: CountParser,
+    survey: Survey,
 ) -> list[NDArray[Any]]:
     """Return the numbers of each column of values, and record missing and flagged ones."""
     numbers = []

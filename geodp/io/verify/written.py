@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.areas import Areas, areas_of
+from geodp.accuracy.area_sums import Areas, areas_of
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.numbers import numbers_of

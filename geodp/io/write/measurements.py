@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from geodp.accuracy.areas import codes_of
+from geodp.accuracy.area_sums import codes_of
 from geodp.grid.grid import Grid
 from geodp.io.write import parquet
 from geodp.io.write.format import Entry, Format

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import Areas
+from geodp.accuracy.area_sums import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import fit

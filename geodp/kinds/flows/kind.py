@@ -24,7 +24,7 @@ GROUPED = (
 
 
 @dataclass(frozen=True)
-class MeasuredLevel:
+class MeasuredPairs:
     """Noisy pairs of blocks of one size.
 
     Attributes
@@ -91,7 +91,7 @@ class FlowsGuarantee(TablesGuarantee):
     """
 
     end_share: Exact = field(metadata=before("neighbours"))
-    levels: tuple[MeasuredLevel, ...] = field(metadata=before("neighbours"))
+    levels: tuple[MeasuredPairs, ...] = field(metadata=before("neighbours"))
     labels: MeasuredLabels | None = field(metadata=before("neighbours"))
     max_weight: Size | None = None
     raked_to: str | None = None

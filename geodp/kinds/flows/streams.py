@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.kinds.flows.design import Design
+from geodp.kinds.flows.design import FlowDesign
 from geodp.kinds.flows.estimator import NoisyPairs
 from geodp.kinds.flows.labels import NoisyLabels, find_cells
 from geodp.kinds.flows.merging import AT_ONCE
@@ -170,13 +170,13 @@ class DrawnEnds:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class StreamPlan:
     """Streams to be drawn on a grid, with the privacy event of each.
 
     Attributes
     ----------
     zones : Zones
-    design : Design
+    design : FlowDesign
     method : Pyramid
         Of both maps of ends.
     whole : Measurement
@@ -188,7 +188,7 @@ class Plan:
     """
 
     zones: Zones
-    design: Design
+    design: FlowDesign
     method: Pyramid
     whole: Measurement
     ends: Measurement

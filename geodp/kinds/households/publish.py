@@ -64,7 +64,7 @@ AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class HouseholdNodes:
     """The nodes of a level that have released households, in key order.
 
     Attributes
@@ -113,7 +113,7 @@ class MeasuredMembers:
         Of the root alone as a child first, and then of the nodes of each level but the last.
     """
 
-    levels: list[Nodes]
+    levels: list[HouseholdNodes]
     families: list[Families]
 
 
@@ -169,7 +169,7 @@ def measure_members(
         noisy, family = _measure_families(
             released.grid, counts, noise, (fanout, stride), prefix, above, first
         )
-        levels.append(Nodes(prefix, cap, noisy.astype(np.float64)))
+        levels.append(HouseholdNodes(prefix, cap, noisy.astype(np.float64)))
         families.append(family)
         prefix, cap = above, np.add.reduceat(cap, starts) if starts.size else cap
     return MeasuredMembers(levels[::-1], families[::-1])

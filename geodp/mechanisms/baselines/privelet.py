@@ -195,7 +195,7 @@ def forward(values: NDArray[np.int64]) -> NDArray[np.int64]:
     -------
     int64, of the same shape
         Along that axis the total, then the differences left - right of all nodes from the root
-        down, in the order of :func:`geodp.table.haar.forward_dense`.
+        down, in the order of :func:`geodp.kernels.tree.forward_dense`.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.parts import MapTree, MarginalNoise, Split, StepNoise
+from geodp.accuracy.part_errors import MapTree, MarginalNoise, Split, StepNoise
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid

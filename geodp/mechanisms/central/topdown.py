@@ -19,8 +19,8 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import worst_paths
-from geodp.kernels import haar, tree
 from geodp.kernels import topdown as kernels
+from geodp.kernels import tree
 from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.trees import attributes, parallel, shrinkage
@@ -277,7 +277,7 @@ def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]
     sums = np.zeros(2 * n, np.int64)
     sums[n + table.key.astype(np.int64)] = table.count
     detail = np.zeros(n, np.int64)
-    haar.forward_dense(sums, detail)
+    tree.forward_dense(sums, detail)
     drawn, rounding = np.zeros(n, np.int64), np.zeros(n, np.int64)
     branch = np.zeros(n, np.int64)
     masks, limits, domain = grid.domain_tests()
@@ -289,8 +289,8 @@ def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]
         height = grid.bits - level
         tree.branches(prefix, height, masks[level], limits[level], domain, branch[here])
     sums[1] = noise.refined_total(int(sums[1]))
-    haar.refine_dense(sums[1], detail, drawn, rounding, branch)
-    haar.inverse_dense(detail, sums)
+    tree.refine_dense(sums[1], detail, drawn, rounding, branch)
+    tree.inverse_dense(detail, sums)
     return sums[n:].copy()
 
 

@@ -18,7 +18,6 @@ from typing import Self
 
 import numpy as np
 
-from geodp.kernels.learned import mixtures
 from geodp.kernels.learned import residuals as kernels
 from geodp.kernels.learned.residuals import OCTAVES, SIDE, STEPS
 from geodp.mechanisms.learned.residuals import Residuals
@@ -270,7 +269,7 @@ class Reliability:
             if cells:
                 likelihood[-1] = likelihoods.of_empty(middle[g])[seen]
             counted = count[seen].astype(np.float64)
-            weight[g] = mixtures.fit_weights(counted, likelihood, more, ROUNDS)
+            weight[g] = kernels.fit_weights(counted, likelihood, more, ROUNDS)
         return cls(laplace, sd, row, weight, middle)
 
     @cached_property
@@ -349,13 +348,13 @@ class Reliability:
         for g, (weight, middle) in enumerate(zip(self.weight, self.middle.tolist(), strict=True)):
             empty = likelihoods.of_empty(middle) if self.cells else keep[g]
             out = keep[g], factor[g]
-            mixtures.expect(
+            kernels.expect(
                 likelihoods.likelihood, mean, remaining, weight, (empty, middle), share, out
             )
             # For cells, the median and not the mean: the law has a large mass at "unchanged" and at
             # "became empty".
             if self.cells:
-                mixtures.medians(likelihoods.value, share, mean, wide, middle, keep[g])
+                kernels.medians(likelihoods.value, share, mean, wide, middle, keep[g])
         return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)
 
 

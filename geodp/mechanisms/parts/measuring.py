@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
-from geodp.kernels.parts import fitting as kernels
+from geodp.kernels import part_tables as kernels
 from geodp.mechanisms.trees.descent import variance_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import Stream
@@ -111,7 +111,7 @@ def steps_of(joint: Joint) -> tuple[Step, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class PartNodes:
     """The occupied nodes of a level in the map's release.
 
     Attributes
@@ -183,15 +183,15 @@ class Schedule:
                 return levels
         return 1
 
-    def count_levels(self, event: Measurement, parts: int, levels: list[Nodes]) -> int:
+    def count_levels(self, event: Measurement, parts: int, levels: list[PartNodes]) -> int:
         """Count the levels that are measured, from released counts; 0 if these are empty."""
         if not levels[0].count.size:
             return 0
         return self.count_measured(event, parts, [float(nodes.count.mean()) for nodes in levels])
 
-    def list_nodes(self, cell: NDArray[np.uint64], count: NDArray[np.int64]) -> list[Nodes]:
+    def list_nodes(self, cell: NDArray[np.uint64], count: NDArray[np.int64]) -> list[PartNodes]:
         """List the occupied nodes of all levels, from released cells and counts."""
-        return [Nodes.of(cell, count, stride) for stride in self.strides]
+        return [PartNodes.of(cell, count, stride) for stride in self.strides]
 
     def variances(self, event: Measurement, levels: int) -> NDArray[np.float64]:
         """Return the variances of the noise of all levels if ``levels`` are measured: float64[h].

@@ -23,7 +23,7 @@ from itertools import accumulate
 from math import prod
 
 from geodp.errors import UsageError
-from geodp.grid.areas import AreaLevels
+from geodp.grid.area_levels import AreaLevels
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL, WIDEST
 

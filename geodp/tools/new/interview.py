@@ -16,7 +16,7 @@ from geodp.cli.translation import translate, translate_error, translate_message
 from geodp.errors import GeodpError, UsageError, printable
 from geodp.tools.new.call import Call, read_call
 from geodp.tools.new.questions import (
-    Question,
+    InterviewQuestion,
     list_questions,
     print_question,
     show_errors,
@@ -48,7 +48,7 @@ def _is_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def _refuse_without_terminal(context: click.Context, questions: list[Question]) -> None:
+def _refuse_without_terminal(context: click.Context, questions: list[InterviewQuestion]) -> None:
     """Print all questions, and refuse: nobody can answer without a terminal."""
     for question in questions:
         print_question(question, context.make_formatter())
@@ -61,7 +61,7 @@ def _refuse_without_terminal(context: click.Context, questions: list[Question]) 
 
 
 def _prompt(
-    context: click.Context, call: Call, question: Question, fetched: dict[str, Path]
+    context: click.Context, call: Call, question: InterviewQuestion, fetched: dict[str, Path]
 ) -> Call:
     """Ask until an answer is valid, and return the call with the options of the answer."""
     click.echo()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.kernels.parts.rounding import round_table
+from geodp.kernels.part_tables import round_table
 
 
 def table_of(rng, shape, digits):

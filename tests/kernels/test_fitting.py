@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.kernels.parts.fitting import list_some, share_parts, tally
+from geodp.kernels.part_tables import list_some, share_parts, tally
 from tests.reference.parts import shared as parts_by_definition
 
 NONE = np.empty((0, 0))

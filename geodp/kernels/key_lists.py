@@ -1,15 +1,118 @@
-"""Stable radix sort of keys with one value each, by the bits in which the keys differ.
+"""Lists of keys with one value each: in key order, sorted into it, and searched in it.
 
-Large parts are split by their leading bits, most significant first, until a part fits into the
-second-level cache; there its remaining bits are sorted digit by digit, least significant first.
+In a coordinate list in key order, keys are strictly increasing, with one count each.
+
+The radix sort is stable, and by the bits in which the keys differ. Large parts are split by their
+leading bits, most significant first, until a part fits into the second-level cache; there its
+remaining bits are sorted digit by digit, least significant first.
+
+Searches are fast if each value lies near the previous one: nodes and cells are looked up in key
+order, so that a bisection of the whole list would be wasteful.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodp.kernels.jit import inline, kernel
+from geodp.kernels.jit import bare, bare_inline, inline, kernel
 from geodp.typing import IntArray, KeyArray
+
+
+@kernel
+def coalesce(
+    key: NDArray[np.uint64],
+    count: NDArray[np.int64],
+    out_key: NDArray[np.uint64],
+    out_count: NDArray[np.int64],
+) -> int:
+    """Sum the counts of equal keys and drop the keys whose sum is 0.
+
+    Parameters
+    ----------
+    key : uint64[n]
+        Sorted.
+    count : int64[n]
+        The sum of their absolute values fits int64.
+    out_key : uint64[n], out_count : int64[n], written
+
+    Returns
+    -------
+    int
+        Number of keys written.
+    """
+    written = 0
+    i = 0
+    while i < key.size:
+        current = key[i]
+        total = np.int64(0)
+        while i < key.size and key[i] == current:
+            total += count[i]
+            i += 1
+        if total != 0:
+            out_key[written] = current
+            out_count[written] = total
+            written += 1
+    return written
+
+
+@kernel
+def coalesce_with_records(
+    key: NDArray[np.uint64],
+    order: NDArray[np.int64],
+    count: NDArray[np.int64],
+    record: NDArray[np.int64],
+    out_key: NDArray[np.uint64],
+    out_count: NDArray[np.int64],
+    out_record: NDArray[np.int64],
+    again: NDArray[np.int64],
+) -> int:
+    """Sum the counts of equal keys, keep their first records, and find the first repetition.
+
+    Parameters
+    ----------
+    key : uint64[n]
+        Sorted.
+    order : int64[n]
+        Position of each key's count and record.
+    count : int64[n]
+        Not negative; their sum fits int64.
+    record : int64[n]
+        Numbers of records; equal keys have different ones.
+    out_key : uint64[n], out_count, out_record : int64[n], written
+    again : int64[2], changed
+        ``again[1]`` is the first record that repeats a key, in this call or an earlier one;
+        ``again[0]`` is the first record with that key.
+
+    Returns
+    -------
+    int
+        Number of keys written, including those with a count of 0.
+    """
+    # Chunks are sorted by key, not by record. The smallest repeating record of all chunks is the
+    # one that a user sees first in the file, however the input was cut.
+    written = 0
+    i = 0
+    while i < key.size:
+        current = key[i]
+        total = count[order[i]]
+        first = record[order[i]]
+        i += 1
+        while i < key.size and key[i] == current:
+            total += count[order[i]]
+            other = record[order[i]]
+            i += 1
+            later = max(first, other)
+            first = min(first, other)
+            if later < again[1]:
+                again[1] = later
+                again[0] = first
+        out_key[written] = current
+        out_count[written] = total
+        out_record[written] = first
+        written += 1
+    return written
+
 
 DIGIT = 10
 """Most bits of a digit: 1024 write positions stay in the caches and in the page table cache."""
@@ -206,3 +309,67 @@ def sort_pairs_into(
     buffer_key, buffer_value = np.empty_like(key), np.empty_like(value)
     sort_pairs(key, value, buffer_key, buffer_value)
     return key, value, buffer_key, buffer_value
+
+
+def find(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count the values that are smaller than each wanted one, like ``np.searchsorted``.
+
+    Parameters
+    ----------
+    values : uint64[n]
+        Increasing.
+    wanted : uint64[m]
+        In any order; fast if each lies near the previous one.
+    """
+    places = np.empty(wanted.size, np.int64)
+    gallop(values, wanted, places)
+    return places
+
+
+@bare
+def gallop(
+    values: NDArray[np.uint64], wanted: NDArray[np.uint64], places: NDArray[np.int64]
+) -> None:
+    """Search around the previous place with doubling steps (Bentley, Yao 1976)."""
+    at = 0
+    for i in range(wanted.size):
+        # One of the two searches, forwards and backwards, ends at once.
+        at = find_before(values, wanted[i], find_from(values, wanted[i], at))
+        places[i] = at
+
+
+@bare_inline
+def find_from(values: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
+    """Count the values smaller than a wanted one, if at least ``at`` are; else return ``at``."""
+    n, step = values.size, 1
+    if at >= n or values[at] >= wanted:
+        return at
+    low = at
+    while low + step < n and values[low + step] < wanted:
+        low += step
+        step *= 2
+    return _halve(values, wanted, low, min(low + step, n))
+
+
+@bare_inline
+def find_before(values: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
+    """Count the values smaller than a wanted one, if those from ``at`` on are not."""
+    if at == 0 or values[at - 1] < wanted:
+        return at
+    high, step = at - 1, 1
+    while high - step >= 0 and values[high - step] >= wanted:
+        high -= step
+        step *= 2
+    return _halve(values, wanted, max(high - step, -1), high)
+
+
+@bare_inline
+def _halve(values: NDArray[np.uint64], wanted: np.uint64, low: int, high: int) -> int:
+    """Count the smaller values by bisection: the one at ``low`` is, that at ``high`` is not."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geodp.grid.grid import Grid
-from geodp.table import haar
+from geodp.kernels import tree as kernels
 from geodp.table.counts import CountTable
 from tests.strategies import binary_tables
 
@@ -22,6 +22,14 @@ def test_duplicates_are_summed_and_zeros_dropped(rows):
     assert table.key.tolist() == sorted(found)
 
 
+def forward(leaves):
+    """Total of dense leaves, and their details in heap order."""
+    sums = np.concatenate([np.zeros(leaves.size, np.int64), leaves])
+    detail = np.zeros(leaves.size, np.int64)
+    kernels.forward_dense(sums, detail)
+    return sums[1] if leaves.size > 1 else leaves[0], detail
+
+
 def naive_details(leaves):
     """Details by node in heap order, straight from left - right."""
     n = len(leaves)
@@ -34,25 +42,17 @@ def naive_details(leaves):
 
 
 @given(binary_tables(most_bits=8))
-def test_haar_sparse_and_dense_equal_the_definition_and_invert(table):
+def test_the_haar_transform_equals_the_definition_and_inverts(table):
     bits = table.grid.bits
     leaves = table.to_dense()
     total, details = naive_details(leaves)
-    approx, detail = haar.forward_dense(leaves)
+    approx, detail = forward(leaves)
     assert approx == total
     assert detail.tolist() == [0, *(details[node] for node in range(1, 1 << bits))]
-    assert (haar.inverse_dense(approx, detail) == leaves).all()
-    root, levels = haar.forward(table.key, table.count, bits)
-    assert root == total
-    sparse = {
-        (1 << level) + int(prefix): int(value)
-        for level, (prefixes, values) in enumerate(levels)
-        for prefix, value in zip(prefixes, values, strict=True)
-    }
-    assert sparse == {node: value for node, value in details.items() if value}
-    key, count = haar.inverse(root, levels)
-    assert key.tolist() == table.key.tolist()
-    assert count.tolist() == table.count.tolist()
+    sums = np.zeros(2 * leaves.size, np.int64)
+    sums[1] = approx
+    kernels.inverse_dense(detail, sums)
+    assert (sums[leaves.size :] == leaves).all()
 
 
 @pytest.mark.parametrize("bits", range(1, 11))
@@ -60,17 +60,8 @@ def test_haar_is_that_of_pywavelets_but_for_its_scale(bits):
     """Theirs is orthonormal: a node of ``2**i`` cells is divided by ``2**(i/2)``."""
     leaves = np.random.default_rng(bits).integers(0, 1000, 1 << bits)
     top, *levels = pywt.wavedec(leaves.astype(float), "haar", level=bits)
-    total, detail = haar.forward_dense(leaves)
+    total, detail = forward(leaves)
     assert top == pytest.approx([total / 2 ** (bits / 2)])
     for level, theirs in enumerate(levels):
         ours = detail[1 << level : 2 << level]
         assert theirs * 2 ** ((bits - level) / 2) == pytest.approx(ours)
-
-
-@given(binary_tables(most_bits=62))
-def test_haar_sparse_inverts_on_huge_domains(table):
-    root, levels = haar.forward(table.key, table.count, table.grid.bits)
-    assert all(prefixes.size <= table.key.size for prefixes, _ in levels)
-    key, count = haar.inverse(root, levels)
-    assert key.tolist() == table.key.tolist()
-    assert count.tolist() == table.count.tolist()
