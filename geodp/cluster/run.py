@@ -19,8 +19,8 @@ from geodp.cluster.partitions import Partitions
 from geodp.cluster.secret import KeyFile, key_file
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.persons import draw_weights
-from geodp.mechanisms.trees.cut import Roots, fill_counts
 from geodp.mechanisms.trees.informed import state
+from geodp.mechanisms.trees.layer import Roots, fill_counts
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
 from geodp.release.noise_identity import digest_stream, release_key

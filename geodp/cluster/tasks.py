@@ -28,7 +28,7 @@ from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Tiling, view_tiles, write_tile
 from geodp.io.write.view import View
 from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.trees.cut import Roots, Seen, Subtrees
+from geodp.mechanisms.trees.layer import Roots, Seen, Subtrees
 from geodp.release.release import Release
 from geodp.table.card import Card
 from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells, ReleasedTable, coalesce, exact_sum

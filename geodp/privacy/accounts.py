@@ -22,8 +22,14 @@ from geodp.privacy.loss import (
     remainder,
     within,
 )
-from geodp.privacy.names import canonical_name, look_alike
-from geodp.privacy.samples import Records, follow_samples, read_records, write_records
+from geodp.privacy.samples import (
+    Records,
+    canonical_name,
+    follow_samples,
+    look_alike,
+    read_records,
+    write_records,
+)
 from geodp.privacy.terms import REPLACE, canonical_unit, require_neighbours
 from geodp.reprs import one_line
 

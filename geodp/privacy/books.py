@@ -26,7 +26,7 @@ from geodp.errors import UsageError, VerificationError
 from geodp.privacy.accounts import Account, Accounts, Charge
 from geodp.privacy.hash_chain import RESTORE, EntryPlace, LedgerEntry, Log, canonical
 from geodp.privacy.loss import parse
-from geodp.privacy.names import canonical_name
+from geodp.privacy.samples import canonical_name
 from geodp.privacy.witness import Witness
 
 Branches = list[EntryPlace | None]

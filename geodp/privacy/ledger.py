@@ -38,7 +38,7 @@ What it cannot show
     Without a witness or a noted head, a file cut back to an earlier state looks complete, and two
     copies charged side by side each stay below the cap. Whoever can write the file, and the
     witness, can also rewrite all of it, with new hashes. Names that read alike are one
-    (`geodp.privacy.names`), but the ledger cannot know that two other names mean the same people,
+    (`geodp.privacy.samples`), but the ledger cannot know that two other names mean the same people,
     nor see a release that was made without it.
 
 Nothing in it depends on the data, provided that fingerprints do not: see `Ledger.charge`.
@@ -60,12 +60,13 @@ from geodp.privacy.accounts import Charge as Charge
 from geodp.privacy.books import Books, charge_of, replay_of, verify, write_details
 from geodp.privacy.hash_chain import VERSION, HashChain, Head, LedgerEntry, Log, canonical
 from geodp.privacy.loss import Loss
-from geodp.privacy.names import require_label, require_one_script
 from geodp.privacy.samples import (
     Records,
     SecretSample,
     read_records,
+    require_label,
     require_new_sample,
+    require_one_script,
     write_records,
 )
 from geodp.privacy.terms import ADD_REMOVE, REPLACE, read_contribution, require_neighbours
@@ -219,7 +220,7 @@ class Ledger:
         ----------
         name : str
             Stands in release cards; in one script, and unlike all others: see
-            `geodp.privacy.names`.
+            `geodp.privacy.samples`.
         cap : Loss
             Its kind decides which charges add up: under a pure cap pure ones, under a
             zero-concentrated or an approximate cap also pure ones.

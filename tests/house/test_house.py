@@ -146,8 +146,8 @@ OUTSIDE = {
     "platformdirs": ("kernels", ""),
     "click": (SHELL, ""),
     "filelock": ("", "io/folder/disk privacy/locked_file"),
-    "fontTools": ("", "privacy/names"),
-    "confusable_homoglyphs": ("", "privacy/names"),
+    "fontTools": ("", "privacy/samples"),
+    "confusable_homoglyphs": ("", "privacy/samples"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
         "io kinds/amounts/decimals kinds/flows/noisy "

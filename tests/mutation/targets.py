@@ -93,7 +93,9 @@ TARGETS = (
         SAMPLED,
         ("Account.charge", "Account.columns", "Account.read", "Accounts._follow"),
     ),
-    Target("geodp.privacy.names", ("tests/privacy/test_names.py", "tests/privacy/test_samples.py")),
+    Target(
+        "geodp.privacy.samples", ("tests/privacy/test_names.py", "tests/privacy/test_samples.py")
+    ),
     Target(
         "geodp.privacy.books",
         ("tests/privacy/test_index.py", "tests/privacy/test_ledger_changes.py", "-k", AUDIT),

@@ -80,7 +80,7 @@ def init(
 ) -> None:
     """Add a data set with its cap, which never changes; creates the ledger if there is none."""
     from geodp.privacy.ledger import Account
-    from geodp.privacy.names import require_one_script
+    from geodp.privacy.samples import require_one_script
 
     cap = _cap(**cap_options)
     relation = neighbours or ("replace-one" if model == "local" else "add-remove-one")
