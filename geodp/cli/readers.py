@@ -263,10 +263,10 @@ def _flags(reader: type[Reader]) -> dict[str, str]:
 def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
     """Choose the reader by the options and the names of the inputs."""
     from geodp.io.read import choose
-    from geodp.io.read.reader import ReadCall
+    from geodp.io.read.reader import Call
 
     return choose(
-        ReadCall(tuple(map(Path, options["inputs"])), str(options["spec"]), options), _readers()
+        Call(tuple(map(Path, options["inputs"])), str(options["spec"]), options), _readers()
     )
 
 

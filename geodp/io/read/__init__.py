@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from geodp.errors import UsageError, add_plugins
-from geodp.io.read.reader import MatchScore, Option, ReadCall, Reader
+from geodp.io.read.reader import Call, MatchScore, Option, Reader
 
 
 @cache
@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Mapping[str, type[Reader]]:
     return _find_readers()
 
 
-def choose(call: ReadCall, readers: Mapping[str, type[Reader]] | None = None) -> type[Reader]:
+def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> type[Reader]:
     """Choose the reader that a call is meant for, by its options and the names of its files.
 
     ``readers``: the candidates; default: all. Raises UsageError if none matches, or several match
@@ -73,7 +73,7 @@ def choose(call: ReadCall, readers: Mapping[str, type[Reader]] | None = None) ->
     return among[best[0]]
 
 
-def _score(reader: type[Reader], call: ReadCall) -> MatchScore:
+def _score(reader: type[Reader], call: Call) -> MatchScore:
     """Return how well a reader matches a call.
 
     Readers of other packages match by their flag alone, and one whose test fails does not match.

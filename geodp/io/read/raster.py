@@ -15,9 +15,9 @@ from geodp.io.read.reader import (
     OUTSIDE,
     ROUND,
     UNIT,
+    Call,
     MatchScore,
     Option,
-    ReadCall,
     Reader,
     cli_option,
     require_positive,
@@ -88,7 +88,7 @@ class Raster(Reader):
         require_positive(self.value_unit)
 
     @classmethod
-    def match_score(cls, call: ReadCall) -> MatchScore:
+    def match_score(cls, call: Call) -> MatchScore:
         """Match files by their endings."""
         return MatchScore.FILES if call.ends_in(".tif", ".tiff", ".asc", ".nc") else MatchScore.NONE
 

@@ -340,7 +340,7 @@ def spec_of(grid: Grid) -> str:
 
 
 @dataclass(frozen=True)
-class ReadCall:
+class Call:
     """Options and files of a call, without the data.
 
     Attributes
@@ -469,12 +469,12 @@ class Reader(ABC):
         )
 
     @classmethod
-    def match_score(cls, call: ReadCall) -> MatchScore:
+    def match_score(cls, call: Call) -> MatchScore:
         """Return how well a call matches this reader; by default only if its flag is given."""
         return MatchScore.FLAG if cls.is_requested(call) else MatchScore.NONE
 
     @classmethod
-    def is_requested(cls, call: ReadCall) -> bool:
+    def is_requested(cls, call: Call) -> bool:
         """Test whether the flag that selects this reader is given."""
         return bool(cls.flag and call.options.get(cls.name.replace("-", "_")))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.errors import UsageError
 from geodp.io.read import choose
-from geodp.io.read.reader import ReadCall, Reader, find_grid, spec_of
+from geodp.io.read.reader import Call, Reader, find_grid, spec_of
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -109,7 +109,7 @@ def _choose(
     if isinstance(paths, LabelledArray) and name in (None, Raster.name):
         chosen: type[Reader] = Raster
     elif name is None:
-        chosen = choose(ReadCall(_names(paths), spec_of(grid), _by_option_name(options, READERS)))
+        chosen = choose(Call(_names(paths), spec_of(grid), _by_option_name(options, READERS)))
     elif name in READERS:
         chosen = READERS[name]
     else:

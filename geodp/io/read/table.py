@@ -13,11 +13,11 @@ from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
 from geodp.io.read.reader import (
+    Call,
     CountsReader,
     LabelledReader,
     MatchScore,
     Option,
-    ReadCall,
     cli_option,
 )
 
@@ -131,7 +131,7 @@ class Table(LabelledReader, CountsReader):
                 raise UsageError(NO_MARKS)
 
     @classmethod
-    def match_score(cls, call: ReadCall) -> MatchScore:
+    def match_score(cls, call: Call) -> MatchScore:
         """Match any call, and better if an option names columns of places."""
         places = any(call.options.get(name) for name in ("code", "x", "y", "column"))
         return MatchScore.COLUMNS if places else MatchScore.ANY

@@ -24,6 +24,7 @@ from geodp.kinds.flows.labels import NoisyLabels, find_cells
 from geodp.kinds.flows.merging import AT_ONCE
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.trees import informed
 from geodp.mechanisms.trees.traversal import Traversal
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
@@ -371,9 +372,6 @@ def release_informed(
     The measurements are the same; where no prior can be trusted, so is the release. Also returns
     how far each can be.
     """
-    # Imported here, as releases without a prior need not load its kernels.
-    from geodp.mechanisms.trees import informed
-
     descent = method.descent(tables[0].grid, event)
     runs = [
         replace(informed.informed_of(one, descent, key, prior, 1), root_errors=ROOT_ERRORS)

@@ -28,6 +28,7 @@ from geodp.mechanisms.trees import (
     attributes,
     dense,
     descent,
+    informed,
     shrinkage,
     traversal,
 )
@@ -288,9 +289,6 @@ class Pyramid(Mechanism):
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
         """Release the same measurements with a prior; open nodes of all levels stay in memory."""
-        # Imported here, as releases without a prior need not load its kernels.
-        from geodp.mechanisms.trees import informed
-
         result = informed.refine(table, self.descent(table.grid, event), key, prior)
         cells, counts, learned = result
         released = ReleasedTable(table.grid, cells, counts, event)

@@ -19,7 +19,7 @@ from geodp.tools.new.call import (
     ENTIRE,
     OF_LAYOUT,
     VOUCHED,
-    Call,
+    DraftCall,
     is_about_area,
     is_about_persons,
 )
@@ -174,7 +174,7 @@ def split_arguments(answer: str) -> list[str]:
         raise UsageError("A quotation mark is not closed.", code="answer-quote-open") from None
 
 
-def list_questions(call: Call) -> list[InterviewQuestion]:
+def list_questions(call: DraftCall) -> list[InterviewQuestion]:
     """List the questions that a call leaves open, in their order."""
     questions = (
         [_file_prompt_question(call, prompt) for prompt in call.file_prompts]
@@ -198,7 +198,7 @@ def _list_columns(columns: Sequence[str]) -> str:
     return translate_message(f"Its columns: {list_names(columns)}.")
 
 
-def _file_prompt_question(call: Call, ask: str) -> InterviewQuestion:
+def _file_prompt_question(call: DraftCall, ask: str) -> InterviewQuestion:
     """Build the question for a decision about the form of the file, with the options it names."""
     params = call.context.command.get_params(call.context)
     flags = {
@@ -225,7 +225,7 @@ def _sentence(ask: str) -> str:
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
 
 
-def _area_question(call: Call) -> InterviewQuestion:
+def _area_question(call: DraftCall) -> InterviewQuestion:
     rows: list[tuple[str, str]] = []
     default = None
     if options := call.layout_area:
@@ -250,7 +250,7 @@ def _area_question(call: Call) -> InterviewQuestion:
     )
 
 
-def _places(call: Call) -> list[tuple[str, str]]:
+def _places(call: DraftCall) -> list[tuple[str, str]]:
     """List the public areas that may be named, first those that the grid is made for."""
     from geodp.grid.codes import code_system
     from geodp.io.read.layout.propose import FIXED_EXTENT
@@ -271,7 +271,7 @@ def _places(call: Call) -> list[tuple[str, str]]:
     ]
 
 
-def _contribution_question(call: Call) -> InterviewQuestion:
+def _contribution_question(call: DraftCall) -> InterviewQuestion:
     prompts = [
         prompt
         for prompt in call.prompts
@@ -301,7 +301,7 @@ def _contribution_options(answer: str) -> list[str]:
     return ["--contribution", answer]
 
 
-def _epsilon_question(call: Call, *, has_grid: bool) -> InterviewQuestion:
+def _epsilon_question(call: DraftCall, *, has_grid: bool) -> InterviewQuestion:
     rows = (
         ("0.1", "or another of these, or any number above 0"),
         ("--people N", "a public guess of how many are counted, shown next to the errors"),

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io import read
 from geodp.io.read import READERS, choose
-from geodp.io.read.reader import MatchScore, ReadCall, Reader
+from geodp.io.read.reader import Call, MatchScore, Reader
 from geodp.tools.evaluate.commands.evaluate import evaluate
 from geodp.tools.plan.commands.plan import plan
 from tests.command import context_of
@@ -23,7 +23,7 @@ GRID = Grid.mesh("jis:primary", bounds=(138, 35 + 1 / 3, 139, 36))
 
 
 def call(*paths, grid="jis:half", **given):
-    return ReadCall(tuple(map(Path, paths)), grid, given)
+    return Call(tuple(map(Path, paths)), grid, given)
 
 
 def test_every_file_of_the_package_but_the_doors_is_a_reader():
