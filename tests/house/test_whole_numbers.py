@@ -208,7 +208,7 @@ def compiled():
     )
     sexes = grid.with_attribute("sex", ["f", "m"])
     geodp.publish(
-        geodp.CountTable.from_dense(np.ones(sexes.shape, int), sexes), epsilon=1, contribution=1
+        geodp.CountTable.from_dense(np.full(sexes.shape, 1000), sexes), epsilon=1, contribution=1
     )
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
     made = RefinementNoise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)
