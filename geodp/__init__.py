@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from geodp import planning as planning
     from geodp import select as select
     from geodp import statistics as statistics
-    from geodp.accuracy.areas import Areas as Areas
-    from geodp.accuracy.blocks import BlockError as BlockError
+    from geodp.accuracy.area_sums import Areas as Areas
+    from geodp.accuracy.closed_form import BlockError as BlockError
     from geodp.accuracy.interval import Estimate as Estimate
     from geodp.accuracy.interval import Interval as Interval
     from geodp.accuracy.margins import Margins as Margins
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from geodp.errors import UsageError as UsageError
     from geodp.errors import VerificationError as VerificationError
     from geodp.errors import WithdrawnWarning as WithdrawnWarning
-    from geodp.grid.areas import AreaLevels as AreaLevels
+    from geodp.grid.area_levels import AreaLevels as AreaLevels
     from geodp.grid.axes import Attribute as Attribute
     from geodp.grid.axes import Mask as Mask
     from geodp.grid.codes.system import CodeSystem as CodeSystem
@@ -91,10 +91,10 @@ if TYPE_CHECKING:
     from geodp.release.sharing import Sharing as Sharing
     from geodp.table.card import Card as Card
     from geodp.table.counts import CountTable as CountTable
+    from geodp.table.counts import ReleasedTable as ReleasedTable
     from geodp.table.prior import Prior as Prior
     from geodp.table.public_totals import PublicTotals as PublicTotals
     from geodp.table.reading import Reading as Reading
-    from geodp.table.released import ReleasedTable as ReleasedTable
     from geodp.table.source import Fact as Fact
     from geodp.table.source import Source as Source
     from geodp.tools.evaluate.evaluate import evaluate as evaluate
@@ -111,11 +111,11 @@ _HOME = {
     "AccessWarning": "geodp.errors",
     "Account": "geodp.privacy.accounts",
     "ApproximateDP": "geodp.privacy.loss",
-    "AreaLevels": "geodp.grid.areas",
-    "Areas": "geodp.accuracy.areas",
+    "AreaLevels": "geodp.grid.area_levels",
+    "Areas": "geodp.accuracy.area_sums",
     "Assumption": "geodp.privacy.assumption",
     "Attribute": "geodp.grid.axes",
-    "BlockError": "geodp.accuracy.blocks",
+    "BlockError": "geodp.accuracy.closed_form",
     "BudgetError": "geodp.errors",
     "Card": "geodp.table.card",
     "Charge": "geodp.privacy.accounts",
@@ -160,7 +160,7 @@ _HOME = {
     "Reading": "geodp.table.reading",
     "Region": "geodp.grid.region",
     "Release": "geodp.release.release",
-    "ReleasedTable": "geodp.table.released",
+    "ReleasedTable": "geodp.table.counts",
     "RowErrors": "geodp.io.write.uncertainty",
     "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.kinds.series.series",

@@ -2,7 +2,7 @@
 
 import stat
 
-from geodp.privacy.access import has_owners
+from geodp.privacy.key import has_owners
 
 
 def has_bits(path, bits):

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from geodp.privacy.key_file import write_key
+from geodp.privacy.key import write_key
 
 
 def secret(name):

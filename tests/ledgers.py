@@ -12,7 +12,7 @@ import pytest
 from geodp.privacy import hash_chain
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import ADD_REMOVE
 
 FIFTH = PureDP(F(1, 5))
 

@@ -21,7 +21,7 @@ from geodp.io.read.table import read_table
 from geodp.io.verify.verify import verify
 from geodp.kernels import jit
 from geodp.kernels.jit import count_compiled, full_name
-from geodp.kernels.signatures import LIST, text_of
+from geodp.kernels.shipped import LIST, text_of
 from geodp.kinds.amounts.publish import publish as publish_amounts
 from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable
@@ -32,7 +32,7 @@ from geodp.kinds.households.publish import publish as publish_households
 from geodp.kinds.series.publish import publish_series
 from geodp.mechanisms import METHODS
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from geodp.release.publish import publish
 from geodp.release.simulated_cells import errors_of

@@ -40,7 +40,7 @@ INTERNAL = {
         "geodp.table.card.File",
         "geodp.table.card.LeftOut",
         "geodp.table.card.StatedMetadata",
-        "geodp.table.charged.StatedCharge",
+        "geodp.table.stated.release.StatedCharge",
         "geodp.table.index.PeriodInfo",
         "geodp.table.index.TablesGuarantee",
         "geodp.table.plain.AtLeast",
@@ -48,8 +48,8 @@ INTERNAL = {
         "geodp.table.stated.domain.StatedDomain",
         "geodp.table.stated.error.StatedError",
         "geodp.table.stated.error.StatedSettlements",
-        "geodp.table.stated.prior.StatedPrior",
-        "geodp.table.stated.reading.StatedReading",
+        "geodp.table.stated.release.StatedPrior",
+        "geodp.table.reading.StatedReading",
         "geodp.table.stated.release.Software",
         "geodp.table.stated.release.StatedGuarantee",
         "geodp.table.stated.release.StatedMechanism",
@@ -57,8 +57,8 @@ INTERNAL = {
     ),
     "what a method is made of: for those who write one in geodp": (
         "geodp.accuracy.interval.NodeSums",
-        "geodp.accuracy.parts.Split",
-        "geodp.accuracy.parts.Sum",
+        "geodp.accuracy.part_errors.Split",
+        "geodp.accuracy.part_errors.Sum",
         "geodp.accuracy.variance.TreeVariance",
         "geodp.kinds.amounts.streams.AmountAxes",
         "geodp.kinds.flows.estimator.NoisyPairs",
@@ -69,23 +69,23 @@ INTERNAL = {
         "geodp.local.tree.TreeState",
         "geodp.mechanisms.base.BaseUse",
         "geodp.mechanisms.base.Query",
-        "geodp.privacy.noise.decay.Decay",
+        "geodp.privacy.noise.exact_draws.Decay",
         "geodp.privacy.noise.draws.Draw",
         "geodp.privacy.noise.draws.Draws",
         "geodp.privacy.selected.Change",
-        "geodp.table.measured.Measurements",
+        "geodp.table.measured.MeasuredLevels",
         "geodp.table.measured.NodeLevel",
     ),
     "what a grid is made of: a grid answers for it": (
         "geodp.grid.coarsen.Coarsening",
-        "geodp.grid.grid.Maps",
+        "geodp.grid.grid.MapProperties",
         "geodp.grid.names.CellNames",
         "geodp.grid.order.Limits",
         "geodp.grid.outlines.Outlines",
     ),
     "what an index is rebuilt from and compared with: verify uses it": (
         "geodp.kinds.amounts.streams.ReleasedAmounts",
-        "geodp.kinds.flows.streams.Plan",
+        "geodp.kinds.flows.streams.StreamPlan",
         "geodp.table.index.Constraint",
         "geodp.table.index.Rebuilt",
     ),
@@ -100,8 +100,8 @@ INTERNAL = {
     ),
     "how the command line asks for several differences at once: a method for one is public": (
         "geodp.kinds.flows.comparison.Compared",
-        "geodp.kinds.flows.comparison.Side",
-        "geodp.kinds.flows.comparison.Simulation",
+        "geodp.kinds.flows.comparison.FlowSide",
+        "geodp.kinds.flows.comparison.SimulationSettings",
     ),
     "a form that many types have, each public by itself or somebody else's": (
         "geodp.kinds.amounts.numbers.AmountNumbers",
@@ -251,7 +251,7 @@ def test_a_class_that_is_not_public_is_found(monkeypatch):
     monkeypatch.delitem(PUBLIC, "Ledger")
     assert "geodp.privacy.ledger.Ledger" in {where_of(one) for one, _ in named_by("publish")}
     assert "geodp.privacy.loss.PureDP" in {where_of(one) for one, _ in named_by("Event")}, "alias"
-    assert "geodp.accuracy.areas.Areas" in {where_of(one) for one, _ in named_by("Release")}
+    assert "geodp.accuracy.area_sums.Areas" in {where_of(one) for one, _ in named_by("Release")}
 
 
 def test_every_error_and_warning_is_public():

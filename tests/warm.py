@@ -6,7 +6,7 @@ would compile all of them; so each compiles its share first, and finds the other
 
 import numpy as np
 
-from geodp.accuracy.blocks import keys_of_domain
+from geodp.accuracy.closed_form import keys_of_domain
 from geodp.grid.grid import Grid
 from geodp.release.publish import publish
 from geodp.table.counts import CountTable

@@ -23,10 +23,9 @@ from bench.measure import cost, node_counts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.pyramid import refine as pyramid
 from geodp.mechanisms.central.pyramid import refine_dense as pyramid_dense
-from geodp.mechanisms.central.topdown import TopDown
-from geodp.mechanisms.trees.refinement import RefinementNoise
-from geodp.mechanisms.trees.refinement import refine as topdown
-from geodp.mechanisms.trees.refinement import refine_dense as topdown_dense
+from geodp.mechanisms.central.topdown import RefinementNoise, TopDown
+from geodp.mechanisms.central.topdown import refine as topdown
+from geodp.mechanisms.central.topdown import refine_dense as topdown_dense
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 MAX_DENSE = 1 << 22

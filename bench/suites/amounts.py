@@ -22,8 +22,8 @@ from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable
-from geodp.privacy.budget import rational
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.loss import rational
 
 TITLE = """\
 Incomes of the people of the Kanto window, census 2020, made up: lognormal with the logarithm's

@@ -32,7 +32,7 @@ from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.amounts.publish import prepare_amounts
 from geodp.kinds.amounts.streams import AmountTable
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 from geodp.privacy.terms import Terms
 from geodp.release import simulation
 from geodp.release.request import Request

@@ -17,7 +17,7 @@ from bench.inputs import public
 from bench.tables import area, fill, markdown, table
 from geodp.grid.joint import split_grid
 from geodp.mechanisms import mechanism
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 from geodp.privacy.terms import Terms
 
 TITLE = """\

@@ -27,7 +27,7 @@ from geodp.cluster import partitioned
 from geodp.cluster.api import Partitions, publish
 from geodp.cluster.partitioned import TreePartition, partition_of
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.cut import Roots
+from geodp.mechanisms.trees.layer import Roots
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.table.counts import Cells, coalesce

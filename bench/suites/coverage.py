@@ -15,7 +15,7 @@ from bench.inputs import public
 from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.interval import Z
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 
 TITLE = """\
 Per cent of cells whose true count lies in the interval of the files (low to high), and, after the

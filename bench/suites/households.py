@@ -22,8 +22,8 @@ from geodp.kinds.households import publish
 from geodp.kinds.households.inputs import Streams
 from geodp.kinds.households.sizes import sizes_of
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.budget import rational
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.loss import rational
 from geodp.privacy.terms import Terms
 
 TITLE = """\

@@ -16,7 +16,7 @@ from bench.inputs import public, regions
 from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.interval import Estimate
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 from geodp.release.simulation import SIMULATION, KeyRuns
 
 TITLE = """\

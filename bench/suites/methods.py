@@ -13,7 +13,7 @@ from bench.inputs import named
 from bench.measure import cost
 from bench.tables import area, table
 from geodp.mechanisms import mechanism
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 
 TITLE = """\
 Every method of geodp; seconds are of this machine, compare them within one table only.

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from bench.tables import table
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.law import DiscreteGaussian, DiscreteLaplace, Law
 from geodp.privacy.noise.node import WORDS_PER_BLOCK, NodeNoise
 
 TITLE = """\

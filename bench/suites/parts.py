@@ -18,7 +18,7 @@ from bench.suites.attributes import budgets
 from bench.suites.methods import names
 from bench.tables import fill, markdown, table
 from geodp.accuracy.interval import Z
-from geodp.accuracy.parts import spread
+from geodp.accuracy.part_errors import spread
 from geodp.grid.joint import split_grid
 from geodp.grid.region import Region
 from geodp.release.simulation import CLOSED_FORM, SIMULATION

@@ -18,7 +18,7 @@ from bench.measure import cost
 from bench.measure import errors as accuracy
 from bench.suites.methods import names
 from bench.tables import area, fill, markdown, paragraph, table
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 
 TITLE = """\
 Releases of one table, by geodp and by others, in alternating rounds of one run.

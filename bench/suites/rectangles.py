@@ -24,7 +24,7 @@ from bench.measure import errors as accuracy
 from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table, text
 from geodp.mechanisms import mechanism
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 
 TITLE = """\
 Scaled average per-query error of random rectangles, x 10^-9 (smaller is better).

@@ -16,7 +16,7 @@ from bench.measure import cost
 from bench.tables import table
 from geodp import select
 from geodp.errors import UsageError
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 
 TITLE = """\
 The k cells with the most people, in alternating rounds of one run.

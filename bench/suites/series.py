@@ -19,7 +19,7 @@ from bench.measure.squares import PLACES, SIDES, hold_squares
 from bench.tables import fill, markdown, table
 from geodp.errors import UsageError
 from geodp.kinds.series.smoothing import Mode
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 from geodp.release.sharing import Noise
 
 TITLE = """\

@@ -21,7 +21,7 @@ from bench.tables import fill_saved, markdown, table
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 from geodp.table.proxy import Proxy
 
 TITLE = """\

@@ -29,7 +29,7 @@ from bench.suites.shares_bound import (
 from bench.tables import fill, markdown, table
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.default import FEW_BITS, default_levels
+from geodp.mechanisms.trees.levels import FEW_BITS, default_levels
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 

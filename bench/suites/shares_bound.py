@@ -15,7 +15,7 @@ from bench.measure.simulation import FRESH, public_key
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 PAPER = "topdown"
 TABLES = (

@@ -22,7 +22,7 @@ from bench.suites.sparsest import by_family
 from bench.tables import fill_saved, markdown, table
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.default import default_levels
+from geodp.mechanisms.trees.levels import default_levels
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 

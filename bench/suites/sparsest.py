@@ -22,7 +22,7 @@ from bench.suites.shares_bound import MAX_RELATIVE_ERROR, PAPER, first_large
 from bench.tables import fill_saved, markdown, table
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
-from geodp.privacy.budget import rational
+from geodp.privacy.loss import rational
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 

@@ -19,11 +19,11 @@ from bench.measure import cost
 from bench.measure import refinement as refining
 from bench.measure.refinement import METHODS, Refinement
 from bench.suites import noise
-from geodp.kernels import chacha, radix
+from geodp.kernels import chacha, key_lists
 from geodp.kernels import noise as kernels
 from geodp.kernels.chacha import LANES
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 
 Rows = list[dict[str, Any]]
@@ -264,7 +264,7 @@ def sorting(sizes: Sizes) -> Rows:
     key = random.integers(0, 1 << 40, sizes.sorted, dtype=np.uint64)
     count = random.integers(1, 100, sizes.sorted)
     buffers = key.copy(), count.copy(), np.empty_like(key), np.empty_like(count)
-    moved = radix.sort_pairs(*buffers)
+    moved = key_lists.sort_pairs(*buffers)
 
     def gathered() -> Any:
         order = np.argsort(key)
@@ -275,7 +275,7 @@ def sorting(sizes: Sizes) -> Rows:
         return key[order], count[order]
 
     calls: dict[str, Callable[[], Any]] = {
-        "radix, keys with counts": lambda: radix.sort_pairs_into(key, count),
+        "radix, keys with counts": lambda: key_lists.sort_pairs_into(key, count),
         "np.sort, keys alone": lambda: np.sort(key),
         "np.sort(kind='stable'), keys alone": lambda: np.sort(key, kind="stable"),
         "np.argsort, both gathered": gathered,

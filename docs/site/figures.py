@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from geodp import Grid, plan
-from geodp.kernels.haar import forward_dense, inverse_dense, refine_dense
-from geodp.kernels.tree import BOTH
+from geodp.kernels.tree import BOTH, forward_dense, inverse_dense, refine_dense
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.loss import PureDP, compose, within
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.terms import Terms
 from geodp.release.pure_or_gaussian import SIDE, Forms
 

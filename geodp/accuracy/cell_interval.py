@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import Variances, cell_errors
+from geodp.accuracy.closed_form import Variances, cell_errors
 from geodp.accuracy.interval import (
     LAPLACE_Z,
     SKEWED_Z,
@@ -42,7 +42,7 @@ from geodp.kernels import cell_paths
 from geodp.kernels.cell_paths import PLAIN
 from geodp.kernels.pyramid.edges import Edges
 from geodp.reprs import one_line
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 AT_ONCE = 1 << 16
@@ -325,7 +325,7 @@ class ClampedIntervals:
         first = RegionKeys.of([np.zeros(1, np.uint64)])  # any cell has as many nodes above it
         variances = np.array(tree.variances[::-1])
         drops = [[drop.threshold, drop.scale] for drop in tree.drops[::-1]]
-        steps = cell_paths.Steps(
+        steps = cell_paths.PathSteps(
             np.array(tree.fanouts[::-1], np.int64),
             np.array(strides, np.int64),
             np.array(shifts if [1 << one for one in shifts] == [*strides] else [], np.int64),
@@ -345,14 +345,14 @@ class ClampedIntervals:
         return _Climb(steps, *self.sums.layers(), edges, around)
 
     @cached_property
-    def _rule(self) -> cell_paths.Rule:
+    def _rule(self) -> cell_paths.IntervalRule:
         """The rule that derives ends from the counts around a cell."""
         cell = self.isolated
         isolated = [] if cell is None else [cell["bias"], spread_of(cell)]
         down, up = (
             np.append(side.reshape(-1), inf) for side in (self.margins.down, self.margins.up)
         )
-        return cell_paths.Rule(
+        return cell_paths.IntervalRule(
             np.array([Z, LAPLACE_Z, SKEWED_Z]),
             np.array(isolated, np.float64),
             np.array(self.losses or [], np.float64).reshape(-1, 2),
@@ -367,9 +367,9 @@ class ClampedIntervals:
 class _Climb(NamedTuple):
     """Arguments that all climbs of a release share: see :func:`geodp.kernels.cell_paths.climb`."""
 
-    steps: cell_paths.Steps
-    near: cell_paths.Layer
-    far: cell_paths.Layer
+    steps: cell_paths.PathSteps
+    near: cell_paths.PathLayer
+    far: cell_paths.PathLayer
     edges: Edges
     around: cell_paths.Around
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kernels.cell_paths import INNER, OUTER, PLAIN, Layer
-from geodp.kernels.searching import find
+from geodp.kernels.cell_paths import INNER, OUTER, PLAIN, PathLayer
+from geodp.kernels.key_lists import find
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -252,15 +252,15 @@ class NodeSums:
         above = bool(self._from) and stride >= self._from
         return *self._layers[above], stride // self._from if above else stride
 
-    def layers(self) -> tuple[Layer, Layer]:
+    def layers(self) -> tuple[PathLayer, PathLayer]:
         """Return the listed cells and the tops in the form of kernels; a stride of 0 means none."""
         key, sums = self._layers[0]
         tops = self._layers[1:]
-        near = Layer(freeze(key), sums, 1)
+        near = PathLayer(freeze(key), sums, 1)
         if not tops:
-            return near, Layer(near.key[:0], sums[:1], 0)
+            return near, PathLayer(near.key[:0], sums[:1], 0)
         above: Any = tops[0][1].astype(sums.dtype)
-        far = Layer(freeze(tops[0][0]), above, self._from)
+        far = PathLayer(freeze(tops[0][0]), above, self._from)
         return (far, far) if self._from == 1 else (near, far)
 
     @property

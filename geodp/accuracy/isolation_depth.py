@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import NodeSums, half_interval
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 FEW = 3.0
 """Standard deviations of one child: fewer people in all the others may be noise alone."""

@@ -15,8 +15,7 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.privacy.assumption import Assumption
-    from geodp.table.reading import Reading
-    from geodp.table.stated.reading import StatedReading
+    from geodp.table.reading import Reading, StatedReading
 
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget, which refuses only what every budget would."""

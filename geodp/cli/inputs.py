@@ -296,7 +296,7 @@ def require_system(options: Mapping[str, Any]) -> None:
     if options["spec"] is None or kind in ("regular", "like", "units"):
         return
     if kind in CELLS:
-        from geodp.grid.cells.choose import find_cells
+        from geodp.grid.cells import find_cells
 
         find_cells(str(options["spec"]))
     else:
@@ -346,7 +346,7 @@ def choose_bounds(bounds: Any, system: Any) -> Any:
 
 def reaches(options: Mapping[str, Any], system: str) -> bool:
     """Test whether a code system has cells in the area that options state, if they state any."""
-    from geodp.grid.cells.choose import is_cells
+    from geodp.grid.cells import is_cells
     from geodp.grid.codes import code_system
     from geodp.grid.lattice import Lattice
 
@@ -395,8 +395,8 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
 
 def _cells(options: Mapping[str, Any]) -> Grid:
     """Return the cells of H3 or S2 in the bounds and the mask, which are units."""
-    from geodp.grid.cells.choose import find_cells
-    from geodp.grid.cells.grid import grid_of_cells
+    from geodp.grid.cells import find_cells
+    from geodp.grid.cells.cell_grid import grid_of_cells
 
     spec, bounds, mask = str(options["spec"]), options["bounds"], None
     find_cells(spec)

@@ -37,10 +37,10 @@ def publish_maps(kind: MapsKind) -> click.Command:
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from geodp.release.maps import MapsKind, Stream
+    >>> from geodp.release.maps import MapsKind, MapStream
     >>> class Lit(MapsKind):
     ...     name, title = "lit", "a release of lit places"
-    ...     streams = (Stream("lit", Fraction(1)),)
+    ...     streams = (MapStream("lit", Fraction(1)),)
     >>> publish_maps(Lit()).name
     'lit'
     """

@@ -21,14 +21,12 @@ from geodp.grid.tree import overlaps
 from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.base import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.central.topdown import TopDown
+from geodp.mechanisms.central.topdown import RefinementNoise, RefinementRun, TopDown
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.trees.cut import Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
-from geodp.mechanisms.trees.layer import Layer, Stage
-from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
+from geodp.mechanisms.trees.layer import Held, Layer, Roots, Seen, Stage, Subtrees
 from geodp.mechanisms.trees.traversal import OpenNodes, PassRecords, Traversal
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey

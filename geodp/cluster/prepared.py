@@ -26,7 +26,7 @@ from geodp.release.publish import make_table_event
 from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.table.card import Card, File
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 EMPTY = "empty.tif"
 """A single file for all empty tiles inside the domain."""

@@ -19,8 +19,8 @@ from geodp.cluster.partitions import Partitions
 from geodp.cluster.secret import KeyFile, key_file
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.persons import draw_weights
-from geodp.mechanisms.trees.cut import Roots, fill_counts
 from geodp.mechanisms.trees.informed import state
+from geodp.mechanisms.trees.layer import Roots, fill_counts
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
 from geodp.release.noise_identity import digest_stream, release_key
@@ -28,9 +28,8 @@ from geodp.release.request import Request
 from geodp.release.transaction import charge_event
 from geodp.table.contribution import require_no_sums
 from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells
-from geodp.table.reading import Reading, join_readings, require_rows
-from geodp.table.stated.prior import StatedPrior
-from geodp.table.stated.reading import StatedReading
+from geodp.table.reading import Reading, StatedReading, join_readings, require_rows
+from geodp.table.stated.release import StatedPrior
 from geodp.table.totals import Relation, Remainder
 from geodp.typing import IntArray, KeyArray
 

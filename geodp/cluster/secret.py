@@ -25,9 +25,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from geodp.errors import InputError, OutputError, UsageError
-from geodp.privacy.access import has_owners
-from geodp.privacy.key import NoiseKey
-from geodp.privacy.key_file import write_key
+from geodp.privacy.key import NoiseKey, has_owners, write_key
 from geodp.privacy.noise.draws import Draws
 
 NAME = "release-key"

@@ -28,12 +28,11 @@ from geodp.io.write.tables import column_names
 from geodp.io.write.tiles import Tiling, view_tiles, write_tile
 from geodp.io.write.view import View
 from geodp.mechanisms.learned.mixture import Reliability
-from geodp.mechanisms.trees.cut import Roots, Seen, Subtrees
+from geodp.mechanisms.trees.layer import Roots, Seen, Subtrees
 from geodp.release.release import Release
 from geodp.table.card import Card
-from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells, coalesce, exact_sum
+from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells, ReleasedTable, coalesce, exact_sum
 from geodp.table.reading import Reading, join_readings
-from geodp.table.released import ReleasedTable
 from geodp.table.totals import Relation, Remainder, label_sums, remainder
 
 
@@ -69,7 +68,7 @@ class Piece(Confidential):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sums(Confidential):
+class CutSums(Confidential):
     """Confidential totals of the cut's nodes, their sum, and the reading of the files."""
 
     totals: Piece
@@ -128,20 +127,20 @@ def bound_persons(job: Job, files: list[Records]) -> Piece:
     return Piece(*coalesce(*job.partitions.bound_persons(files)))
 
 
-def sum_nodes(job: Job, piece: Piece) -> Sums:
+def sum_nodes(job: Job, piece: Piece) -> CutSums:
     """Return totals by nodes of the cut."""
     totals = Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count))
     readings = [] if piece.reading is None else [piece.reading]
-    return Sums(totals, exact_sum(piece.count), join_readings(readings))
+    return CutSums(totals, exact_sum(piece.count), join_readings(readings))
 
 
-def add_sums(sums: list[Sums]) -> Sums:
+def add_sums(sums: list[CutSums]) -> CutSums:
     """Add up totals; InputError where they are more than a release may count."""
     people = sum(one.people for one in sums)
     if people > MAX_PEOPLE:  # before they overflow
         raise InputError(TOO_MANY)
     readings = join_readings([one.reading for one in sums])
-    return Sums(join([one.totals for one in sums]), people, readings)
+    return CutSums(join([one.totals for one in sums]), people, readings)
 
 
 def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:

@@ -21,7 +21,7 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.axes import Mask
 from geodp.grid.hierarchy import TableOrder
 from geodp.grid.order import Order
-from geodp.kernels.searching import find
+from geodp.kernels.key_lists import find
 from geodp.reprs import one_line
 
 OUTSIDE = Rule(

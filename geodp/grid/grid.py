@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from geodp.advice import by_names
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.grid.areas import AreaLevels, insert_attributes
+from geodp.grid.area_levels import AreaLevels, insert_attributes
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.bounds import bounds_of_degrees
 from geodp.grid.codes import CodeSystem, code_system
@@ -36,7 +36,7 @@ from geodp.reprs import few
 
 
 @dataclass(frozen=True)
-class Maps:
+class MapProperties:
     """Properties that depend on the number of maps of a grid.
 
     Attributes
@@ -93,7 +93,7 @@ class Maps:
 
 
 @dataclass(frozen=True)
-class OneMap(Maps):
+class OneMap(MapProperties):
     """One map, such as one of where people live.
 
     Examples
@@ -110,7 +110,7 @@ class OneMap(Maps):
 
 
 @dataclass(frozen=True)
-class NoMap(Maps):
+class NoMap(MapProperties):
     """Plain axes only, without a location."""
 
     codes: ClassVar[tuple[str, ...]] = ()
@@ -121,7 +121,7 @@ class NoMap(Maps):
 
 
 @dataclass(frozen=True)
-class MapPair(Maps):
+class MapPair(MapProperties):
     """Maps of origin and destination, such as where people live and work.
 
     Examples
@@ -498,7 +498,7 @@ class Grid:
         return spatial + self.extents + tuple(len(a.labels) for a in self.attributes)
 
     @cached_property
-    def maps(self) -> Maps:
+    def maps(self) -> MapProperties:
         """Maps that the cells lie on: none, one, or those of origin and destination."""
         return KINDS[len(self.places)](self.places)
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.grid.cells.choose import cells_of
+from geodp.grid.cells import cells_of
 from geodp.grid.cells.system import CellSystem
-from geodp.grid.codes.arrays import LOST_ZEROS, MISSING, as_array, require
+from geodp.grid.codes.system import LOST_ZEROS, MISSING, as_array, require
 from geodp.grid.hierarchy import CELL, Hierarchy
 from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.markers import find_no_place

@@ -19,8 +19,7 @@ from typing import Any
 from numba.core import ir
 
 from geodp.kernels.jit import digest_of, find_sources, full_name
-from geodp.kernels.shipped import TARGETS, Shipped, Target, save
-from geodp.kernels.signatures import listed
+from geodp.kernels.shipped import TARGETS, Shipped, Target, listed, save
 
 
 def targets(every: bool) -> list[Target]:

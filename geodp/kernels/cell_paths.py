@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare, bare_inline, kernel, part
+from geodp.kernels.key_lists import find_before, find_from
 from geodp.kernels.pyramid.edges import Edges, count_children, has_all
-from geodp.kernels.searching import find_before, find_from
 
 PLAIN, OUTER, INNER = range(3)
 """Rows: a cell itself, its outer approximation and its inner approximation."""
@@ -38,7 +38,7 @@ SPREAD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 """Odd multipliers of 64 bits for hashing, so that products of consecutive numbers lie far apart."""
 
 
-class Steps(NamedTuple):
+class PathSteps(NamedTuple):
     """The h levels of a tree, from the cells up.
 
     Attributes
@@ -69,7 +69,7 @@ class Steps(NamedTuple):
     drops: bool
 
 
-class Layer(NamedTuple):
+class PathLayer(NamedTuple):
     """The occupied nodes of a level.
 
     Attributes
@@ -189,7 +189,7 @@ FIRST_PLACES = 1 << 8
 
 
 @bare_inline
-def _above(prefix: np.uint64, level: int, steps: Steps) -> np.uint64:
+def _above(prefix: np.uint64, level: int, steps: PathSteps) -> np.uint64:
     """Return the parent of a node."""
     if steps.shift.size:
         return prefix >> np.uint64(steps.shift[level + 1] - steps.shift[level])
@@ -197,19 +197,19 @@ def _above(prefix: np.uint64, level: int, steps: Steps) -> np.uint64:
 
 
 @bare_inline
-def _listed_as(key: np.uint64, layer: Layer) -> np.uint64:
+def _listed_as(key: np.uint64, layer: PathLayer) -> np.uint64:
     """Return the prefix of the layer's node that contains a key."""
     return key if layer.stride == 1 else key // np.uint64(layer.stride)
 
 
 @bare_inline
-def _sum(layer: Layer, start: int, stop: int) -> float:
+def _sum(layer: PathLayer, start: int, stop: int) -> float:
     """Sum the people of some nodes of a layer."""
     return float(layer.sums[stop] - layer.sums[start])
 
 
 @part
-def _find_meeting(one: np.uint64, other: np.uint64, steps: Steps) -> int:
+def _find_meeting(one: np.uint64, other: np.uint64, steps: PathSteps) -> int:
     """Find the lowest level on which one node contains both keys, by bisection."""
     low, high, apart = -1, steps.fanout.size, one ^ other
     while high - low > 1:
@@ -229,7 +229,7 @@ def _find_meeting(one: np.uint64, other: np.uint64, steps: Steps) -> int:
 @bare
 def find_full(
     key: NDArray[np.uint64],
-    steps: Steps,
+    steps: PathSteps,
     edges: Edges,
     at: NDArray[np.int64],
     full: NDArray[np.int64],
@@ -267,9 +267,9 @@ def find_full(
 @part
 def find_company(
     key: NDArray[np.uint64],
-    steps: Steps,
-    near: Layer,
-    far: Layer,
+    steps: PathSteps,
+    near: PathLayer,
+    far: PathLayer,
     full: NDArray[np.int64],
     start: NDArray[np.int64],
     isolated: NDArray[np.int64],
@@ -316,7 +316,7 @@ def _derive_state(
     made: int,
     level: int,
     siblings: tuple[int, int, bool],
-    steps: Steps,
+    steps: PathSteps,
 ) -> None:
     """Compute the state that follows from another at a node.
 
@@ -391,7 +391,7 @@ def _follow(
     level: int,
     pattern: int,
     siblings: tuple[int, int, bool],
-    steps: Steps,
+    steps: PathSteps,
 ) -> int:
     """Return the number of the state that follows from one at a node; compute it if it is new.
 
@@ -470,7 +470,7 @@ def _move(
     return out, min(moved * _max_dropped(drop, dropped + ours, ours), here)
 
 
-class Nodes(NamedTuple):
+class PathNodes(NamedTuple):
     """Nodes of a level in key order, of cells that have company; at most n.
 
     Attributes
@@ -490,8 +490,8 @@ class Nodes(NamedTuple):
 
 
 @kernel
-def _make_nodes(n: int) -> Nodes:
-    return Nodes(
+def _make_nodes(n: int) -> PathNodes:
+    return PathNodes(
         np.empty(n, np.uint64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
@@ -502,14 +502,14 @@ def _make_nodes(n: int) -> Nodes:
 
 @part
 def _wake(
-    nodes: Nodes,
+    nodes: PathNodes,
     size: int,
     waking: NDArray[np.int64],
     key: NDArray[np.uint64],
     start: NDArray[np.int64],
     count: NDArray[np.float64],
     stride: int,
-    to: Nodes,
+    to: PathNodes,
 ) -> int:
     """Merge nodes with those of cells that have company from here on, and count them.
 
@@ -538,12 +538,12 @@ def _wake(
 
 @part
 def _scan_children(
-    nodes: Nodes,
+    nodes: PathNodes,
     i: int,
     j: int,
     start: int,
     stop: int,
-    layer: Layer,
+    layer: PathLayer,
     stride: int,
     min_people: float,
 ) -> tuple[int, int, float]:
@@ -601,7 +601,7 @@ def _pass_states(
     cells: tuple[int, int],
     level: int,
     siblings: tuple[int, int, bool],
-    steps: Steps,
+    steps: PathSteps,
     states: tuple[States, States, Memo],
     paths: Paths,
 ) -> None:
@@ -628,7 +628,7 @@ def _pass_node(
     here: float,
     siblings: tuple[float, float, int, int, int],
     level: int,
-    steps: Steps,
+    steps: PathSteps,
     states: tuple[States, States, Memo],
     paths: Paths,
 ) -> None:
@@ -668,10 +668,10 @@ def _pass_node(
 @part
 def _climb_level(
     level: int,
-    nodes: Nodes,
+    nodes: PathNodes,
     size: int,
-    steps: Steps,
-    layers: tuple[Layer, Layer, Layer],
+    steps: PathSteps,
+    layers: tuple[PathLayer, PathLayer, PathLayer],
     edges: Edges,
     full: NDArray[np.int64],
     around: Around,
@@ -732,7 +732,7 @@ def _look_around(
     cells: tuple[int, int],
     prefix: np.uint64,
     listed: tuple[int, int],
-    layer: Layer,
+    layer: PathLayer,
     full: NDArray[np.int64],
     around: Around,
     index: NDArray[np.int64],
@@ -785,8 +785,8 @@ def _make_memo(capacity: int) -> Memo:
 @part
 def _prepare(
     key: NDArray[np.uint64],
-    steps: Steps,
-    near: Layer,
+    steps: PathSteps,
+    near: PathLayer,
     start: NDArray[np.int64],
     paths: Paths,
     around: Around,
@@ -838,9 +838,9 @@ def _sort_by(level: NDArray[np.int64], top: int) -> tuple[NDArray[np.int64], NDA
 @kernel
 def climb(
     key: NDArray[np.uint64],
-    steps: Steps,
-    near: Layer,
-    far: Layer,
+    steps: PathSteps,
+    near: PathLayer,
+    far: PathLayer,
     edges: Edges,
     around: Around,
     full: NDArray[np.int64],
@@ -852,8 +852,8 @@ def climb(
     ----------
     key : uint64[n]
         Keys of cells of the domain, strictly increasing.
-    steps : Steps
-    near, far : Layer
+    steps : PathSteps
+    near, far : PathLayer
         The listed cells, and the occupied nodes of a higher level, from which sums of the levels
         above are taken; stride 0: there is no such layer.
     edges : Edges
@@ -932,7 +932,7 @@ def climb(
     return now, visited
 
 
-class Rule(NamedTuple):
+class IntervalRule(NamedTuple):
     """Parameters of the intervals of cells: see :mod:`geodp.accuracy.interval`.
 
     Attributes
@@ -1015,7 +1015,7 @@ def _margins(
 
 
 @bare_inline
-def _class_of(paths: Paths, i: int, min_people: float, rule: Rule) -> int:
+def _class_of(paths: Paths, i: int, min_people: float, rule: IntervalRule) -> int:
     """Return the class of a cell: see :func:`geodp.accuracy.margins.find_classes`."""
     people_here = paths.people[PLAIN, i]
     cells, listed = paths.around[CELLS, i], paths.around[LISTED, i]
@@ -1031,7 +1031,9 @@ def _class_of(paths: Paths, i: int, min_people: float, rule: Rule) -> int:
 
 
 @kernel
-def find_classes(paths: Paths, around: Around, rule: Rule, classes: NDArray[np.int64]) -> None:
+def find_classes(
+    paths: Paths, around: Around, rule: IntervalRule, classes: NDArray[np.int64]
+) -> None:
     """Find the classes of cells; -1: isolated."""
     for i in range(classes.size):
         classes[i] = _class_of(paths, i, around.min_people, rule)
@@ -1043,7 +1045,7 @@ def find_ends(
     states: States,
     root: tuple[float, float],
     around: Around,
-    rule: Rule,
+    rule: IntervalRule,
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> None:

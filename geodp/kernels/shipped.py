@@ -4,6 +4,11 @@ A set is a file: a line of JSON that states the sources and versions it was comp
 each function's code lies, followed by the codes in the format of Numba's own cache. A set is used
 only on a processor that has all features it was compiled for, with the same sources and the same
 Numba; see docs/decisions/0020. :mod:`geodp.kernels.build` makes the sets.
+
+Kernels are compiled for the types of arguments that commands call them with, which are listed as
+plain JSON values. A number is ``"int64"``, an array ``"uint64 1 C"`` or ``"uint64 1 C readonly"``,
+a tuple a list of these, and a named tuple an object of one name,
+``{"geodp.kernels.noise.NoiseTable": [...]}``.
 """
 
 from __future__ import annotations
@@ -14,8 +19,9 @@ import pickle
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +29,73 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
+from numba import types
 from numba.core.caching import CompileResultCacheImpl, NullCache
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from geodp.kernels.signatures import text_of
+LIST = Path(__file__).with_name("signatures.json")
+"""File of the signatures with which Python calls each kernel, by the kernel's name.
+
+``python -m tests.signatures`` writes it. Kernels that only other kernels call are compiled into
+these and not listed.
+"""
+NUMBERS = (types.Integer, types.Float, types.Boolean)
+
+
+def text_of(signature: Sequence[Any]) -> str | None:
+    """Write the types of a call as text; None if a type is not supported."""
+    try:
+        return json.dumps([_write(one) for one in signature], separators=(",", ":"))
+    except TypeError:
+        return None
+
+
+def types_of(text: str) -> tuple[Any, ...]:
+    """Read the types of a call from text."""
+    return tuple(_read(one) for one in json.loads(text))
+
+
+def listed() -> Iterator[tuple[Any, tuple[Any, ...], str]]:
+    """Iterate over the listed kernels, with the types of each call and their text."""
+    for name, signatures in json.loads(LIST.read_text(encoding="utf-8")).items():
+        for one in signatures:
+            text = json.dumps(one, separators=(",", ":"))
+            yield _named(name), types_of(text), text
+
+
+def _named(name: str) -> Any:
+    module, _, last = name.rpartition(".")
+    return getattr(import_module(module), last)
+
+
+def _write(of: Any) -> Any:
+    # Exact types only: a subclass such as an unaligned or otherwise special array is compiled on
+    # demand instead of being confused with a plain one.
+    if type(of) is types.Array and of.aligned:
+        return f"{of.dtype} {of.ndim} {of.layout}" + " readonly" * (not of.mutable)
+    if isinstance(of, types.BaseNamedTuple):
+        made = of.instance_class
+        return {f"{made.__module__}.{made.__qualname__}": [_write(one) for one in of.types]}
+    if isinstance(of, types.BaseTuple):
+        return [_write(one) for one in of.types]
+    if type(of) in NUMBERS:
+        return str(of)
+    raise TypeError(of)
+
+
+def _read(written: Any) -> Any:
+    if isinstance(written, list):
+        return types.BaseTuple.from_types([_read(one) for one in written])
+    if isinstance(written, dict):
+        ((name, parts),) = written.items()
+        return types.BaseTuple.from_types([_read(one) for one in parts], _named(name))
+    name, *form = written.split()
+    number = numba.from_dtype(np.dtype(name))
+    if not form:
+        return number
+    return types.Array(number, int(form[0]), form[1], readonly="readonly" in form)
+
 
 FOLDER = Path(__file__).with_name("compiled")
 

@@ -3,7 +3,7 @@
 From the root down, at every node with a sum S* > 0 the detail D = S(left) - S(right) gets noise, is
 clamped to [-S*, S*], and the halves get (S* + D*) / 2 and (S* - D*) / 2: section 4 of the paper,
 with the corrections of docs/proofs/errata.md to (38) and (39). A node with S* = 0 is not visited.
-:mod:`geodp.mechanisms.trees.refinement` calls it; docs/proofs/privacy.md, section 3, is the proof.
+:mod:`geodp.mechanisms.central.topdown` calls it; docs/proofs/privacy.md, section 3, is the proof.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""The binary tree over the keys: splitting a sum in two, and which nodes overlap the domain."""
+"""The binary tree over the keys: splitting a sum in two, the Haar transform, overlaps of nodes.
+
+The Haar transform of counts along the key order is the unnormalised one on integers.
+At a node, ``approx`` is left + right and ``detail`` is left - right. Level ``l`` of the tree has
+``2**l`` nodes; its details belong to the nodes, not to their children. These are equations (13) and
+(14) and appendix A.1 of Terada et al. (2015) times ``2**i``, for a node that covers ``2**i`` cells.
+Without the normalisation everything is an integer, and the noise has one scale on all levels.
+"""
 
 from __future__ import annotations
 
@@ -89,3 +96,71 @@ def cover(
         a = range_after(domain, first)
         after = first + (np.uint64(1) << np.uint64(height))
         inside[i] = a < domain.shape[0] and domain[a, 0] <= first and domain[a, 1] >= after
+
+
+@kernel
+def forward_dense(sums: NDArray[np.int64], detail: NDArray[np.int64]) -> None:
+    """Compute sums and details of every node, in heap order (root 1, children 2v and 2v + 1).
+
+    Parameters
+    ----------
+    sums : int64[2n], written
+        The n leaves at ``sums[n:]`` are read; the inner nodes are written.
+    detail : int64[n], written
+    """
+    for node in range(detail.size - 1, 0, -1):
+        left, right = sums[2 * node], sums[2 * node + 1]
+        sums[node] = left + right
+        detail[node] = left - right
+
+
+@kernel
+def inverse_dense(detail: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
+    """Compute the leaves from the root's sum and the details: the inverse of :func:`forward_dense`.
+
+    Parameters
+    ----------
+    detail : int64[n]
+        Each has the parity of its node's sum.
+    sums : int64[2n], written
+        ``sums[1]`` is read.
+    """
+    # Sum and detail of a node have the same parity, so that halving loses nothing.
+    for node in range(1, detail.size):
+        sums[2 * node] = (sums[node] + detail[node]) >> 1
+        sums[2 * node + 1] = (sums[node] - detail[node]) >> 1
+
+
+@kernel
+def refine_dense(
+    total: int,
+    detail: NDArray[np.int64],
+    noise: NDArray[np.int64],
+    rounding: NDArray[np.int64],
+    branch: NDArray[np.int64],
+) -> None:
+    """Run the second pass of T1: clamp every noisy detail to its refined sum.
+
+    Parameters
+    ----------
+    total : int
+        Refined sum of the root.
+    detail : int64[n], overwritten
+        True details in heap order; refined ones afterwards, each with the parity of the node's
+        refined sum, so that :func:`geodp.kernels.tree.inverse_dense` is exact.
+    noise, rounding, branch : int64[n]
+        In heap order.
+    """
+    sums = np.zeros(2 * detail.size, np.int64)
+    sums[1] = total
+    for node in range(1, detail.size):
+        noisy = detail[node] + noise[node]
+        # With one possible child the detail is the sum or its negative for every table, so nothing
+        # was measured: the child gets everything.
+        if branch[node] != BOTH:
+            noisy = sums[node] if branch[node] == LEFT else -sums[node]
+        left = split(sums[node], noisy, np.uint32(rounding[node]))
+        right = sums[node] - left
+        sums[2 * node] = left
+        sums[2 * node + 1] = right
+        detail[node] = left - right

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import UsageError
 from geodp.local.coins import Coins
 from geodp.local.oracles.mean import report_bits
-from geodp.privacy.budget import Budget, rational
+from geodp.privacy.loss import Budget, rational
 from geodp.tools.compare.logit import read_sample
 from geodp.typing import FloatArray
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from geodp.accuracy.style import COLOURS, draw_figure, quiet_axes
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget, rational
+from geodp.privacy.loss import Budget, rational
 from geodp.tools.compare.difference import (
     Alternative,
     Difference,

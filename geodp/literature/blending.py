@@ -46,8 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget, rational
-from geodp.privacy.loss import PureDP
+from geodp.privacy.loss import Budget, PureDP, rational
 from geodp.reprs import one_line
 
 WEAK = 16

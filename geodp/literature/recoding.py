@@ -16,7 +16,7 @@ from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
-from geodp.literature.taxonomy import ROOT, Paths, Taxonomy, sum_by
+from geodp.literature.taxonomy import ROOT, Taxonomy, TaxonomyPaths, sum_by
 from geodp.table.counts import CountTable
 from geodp.tools.audit.classes import Classes, Columns, require_k
 
@@ -26,7 +26,7 @@ Level = tuple[NDArray[np.int64], list[str], list[Fraction]]
 
 def classes_and_areas(
     table: CountTable, hierarchies: Mapping[str, Any] | Sequence[str | int] | None
-) -> tuple[Classes, list[Paths]]:
+) -> tuple[Classes, list[TaxonomyPaths]]:
     """Group the cells of a map into classes, and build the trees of areas above them.
 
     Parameters
@@ -78,12 +78,12 @@ def classes_and_areas(
     else:
         codes = place.system.format(place.row0 + cell[0], place.col0 + cell[1]).tolist()
     cells: Level = (np.arange(len(codes)), codes, [Fraction()] * len(codes))
-    trees = [Paths.of_levels([*above, cells])]
+    trees = [TaxonomyPaths.of_levels([*above, cells])]
     for attribute in grid.attributes:
         # Without a hierarchy an attribute has one node above all labels.
         flat = Taxonomy.of(dict.fromkeys(attribute.labels, ROOT))
         trees.append(
-            Paths.of(attribute.name, attribute.labels, by_column.get(attribute.name, flat))
+            TaxonomyPaths.of(attribute.name, attribute.labels, by_column.get(attribute.name, flat))
         )
     values = dict(
         zip(names, (codes, *(attribute.labels for attribute in grid.attributes)), strict=True)
@@ -263,7 +263,9 @@ def generalize(
                 code="hierarchy-for-every-column",
             )
         classes = Classes.of(table, [*hierarchies], count)
-        trees = [Paths.of(n, values, hierarchies[n]) for n, values in classes.values.items()]
+        trees = [
+            TaxonomyPaths.of(n, values, hierarchies[n]) for n, values in classes.values.items()
+        ]
     if k > classes.total:
         raise UsageError("k is above the number of records in the table.", code="k-above-records")
     return _Descent(classes, trees, k).run()
@@ -282,7 +284,7 @@ class _Descent:
         Classes that a node stands for, by column and node.
     """
 
-    def __init__(self, classes: Classes, trees: Sequence[Paths], k: int) -> None:
+    def __init__(self, classes: Classes, trees: Sequence[TaxonomyPaths], k: int) -> None:
         self.classes, self.trees, self.k = classes, trees, k
         self.at = np.zeros_like(classes.code)
         self.group = np.zeros(classes.count.size, np.int64)

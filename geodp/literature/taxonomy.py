@@ -221,7 +221,7 @@ def ncp(values: Mapping[str, Any], hierarchies: Mapping[str, Taxonomy]) -> Fract
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class TaxonomyPaths:
     """Nodes from a root to values; node 0 is the root.
 
     Attributes

@@ -36,8 +36,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget, rational
-from geodp.privacy.loss import ApproximateDP, PureDP
+from geodp.privacy.loss import ApproximateDP, Budget, PureDP, rational
 from geodp.privacy.noise.law import exp_interval
 from geodp.reprs import one_line
 

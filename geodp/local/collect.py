@@ -27,7 +27,7 @@ from geodp.privacy.reports import LocalReports
 from geodp.release.preview import preview_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import IntArray, ReportArray
 
 MIN_REPORTS = 1_000

@@ -32,7 +32,7 @@ from geodp.local.tree import (
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.key import Stream, blocks
 from geodp.privacy.reports import LocalReports
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, ReportArray
 
 TRIALS = 1 << 11

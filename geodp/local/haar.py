@@ -33,10 +33,10 @@ from geodp.local.tree import (
     open_nodes,
     parse_weights,
 )
-from geodp.mechanisms.trees import halving, parallel
+from geodp.mechanisms.trees import parallel, shrinkage
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LocalReports
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, ReportArray
 
 TITLE = "one bit a device: half of its node on a random level (HaarHRR)"
@@ -230,7 +230,7 @@ class Haar(Protocol):
         """
         spread = tuple(sqrt(v) for v in self.detail_variances(grid, event))
         scale = max(spread) or 1.0
-        bias, rmse = halving.isolate(tuple(round(s / scale, 6) for s in spread))
+        bias, rmse = shrinkage.isolate(tuple(round(s / scale, 6) for s in spread))
         return bias * scale, rmse * scale
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
@@ -238,7 +238,7 @@ class Haar(Protocol):
         spread = [sqrt(v) for v in self.detail_variances(grid, event)]
         nodes = self.measured_tree(grid, event).nodes()[:-1]
         pairs = zip(nodes, spread, strict=True)
-        losses = [halving.lose(round(sqrt(v) / s, 3), True) for v, s in pairs]
+        losses = [shrinkage.lose(round(sqrt(v) / s, 3), True) for v, s in pairs]
         return [(mean * s, d * s) for (mean, d), s in zip(losses, spread, strict=True)]
 
 

@@ -20,8 +20,8 @@ from geodp.local.planning import LocalPlan
 from geodp.local.round import Round, read_round
 from geodp.privacy.ledger import Ledger
 from geodp.release.preview import preview_release
-from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
+from geodp.table.stated.release import StatedCharge
 
 CHARGE_SPACE = 4096
 """Bytes that are reserved in the round's file for its charge, so that the disk cannot run full."""

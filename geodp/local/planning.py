@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from geodp.accuracy.blocks import BlockError, resolution_floor
+from geodp.accuracy.closed_form import BlockError, resolution_floor
 from geodp.errors import GeodpError, InputError, Rule, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
@@ -24,9 +24,9 @@ from geodp.local.collect import MIN_REPORTS
 from geodp.local.protocols import protocol as find_protocol
 from geodp.local.round import Round
 from geodp.local.tree import Protocol
-from geodp.privacy.budget import Budget, rational
-from geodp.privacy.neighbours import canonical_unit
+from geodp.privacy.loss import Budget, rational
 from geodp.privacy.reports import LocalReports
+from geodp.privacy.terms import canonical_unit
 from geodp.reprs import one_line
 from geodp.table.plain import read_plain
 from geodp.table.stated.domain import StatedDomain

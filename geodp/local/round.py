@@ -26,10 +26,9 @@ from geodp.local.protocols import protocol
 from geodp.local.tree import Protocol
 from geodp.privacy.reports import LocalReports
 from geodp.reprs import one_line
-from geodp.table.charged import Exact, StatedCharge
 from geodp.table.plain import AtLeast, Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
-from geodp.table.stated.release import Digest, Software
+from geodp.table.stated.release import Digest, Exact, Software, StatedCharge
 
 SCHEMA: Literal["geodp-round-1"] = "geodp-round-1"
 

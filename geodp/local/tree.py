@@ -22,7 +22,7 @@ from geodp.mechanisms.base import Method
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.reports import LOCAL_PRIVACY, LocalReports
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, ReportArray
 
 MAX_BITS = 62

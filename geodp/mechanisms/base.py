@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import (
+from geodp.accuracy.closed_form import (
     BlockError,
     block_variances,
     errors_of_blocks,
     errors_of_every_block,
 )
-from geodp.accuracy.parts import Split
+from geodp.accuracy.part_errors import Split
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
@@ -30,11 +30,10 @@ from geodp.privacy.event import Guarantee, Measurement, TableEvent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.terms import Terms
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.measured import NodeLevel
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 
 MAX_CELLS = 1 << 26
 """Most keys of a domain for a dense method: each of its arrays then takes half a GiB."""

@@ -14,9 +14,9 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Plain, Query
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
+from geodp.privacy.noise.law import LAPLACE, DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 

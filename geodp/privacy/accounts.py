@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from geodp.errors import BudgetError, UsageError, VerificationError
-from geodp.privacy.chain.slots import VERSION
+from geodp.privacy.hash_chain import VERSION
 from geodp.privacy.loss import (
     ApproximateDP,
     Loss,
@@ -22,9 +22,15 @@ from geodp.privacy.loss import (
     remainder,
     within,
 )
-from geodp.privacy.names import canonical_name, look_alike
-from geodp.privacy.neighbours import REPLACE, canonical_unit, require_neighbours
-from geodp.privacy.samples import Records, follow_samples, read_records, write_records
+from geodp.privacy.samples import (
+    Records,
+    canonical_name,
+    follow_samples,
+    look_alike,
+    read_records,
+    write_records,
+)
+from geodp.privacy.terms import REPLACE, canonical_unit, require_neighbours
 from geodp.reprs import one_line
 
 CENTRAL, LOCAL = "central", "local"

@@ -31,19 +31,22 @@ from typing import Any, Self
 
 from geodp.errors import UsageError
 from geodp.privacy.assumption import Assumption, ContributionBound, describe_bound
-from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import (
     ApproximateDP,
     Loss,
     PureDP,
     ZeroConcentratedDP,
+    amounts_of,
     compose,
 )
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.noise.law import LARGEST_SCALE, Law, check_parameter
-from geodp.privacy.terms import Terms
+from geodp.privacy.noise.law import (
+    LARGEST_SCALE,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Law,
+    check_parameter,
+)
+from geodp.privacy.terms import ADD_REMOVE, REPLACE, Terms
 from geodp.reprs import one_line
 
 PURE = "pure epsilon-differential privacy"

@@ -7,12 +7,13 @@ added, each as a line ``HASH JSON`` of a text file.
 One file and no other
     There is no journal or log under a name of its own, so whoever has the file under any name
     (a hard link, a bind mount, a new name after a kill) has all of it. A lock on the file itself
-    lets one at a time write (see `geodp.privacy.chain.locked_file`).
+    lets one at a time write (see `geodp.privacy.locked_file`).
 
 How an entry is added
     It is written behind the last one and flushed to the disk; then its place and hash are written
-    into one of the two *slots* in the file's opening, and flushed again
-    (see `geodp.privacy.chain.slots`).
+    into one of the two *slots* in the file's opening, and flushed again. The slots are written
+    alternately and lie in separate sectors, so that a write which a power cut interrupts leaves
+    one of them intact.
 
 What a reader takes for the last entry
     That of the newest intact slot, and those whole entries behind it that continue the chain: their
@@ -34,10 +35,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from geodp.errors import GeodpError, OutputError, UsageError, VerificationError
-from geodp.privacy.chain.locked_file import (
+from geodp.privacy.locked_file import (
     NOTHING,
     is_at,
     open_locked,
@@ -46,24 +47,95 @@ from geodp.privacy.chain.locked_file import (
     sync_folder,
     write_at,
 )
-from geodp.privacy.chain.slots import (
-    SECTOR,
-    START,
-    Place,
-    empty_ledger,
-    format_slot,
-    no_ledger,
-    parse_slot,
-    read_opening,
-    recognise,
-)
 from geodp.reprs import one_line
+
+VERSION = 3
+
+SECTOR = 4096
+START = 3 * SECTOR
+"""Position of the first entry, behind the version and two slots."""
+
+_MAGIC = b"geodp ledger "
+_SQLITE = b"SQLite format 3\0"  # versions 1 and 2
+_HASH = 64
+
+
+class EntryPlace(NamedTuple):
+    """Position of an entry in the file, and its hash."""
+
+    start: int
+    hash: str
+
+
+def read_opening(file: BinaryIO) -> bytes:
+    """Read the bytes before the first entry, or all of a shorter file."""
+    file.seek(0)
+    opening = b""
+    while len(opening) < START and (piece := file.read(START - len(opening))):
+        opening += piece
+    return opening
+
+
+def empty_ledger() -> bytes:
+    """Return the content of a ledger without entries: its version, and two empty slots."""
+    version = _MAGIC + b"%d\n" % VERSION
+    return version.ljust(START - 1) + b"\n"
+
+
+def format_slot(place: EntryPlace) -> bytes:
+    """Return the line of a slot: place, hash, and a check of both."""
+    text = f"{place.start:020d} {place.hash}"
+    return f"{text} {hashlib.sha256(text.encode()).hexdigest()[:16]}\n".encode()
+
+
+def parse_slot(opening: bytes, number: int) -> EntryPlace | None:
+    """Return the place of an intact slot; None for another one."""
+    content = opening[(number + 1) * SECTOR :]
+    with suppress(ValueError):
+        start, digest = int(content[:20]), content[21 : 21 + _HASH].decode()
+        place = EntryPlace(start, digest)
+        # Formatting the parsed values again compares every byte, with the slot's own check digest.
+        if content.startswith(format_slot(place)):
+            return place
+    return None
+
+
+def recognise(opening: bytes, path: Path) -> None:
+    """Raise UsageError for a file that is not a ledger of this version."""
+    version: int | None = None
+    if opening.startswith(_MAGIC):
+        with suppress(ValueError):
+            version = int(opening[len(_MAGIC) : SECTOR])
+    # Older ledgers were SQLite databases; recognised only to say which version wrote them.
+    elif opening.startswith(_SQLITE) and opening[68:72] == b"geod":
+        version = int.from_bytes(opening[60:64], "big")
+    if version is None or len(opening) < START:
+        raise no_ledger(path)
+    if version > VERSION:
+        raise UsageError(
+            f"{path} is a ledger of version {version}, and this geodp reads version {VERSION}; "
+            "use the geodp that wrote it, or a newer one.",
+            code="ledger-newer",
+        )
+    if version < VERSION:
+        raise UsageError(
+            f"{path} is a ledger of version {version}, and this geodp keeps version {VERSION}; "
+            "begin a new one whose caps are what remains by the geodp that wrote it.",
+            code="ledger-older",
+        )
+
+
+def no_ledger(path: Path) -> UsageError:
+    """Return the error for a file that is not a ledger."""
+    return UsageError(
+        f"{path} is not a ledger; geodp budget init makes one.", code="ledger-expected"
+    )
+
 
 RESTORE = "publish nothing before a copy is restored that has the latest release card's head"
 
 # Bytes read at a time: most entries are shorter, so one read finds the end of a line.
 _CHUNK = 8192
-_HASH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +171,9 @@ class LedgerEntry:
     content: dict[str, Any]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> EntryPlace:
         """Position of the last entry, and its hash."""
-        return Place(self.head.start, self.head.hash)
+        return EntryPlace(self.head.start, self.head.hash)
 
 
 ROOT = Head("", -1, "0" * _HASH, START, START)
@@ -195,7 +267,7 @@ class Log:
             raise no_ledger(path)
         return log
 
-    def fetch(self, place: Place) -> LedgerEntry:
+    def fetch(self, place: EntryPlace) -> LedgerEntry:
         """Return the verified entry of a place; VerificationError if there is another."""
         if place.start in self._pending:
             entry: LedgerEntry | None = self._pending[place.start][0]
@@ -301,7 +373,7 @@ class Log:
         # Alternating slots: the one that is not written stays valid if this write is cut short.
         place = (head.sequence % 2 + 1) * SECTOR
         try:
-            write_at(self._file, place, format_slot(Place(head.start, head.hash)))
+            write_at(self._file, place, format_slot(EntryPlace(head.start, head.hash)))
             sync(self._file)
         except OSError as error:
             raise OutputError(

@@ -2,7 +2,7 @@
 
 A text file (see `geodp.privacy.hash_chain`) with one chain of entries: the genesis; every data set
 with its cap; every charge. Each holds what its data set has spent since, and the branches of two
-indexes (see `geodp.privacy.chain.index`): of the data sets' latest entries, and of the releases.
+indexes (see `geodp.privacy.books`): of the data sets' latest entries, and of the releases.
 
 What a charge guarantees
     `Ledger.charge` adds the new charge to the sum of all earlier ones as an exact fraction, refuses
@@ -31,14 +31,14 @@ What the chain shows
     `Ledger.check` finds every entry that was changed, added or taken out, except that entries cut
     off at the end need a head that was noted elsewhere: each release card carries one. With it,
     the check also finds a file that was replaced by an older copy, and two copies of which each
-    was charged. A *witness* (`geodp.privacy.chain.witness`) is such a head that every charge
+    was charged. A *witness* (`geodp.privacy.witness`) is such a head that every charge
     compares: with one, such a ledger is refused at its next charge.
 
 What it cannot show
     Without a witness or a noted head, a file cut back to an earlier state looks complete, and two
     copies charged side by side each stay below the cap. Whoever can write the file, and the
     witness, can also rewrite all of it, with new hashes. Names that read alike are one
-    (`geodp.privacy.names`), but the ledger cannot know that two other names mean the same people,
+    (`geodp.privacy.samples`), but the ledger cannot know that two other names mean the same people,
     nor see a release that was made without it.
 
 Nothing in it depends on the data, provided that fingerprints do not: see `Ledger.charge`.
@@ -58,20 +58,19 @@ from geodp.privacy.accounts import CENTRAL, LOCAL, require_short
 from geodp.privacy.accounts import Account as Account
 from geodp.privacy.accounts import Charge as Charge
 from geodp.privacy.books import Books, charge_of, replay_of, verify, write_details
-from geodp.privacy.chain.slots import VERSION
-from geodp.privacy.chain.witness import Witness, resolve_witness
-from geodp.privacy.hash_chain import HashChain, Head, LedgerEntry, Log, canonical
+from geodp.privacy.hash_chain import VERSION, HashChain, Head, LedgerEntry, Log, canonical
 from geodp.privacy.loss import Loss
-from geodp.privacy.names import require_label, require_one_script
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE, require_neighbours
 from geodp.privacy.samples import (
     Records,
     SecretSample,
     read_records,
+    require_label,
     require_new_sample,
+    require_one_script,
     write_records,
 )
-from geodp.privacy.terms import read_contribution
+from geodp.privacy.terms import ADD_REMOVE, REPLACE, read_contribution, require_neighbours
+from geodp.privacy.witness import Witness, resolve_witness
 
 
 class Ledger:
@@ -221,7 +220,7 @@ class Ledger:
         ----------
         name : str
             Stands in release cards; in one script, and unlike all others: see
-            `geodp.privacy.names`.
+            `geodp.privacy.samples`.
         cap : Loss
             Its kind decides which charges add up: under a pure cap pure ones, under a
             zero-concentrated or an approximate cap also pure ones.

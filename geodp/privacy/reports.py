@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import TableEvent, describe_factor
 from geodp.privacy.loss import Loss, PureDP
-from geodp.privacy.neighbours import REPLACE
+from geodp.privacy.terms import REPLACE
 from geodp.reprs import one_line
 
 LOCAL_PRIVACY = "local epsilon-differential privacy"

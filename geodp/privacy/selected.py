@@ -17,8 +17,7 @@ from geodp.privacy.event import (
     describe_factor,
 )
 from geodp.privacy.loss import Loss, PureDP
-from geodp.privacy.neighbours import REPLACE
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import REPLACE, Terms
 from geodp.reprs import one_line
 
 

@@ -1,11 +1,15 @@
 """Terms of a release: its budget, neighbours, unit and contribution, read once from a caller.
 
+Neighbours are tables that differ in one unit, such as a person, which is added, removed or
+replaced.
+
 A front door (:func:`geodp.publish`, :func:`geodp.plan`, ...) takes the keyword arguments of
 :meth:`Terms.of`, and makes one :class:`Terms` of them; everything behind it takes that value.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral, Real
@@ -13,10 +17,53 @@ from typing import Any, Self
 
 from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import Budget, amounts_of, budget
-from geodp.privacy.loss import ApproximateDP, Loss, PureDP, ZeroConcentratedDP
-from geodp.privacy.neighbours import ADD_REMOVE, canonical_unit, require_neighbours
+from geodp.privacy.loss import (
+    ApproximateDP,
+    Budget,
+    Loss,
+    PureDP,
+    ZeroConcentratedDP,
+    amounts_of,
+    budget,
+)
 from geodp.reprs import one_line
+
+ADD_REMOVE = "add-remove-one"
+REPLACE = "replace-one"
+NEIGHBOURS = (ADD_REMOVE, REPLACE)
+
+
+def canonical_unit(text: str) -> str:
+    """Return the one form of a unit of privacy: a noun, without the number.
+
+    Composed characters (NFC), single blanks, no "one" before it. UsageError for what is no short
+    line of printable characters.
+
+    Examples
+    --------
+    >>> canonical_unit("one person"), canonical_unit(" person  day")
+    ('person', 'person day')
+    """
+    if isinstance(text, str) and text.isprintable() and len(text) <= 200:
+        # "one person" and "person" must be one unit: losses add up only where the units are equal.
+        parts = unicodedata.normalize("NFC", text).split()
+        while parts and parts[0].casefold() == "one":
+            parts = parts[1:]
+        if parts:
+            return " ".join(parts)
+    raise UsageError(
+        "unit must name whom the guarantee protects: person, household, trip ...",
+        code="unit-missing",
+    )
+
+
+def require_neighbours(neighbours: str) -> None:
+    """Raise UsageError for an unknown neighbouring relation."""
+    if neighbours not in NEIGHBOURS:
+        raise UsageError(
+            f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"
+        )
+
 
 MAX_PEOPLE = 1 << 60
 """End of guesses of the sum of all counts: no larger counts are read."""

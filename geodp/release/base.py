@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import BlockError
+from geodp.accuracy.closed_form import BlockError
 from geodp.accuracy.interval import Estimate, NodeSums
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
@@ -24,13 +24,12 @@ from geodp.mechanisms.base import Method
 from geodp.privacy.event import TableEvent
 from geodp.privacy.ledger import Charge
 from geodp.table.card import StatedMetadata
-from geodp.table.charged import StatedCharge
-from geodp.table.measured import Measurements
+from geodp.table.counts import ReleasedTable
+from geodp.table.measured import MeasuredLevels
 from geodp.table.public_totals import PublicTotals
-from geodp.table.released import ReleasedTable
+from geodp.table.reading import StatedReading
 from geodp.table.stated.error import StatedSettlements
-from geodp.table.stated.prior import StatedPrior
-from geodp.table.stated.reading import StatedReading
+from geodp.table.stated.release import StatedCharge, StatedPrior
 
 
 class PartsOfMap(Protocol):
@@ -49,7 +48,7 @@ class BaseRelease(ABC):
     people: float | None = None
     public_facts: tuple[str, ...] = ()
     custom_method: Method[Any] | None = None
-    measurements: Measurements | None = None
+    measurements: MeasuredLevels | None = None
     totals: PublicTotals | None = None
     prior: StatedPrior | None = None
     postprocessing: tuple[str, ...] = ()

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from geodp import __version__
-from geodp.accuracy.blocks import resolution_floor
 from geodp.accuracy.cell_interval import ClampedIntervals
+from geodp.accuracy.closed_form import resolution_floor
 from geodp.accuracy.margins import CHILDREN, DROPPED_VERSION, SHARES, UNKNOWN, VERSION
-from geodp.accuracy.parts import VERSION as PARTS
+from geodp.accuracy.part_errors import VERSION as PARTS
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.assumption import Assumption
@@ -23,7 +23,6 @@ from geodp.privacy.ledger import Charge
 from geodp.release.base import BaseRelease
 from geodp.release.parts import PartErrors
 from geodp.table.card import SCHEMA, Card
-from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain, write_plain
 from geodp.table.public_totals import PublicTotals
 from geodp.table.stated.domain import StatedDomain
@@ -40,8 +39,13 @@ from geodp.table.stated.error import (
     StatedPixel,
     StatedTree,
 )
-from geodp.table.stated.prior import StatedPrior
-from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
+from geodp.table.stated.release import (
+    Software,
+    StatedCharge,
+    StatedGuarantee,
+    StatedMechanism,
+    StatedPrior,
+)
 from geodp.typing import FloatArray
 
 PRIOR_PUBLIC = "The prior is public, or a release that was charged itself."

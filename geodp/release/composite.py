@@ -17,9 +17,9 @@ from geodp.release.card import state_budget
 from geodp.release.opening import require_unwritten
 from geodp.release.release import Release
 from geodp.release.transaction import DrawnCells
-from geodp.table.charged import StatedCharge
+from geodp.table.counts import ReleasedTable
 from geodp.table.index import Constraint, Joint, Rebuilt, TablesCard
-from geodp.table.released import ReleasedTable
+from geodp.table.stated.release import StatedCharge
 
 IndexOf = TypeVar("IndexOf", bound=TablesCard)
 

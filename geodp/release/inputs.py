@@ -12,10 +12,8 @@ from geodp.io.read.rows.input_files import ArrowStream, LabelledArray, TableSour
 from geodp.privacy.assumption import ContributionBound
 from geodp.release.request import Request
 from geodp.table.contribution import require_no_sums
-from geodp.table.counts import CountTable
-from geodp.table.reading import require_rows
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.reading import StatedReading, require_rows
 from geodp.table.totals import InMemoryTable
 
 NO_TABLE = Rule(

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.bounds import Bounds, divide, subtract
+from geodp.accuracy.bounded_counts import Bounds, divide, subtract
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.advice import takes
 from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
@@ -62,7 +62,7 @@ from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.card import File, LeftOut
 from geodp.table.contribution import bound_contribution, combine_bounds
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.index import (
     Constraint,
     Joint,
@@ -75,7 +75,6 @@ from geodp.table.index import (
 )
 from geodp.table.plain import before
 from geodp.table.reading import join_known
-from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, KeyArray
 
 LABEL = b"geodp maps identity 1"
@@ -100,7 +99,7 @@ COUNTED = "One {} adds at most {:,} to the sum of the counts of each map."
 EXPECTED = Rule("maps-expected", "Give the maps {}, all on one public grid.")
 
 
-class Stream(NamedTuple):
+class MapStream(NamedTuple):
     """A map that is measured.
 
     Attributes
@@ -116,7 +115,7 @@ class Stream(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ratio:
+class MapRatio:
     """A quantity that follows from two maps, the first for each of the second.
 
     Attributes
@@ -148,7 +147,7 @@ class MapsCard(TablesCard):
         What follows from the maps.
     """
 
-    quantities: tuple[Ratio, ...] = field(metadata=before("constraints"))
+    quantities: tuple[MapRatio, ...] = field(metadata=before("constraints"))
 
 
 @dataclass(frozen=True)
@@ -296,10 +295,10 @@ class _RatioColumns(RowErrors):
     """The columns of a ratio's table after the count of its second map."""
 
     maps: Maps | None = None
-    ratio: Ratio | None = None
+    ratio: MapRatio | None = None
 
     @staticmethod
-    def of(ratio: Ratio) -> tuple[str, ...]:
+    def of(ratio: MapRatio) -> tuple[str, ...]:
         """Return the names of the columns of a ratio."""
         return (ratio.of[0], ratio.name, f"{ratio.name}_low", f"{ratio.name}_high")
 
@@ -334,7 +333,7 @@ class _RatioView(View):
         return self.errors.ratio.name
 
 
-def divide_maps(ratio: Ratio, bounds: Mapping[str, Bounds]) -> tuple[FloatArray, ...]:
+def divide_maps(ratio: MapRatio, bounds: Mapping[str, Bounds]) -> tuple[FloatArray, ...]:
     """Estimate a ratio of maps at some places: value, low and high, float64[n] each."""
     first, second = (bounds[name] for name in ratio.of)
     return divide(first, second, ratio.least, ratio.most)
@@ -457,8 +456,8 @@ class MapsKind(IndexKind):
     """
 
     index = MapsCard
-    streams: ClassVar[tuple[Stream, ...]]
-    quantities: ClassVar[tuple[Ratio, ...]] = ()
+    streams: ClassVar[tuple[MapStream, ...]]
+    quantities: ClassVar[tuple[MapRatio, ...]] = ()
     constraints: ClassVar[tuple[Constraint[Maps], ...]] = ()
     series: ClassVar[SeriesKind]
 
@@ -730,7 +729,7 @@ def _list_faults(kind: type[MapsKind]) -> Iterator[str]:
     if not (isinstance(title, str) and title):
         yield "title is missing; give one with its article, such as 'a release of employment'."
     streams, ratios = getattr(kind, "streams", ()), kind.quantities
-    if not streams or not all(isinstance(one, Stream) for one in streams):
+    if not streams or not all(isinstance(one, MapStream) for one in streams):
         yield "streams must list one Stream(name, share) or more."
         return
     names = [one.name for one in streams]

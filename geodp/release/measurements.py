@@ -25,7 +25,7 @@ from geodp.table.counts import Cells, CountTable
 from geodp.table.measured import (
     Bias,
     MeasuredLevel,
-    Measurements,
+    MeasuredLevels,
     NodeLevel,
     is_measured,
     public_nodes,
@@ -95,11 +95,11 @@ class MeasurementsRequest:
             measured.append((node, self._values(i, node, table, key)))
         return tuple(measured)
 
-    def complete(self, measured: Iterable[tuple[KeyArray, IntArray]]) -> Measurements:
+    def complete(self, measured: Iterable[tuple[KeyArray, IntArray]]) -> MeasuredLevels:
         """Return the measurements with the nodes and values of :meth:`measure`."""
         complete = len(self.sizes)
         biases = (*[None] * complete, *self.biases)
-        return Measurements(
+        return MeasuredLevels(
             tuple(
                 MeasuredLevel(level, i < complete, *one, bias)
                 for i, one, level, bias in zip(count(), measured, self.levels, biases, strict=False)

@@ -18,7 +18,7 @@ from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.release.release import SMOOTHED, Release
 from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 WRITTEN = Rule(
     "release-written-already",

@@ -1,6 +1,6 @@
 """Compute errors of a map and its parts: those of the map, and those of the apportioning.
 
-The formulas are in :mod:`geodp.accuracy.parts`.
+The formulas are in :mod:`geodp.accuracy.part_errors`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.accuracy.parts import PartEstimates, Split, Sum, intervals_around
+from geodp.accuracy.part_errors import PartEstimates, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.release.base import BaseRelease
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 MAX_SUMS = 4

@@ -15,8 +15,7 @@ from typing import Any
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.opening import require_regular
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import NAMES, Terms
+from geodp.privacy.terms import NAMES, NEIGHBOURS, Terms
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 

@@ -17,8 +17,8 @@ from geodp.release.pure_or_gaussian import warn_of_delta
 from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.table.card import StatedMetadata
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.counts import ReleasedTable
+from geodp.table.reading import StatedReading
 
 
 def preview_release(

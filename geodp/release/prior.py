@@ -5,9 +5,9 @@ from __future__ import annotations
 from geodp.errors import UsageError
 from geodp.privacy.ledger import Charge
 from geodp.release.release import Release
-from geodp.table.charged import StatedCharge
 from geodp.table.counts import CountTable
 from geodp.table.prior import OTHER_GRID, Prior
+from geodp.table.stated.release import StatedCharge
 
 
 def choose_prior(

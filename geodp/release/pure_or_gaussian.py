@@ -33,7 +33,7 @@ STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class Crossover:
     """The standard errors of one kind of area, and where Gaussian noise begins to win.
 
     Attributes
@@ -53,7 +53,7 @@ class Crossing:
     releases: int
 
 
-def find_crossings(grid: Grid, method: Mechanism, terms: Terms) -> tuple[Crossing, ...]:
+def find_crossings(grid: Grid, method: Mechanism, terms: Terms) -> tuple[Crossover, ...]:
     """Find where Gaussian noise begins to win, for a cell and for a square as a municipality.
 
     Parameters
@@ -83,7 +83,7 @@ def find_crossings(grid: Grid, method: Mechanism, terms: Terms) -> tuple[Crossin
         return ()
     areas = ("a cell", f"a square of {SIDE} x {SIDE} cells")
     return tuple(
-        Crossing(area, *pair, _find_releases(forms, number))
+        Crossover(area, *pair, _find_releases(forms, number))
         for number, (area, pair) in enumerate(zip(areas, single, strict=False))
     )
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import Areas, areas_of
-from geodp.accuracy.blocks import BlockError, cell_errors
+from geodp.accuracy.area_sums import Areas, areas_of
 from geodp.accuracy.cell_interval import cell_intervals
+from geodp.accuracy.closed_form import BlockError, cell_errors
 from geodp.accuracy.interval import Estimate, Tops
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
@@ -33,9 +33,8 @@ from geodp.release.parts import PartErrors
 from geodp.release.simulated_estimates import simulate_estimates
 from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.table.card import Card
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
 
 SMOOTHED = "Smoothing over time"
 """Beginning of the sentence on cards of snapshots that were smoothed by others of their series."""
@@ -102,7 +101,7 @@ class Release(InMemory):
         is wider (:mod:`geodp.accuracy.interval`), by at most what the clamp takes from isolated
         cells; it is wide for regions that cut many nodes with few people in them. Simulation takes
         seconds to minutes and gives narrower intervals; estimate many regions together then, see
-        :meth:`estimate_all`. For parts of a map see :mod:`geodp.accuracy.parts`.
+        :meth:`estimate_all`. For parts of a map see :mod:`geodp.accuracy.part_errors`.
 
         Everything is computed from the release alone; areas whose totals are public are exact.
 
@@ -367,7 +366,7 @@ class Release(InMemory):
         )
 
     def areas(self) -> Iterator[Areas]:
-        """Yield sums of every level of areas, with errors; see :mod:`geodp.accuracy.areas`."""
+        """Yield sums of every level of areas, with errors; see :mod:`geodp.accuracy.area_sums`."""
         return areas_of(self.table, self._area_variances)
 
     def _area_variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:

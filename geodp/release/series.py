@@ -22,10 +22,10 @@ from geodp.io.verify.index import read_index
 from geodp.io.verify.readback import explain_errors
 from geodp.mechanisms import Mechanism
 from geodp.privacy.assumption import Assumption
-from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
+from geodp.privacy.loss import amounts_of
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
@@ -39,8 +39,7 @@ from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 from geodp.table.index import PeriodsCard, TablesCard, describe_period
-from geodp.table.reading import join_known, require_rows_of_series
-from geodp.table.stated.reading import StatedReading, join_descriptions
+from geodp.table.reading import StatedReading, join_descriptions, join_known, require_rows_of_series
 
 IDENTITY = b"geodp %s series identity 1"
 """Domain separation of the hash of a series, with a version of the list of components."""

@@ -19,15 +19,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, cast
 
-from geodp.accuracy.blocks import BlockError
+from geodp.accuracy.closed_form import BlockError
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
-from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
-from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP, rho_for
-from geodp.privacy.neighbours import REPLACE
-from geodp.privacy.terms import Terms
+from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP, amounts_of, rho_for
+from geodp.privacy.terms import REPLACE, Terms
 from geodp.reprs import one_line
 
 Person = Literal["all", "one"]

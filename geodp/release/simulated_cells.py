@@ -36,9 +36,8 @@ from geodp.release.opening import state_margins
 from geodp.release.release import SMOOTHED, Release
 from geodp.release.settlements import simulate_settlements
 from geodp.release.simulation import Simulation
-from geodp.table.counts import Cells
-from geodp.table.measured import Measurements
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import Cells, ReleasedTable
+from geodp.table.measured import MeasuredLevels
 
 KINDS = ("empty", "few", "some", "populous")
 """Kinds of cells by their true people: none, fewer than each number in ``PEOPLE``, more."""
@@ -273,7 +272,7 @@ def errors_of(view: View) -> Release | None:
     return simulate_cells(release, simulated or 0)
 
 
-def _level_again(view: View) -> Measurements | None:
+def _level_again(view: View) -> MeasuredLevels | None:
     """Return measurements on the levels of their method, in place of those that a file states."""
     table, measured = view.table, view.measurements
     method = find_method(table.event.mechanism)
@@ -286,4 +285,4 @@ def _level_again(view: View) -> Measurements | None:
             "The measurements have other levels than the method.", code="measured-levels-differ"
         )
     pairs = zip(measured.levels, levels, strict=True)
-    return Measurements(tuple(replace(one, level=own) for one, own in pairs))
+    return MeasuredLevels(tuple(replace(one, level=own) for one, own in pairs))

@@ -34,7 +34,7 @@ from geodp.release.base import BaseRelease
 from geodp.release.simulation import SEED, SIDES, SIMULATION, KeyRuns, Simulation
 from geodp.table.counts import Cells
 from geodp.table.prior import RULES, Prior
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray
 
 ROUGHNESS = tuple(4.0**i for i in range(-1, 6))
@@ -73,7 +73,7 @@ def errors_with_prior(
     """
     random = np.random.default_rng(SEED)
     strides = [*np.cumprod(simulation.tree.fanouts[::-1])[::-1].tolist(), 1]
-    nodes = Nodes.of(simulation, strides)
+    nodes = ReleasedNodes.of(simulation, strides)
     roughness = _fit_roughness(simulation, nodes, stated, random)
     errors = np.empty((simulation.releases, runs.regions))
     for trial in range(simulation.releases):
@@ -89,7 +89,7 @@ def errors_with_prior(
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class ReleasedNodes:
     """The released nodes of all levels, the root first.
 
     Attributes
@@ -104,7 +104,7 @@ class Nodes:
     parent: list[IntArray] = field(repr=False)
 
     @classmethod
-    def of(cls, simulation: Simulation, strides: list[int]) -> Nodes:
+    def of(cls, simulation: Simulation, strides: list[int]) -> ReleasedNodes:
         """List the nodes of a release by the number of keys of a node on each level."""
         above: NDArray[np.uint64] = np.zeros(1, np.uint64)
         counts, parents = [np.array([float(simulation.table.count.sum())])], []
@@ -130,7 +130,7 @@ class Nodes:
 
 
 def _fit_roughness(
-    simulation: Simulation, nodes: Nodes, stated: StatedPrior, random: np.random.Generator
+    simulation: Simulation, nodes: ReleasedNodes, stated: StatedPrior, random: np.random.Generator
 ) -> FloatArray:
     """Fit the roughness of every level to the reliability on the card: float64[levels]."""
     # A release of nobody has no levels.

@@ -35,10 +35,8 @@ from geodp.privacy.noise.draws import Draws
 from geodp.privacy.selected import Selection
 from geodp.release.noise_identity import release_key
 from geodp.release.request import Request
-from geodp.table.counts import Cells
-from geodp.table.reading import Reading
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.counts import Cells, ReleasedTable
+from geodp.table.reading import Reading, StatedReading
 from geodp.typing import CountArray, KeyArray
 
 Drawn = TypeVar("Drawn")

@@ -11,15 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from geodp.table.caption import caption
-from geodp.table.charged import StatedCharge
 from geodp.table.display import LARGEST
-from geodp.table.plain import AtLeast, Text, read_plain, write_plain
+from geodp.table.plain import AtLeast, Text, caption, read_plain, write_plain
+from geodp.table.reading import StatedReading
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedError
-from geodp.table.stated.prior import StatedPrior
-from geodp.table.stated.reading import StatedReading
-from geodp.table.stated.release import Digest, Software, StatedGuarantee, StatedMechanism
+from geodp.table.stated.release import (
+    Digest,
+    Software,
+    StatedCharge,
+    StatedGuarantee,
+    StatedMechanism,
+    StatedPrior,
+)
 
 SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
 """Schema of the card of a release that this version writes and reads."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.kernels.radix import sort_pairs
+from geodp.kernels.key_lists import sort_pairs
 from geodp.privacy.assumption import ContributionBound, Responsible
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.table.counts import CountTable

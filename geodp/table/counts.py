@@ -1,4 +1,7 @@
-"""Sparse tables of counts: confidential ones, and released ones, which are another type."""
+"""Sparse tables of counts: confidential ones, and released ones, which are another type.
+
+Writers accept released ones only.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,12 @@ from geodp.advice import no_attribute
 from geodp.errors import CodeError, InputError, Rule, UsageError, require_none
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
-from geodp.kernels import coo, radix
-from geodp.kernels.searching import find
+from geodp.kernels import key_lists
+from geodp.kernels.key_lists import find
 from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.event import TableEvent
 from geodp.table.reading import Reading
+from geodp.typing import CountArray
 
 MAX_PEOPLE = 1 << 60
 """Largest total of a table, so that sums, details and their noise stay within int64."""
@@ -362,8 +367,8 @@ def coalesce(
     if (key[1:] >= key[:-1]).all():
         out_key, out_count = np.empty_like(key), np.empty_like(count)
     else:
-        key, count, out_key, out_count = radix.sort_pairs_into(key, count)
-    n = coo.coalesce(key, count, out_key, out_count)
+        key, count, out_key, out_count = key_lists.sort_pairs_into(key, count)
+    n = key_lists.coalesce(key, count, out_key, out_count)
     return out_key[:n].copy(), out_count[:n].copy()
 
 
@@ -396,3 +401,47 @@ def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
         if not good.all():
             rule = Rule("key-no-cell", "The key is no cell of the grid's domain.")
             raise CodeError(start + int(good.argmin()), rule)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleasedTable(Cells):
+    """Counts that a mechanism has made public: whole or real numbers, some perhaps negative.
+
+    Attributes
+    ----------
+    count : int64[m] or float64[m]
+        Finite and not 0; read-only.
+    event : TableEvent
+        The mechanism's use, its privacy loss and its guarantee.
+    """
+
+    count: CountArray = field(repr=False)
+    event: TableEvent
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        kind = self.count.dtype
+        if (
+            kind not in (np.int64, np.float64)
+            or not self.count.all()
+            or (kind == np.float64 and not np.isfinite(self.count).all())
+        ):
+            raise UsageError(
+                "Released counts must be int64 or float64, finite and not 0.",
+                code="released-counts-form",
+            )
+
+    @property
+    def summary(self) -> str:
+        """One line about the table: its size, mechanism and privacy loss."""
+        size = f"{len(self):,} of {self.grid.size:,} cells listed, shape={self.grid.shape}"
+        return f"{size}, {self.event.mechanism}, {self.event.loss}"
+
+    def __repr__(self) -> str:
+        return f"ReleasedTable({self.summary})"
+
+    @property
+    def total(self) -> int | float:
+        """Sum of all released counts."""
+        total: int | float = self.count.sum().item()
+        return total

@@ -21,9 +21,16 @@ from typing import (
 from geodp import __version__
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import Text, before, read_plain, write_plain
-from geodp.table.stated.release import Digest, Size, Software, TableInfo
+from geodp.table.stated.release import (
+    Amount,
+    Digest,
+    Exact,
+    Size,
+    Software,
+    StatedCharge,
+    TableInfo,
+)
 
 if TYPE_CHECKING:
     # Laws of noise load Numba, which explanations do not need.

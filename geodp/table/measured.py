@@ -93,7 +93,7 @@ class MeasuredLevel:
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
+class MeasuredLevels:
     """All measurements of a release that are written, from the root's level on."""
 
     levels: tuple[MeasuredLevel, ...]

@@ -16,9 +16,8 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.kernels.learned import families as kernels
 from geodp.reprs import one_line
-from geodp.table.counts import Cells, CountTable, exact_sum
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.counts import Cells, CountTable, ReleasedTable, exact_sum
+from geodp.table.stated.release import StatedPrior
 
 RULES = 3
 """Version of the use of a prior, on cards: increased whenever releases would change."""

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 
 EACH = 50.0
 """People per cell of a synthetic map without a public total: about Germany's per square km."""

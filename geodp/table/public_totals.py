@@ -23,10 +23,9 @@ from geodp.errors import CodeError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
-from geodp.privacy.neighbours import REPLACE
+from geodp.privacy.terms import REPLACE
 from geodp.reprs import one_line
-from geodp.table.counts import Cells, CountTable, as_counts
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import Cells, CountTable, ReleasedTable, as_counts
 
 
 @dataclass(frozen=True, eq=False)

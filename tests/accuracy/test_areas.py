@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from geodp import CountTable, Grid, NoiseKey, publish
-from geodp.accuracy.areas import areas_of
+from geodp.accuracy.area_sums import areas_of
 from geodp.errors import UsageError
 from geodp.grid.hierarchy import Hierarchy
 from geodp.io.verify.verify import verify

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.accuracy.bounds import subtract
+from geodp.accuracy.bounded_counts import subtract
 from geodp.accuracy.interval import Interval
 
 FIRST, SECOND = Interval(10.0, 7.0, 14.0), Interval(20.0, 16.0, 25.0)

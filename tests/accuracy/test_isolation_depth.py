@@ -17,7 +17,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 GRID = Grid.regular((16, 16))
 TREE = TreeVariance((4, 8, 8), (1.0, 1.0, 1.0, 1.0))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.blocks import keys_of_domain
 from geodp.accuracy.cell_interval import cell_intervals
+from geodp.accuracy.closed_form import keys_of_domain
 from geodp.accuracy.margins import (
     MARGINS,
     MIN_MARGIN,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from geodp.accuracy.parts import (
+from geodp.accuracy.part_errors import (
     ABOVE,
     BELOW,
     FEWEST_NODES,
@@ -15,12 +15,12 @@ from geodp.accuracy.parts import (
     difference,
     learn_factor,
 )
-from geodp.accuracy.parts import intervals_around as around
+from geodp.accuracy.part_errors import intervals_around as around
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 GRID = Grid.regular((8, 8)).with_attribute("sex", ["f", "m"]).with_attribute("age", ["a", "b", "c"])
 STRIDES, PARTS = (64, 16, 4, 1), 6

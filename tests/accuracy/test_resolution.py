@@ -1,6 +1,6 @@
 """The resolution limit: the smallest block that tells more than zeros would."""
 
-from geodp.accuracy.blocks import BlockError, resolution_floor
+from geodp.accuracy.closed_form import BlockError, resolution_floor
 
 ERRORS = [BlockError(n, e, e) for n, e in [(64, 40.0), (16, 20.0), (4, 10.0), (1, 5.0)]]
 

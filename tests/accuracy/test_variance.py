@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from geodp.accuracy.hierarchy import IrregularTree
+from geodp.accuracy.closed_form import IrregularTree
 from geodp.accuracy.interval import NodeSums, Reach
 from geodp.accuracy.reach import RegionKeys, reach
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
@@ -15,7 +15,7 @@ from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.reference.blocks import largest_variances, shared_out
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench.baselines.papers import adaptive_grid, hdmm, privtree
-from geodp.mechanisms.trees.strategies import gram_of
+from geodp.mechanisms.baselines.matrix import gram_of
 
 SMALL = np.random.default_rng(1).poisson(30, (32, 24)).astype(np.int64)
 

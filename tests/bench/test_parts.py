@@ -9,7 +9,7 @@ import geodp
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import parts as bench
-from geodp.accuracy.parts import spread
+from geodp.accuracy.part_errors import spread
 
 
 def test_every_kind_is_held_as_often_as_is_claimed():

@@ -10,8 +10,8 @@ import geodp
 from bench import tables
 from bench.inputs import derived
 from bench.suites import shares, shares_bound
-from geodp.mechanisms.trees.default import FEW_BITS, table_levels
-from geodp.table.released import ReleasedTable
+from geodp.mechanisms.trees.levels import FEW_BITS, table_levels
+from geodp.table.counts import ReleasedTable
 
 pytestmark = pytest.mark.law
 

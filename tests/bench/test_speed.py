@@ -18,7 +18,7 @@ import pytest
 
 import geodp
 from geodp.io.read.rows.external_sort import Runs
-from geodp.kernels import noise, radix, topdown
+from geodp.kernels import key_lists, noise, topdown
 from geodp.kernels.pyramid import layout, passes
 from geodp.privacy import key
 from geodp.privacy.noise import node
@@ -169,7 +169,7 @@ def test_ancestors_by_definition():
 
 def test_bytes_moved_by_the_sort_are_as_recorded():
     key, count = scattered(100_000) >> np.uint64(24), np.arange(100_000)
-    assert radix.sort_pairs(key, count, np.empty_like(key), np.empty_like(count)) == MOVED
+    assert key_lists.sort_pairs(key, count, np.empty_like(key), np.empty_like(count)) == MOVED
 
 
 def test_bytes_written_by_a_reader_are_as_recorded(tmp_path):

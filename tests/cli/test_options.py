@@ -12,7 +12,7 @@ from geodp.cli.request_options import NEIGHBOURS as RELATIONS
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.table import Table
-from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import NEIGHBOURS
 from tests.io.files import tiff
 from tests.refusals import refuses
 

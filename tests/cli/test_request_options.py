@@ -10,7 +10,7 @@ from geodp.cli.help import GROUPS
 from geodp.cli.request_options import FIELDS, NEIGHBOURS, RECORDS, read_request, request_options
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy import neighbours
+from geodp.privacy import terms
 from geodp.privacy.terms import NAMES
 from geodp.release.request import Request
 
@@ -54,5 +54,5 @@ def test_a_request_is_made_of_what_a_command_has():
 
 
 def test_the_names_are_those_of_the_library():
-    assert set(NEIGHBOURS) == set(neighbours.NEIGHBOURS)
+    assert set(NEIGHBOURS) == set(terms.NEIGHBOURS)
     assert RECORDS[0] == "all"

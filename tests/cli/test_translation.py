@@ -30,8 +30,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.layout.presets import presets
 from geodp.privacy.event import Measurement
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.release.publish import publish
 from geodp.table.counts import CountTable
 from tests.cli.test_help import commands

@@ -2,7 +2,7 @@
 
 import pytest
 
-from geodp.privacy.access import has_owners
+from geodp.privacy.key import has_owners
 
 collect_ignore = ["clusters.py", "matrix.py"]  # no doctests; they need the extra dask
 

@@ -13,8 +13,8 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.cut import fill_counts
 from geodp.mechanisms.trees.informed import state
+from geodp.mechanisms.trees.layer import fill_counts
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms

@@ -11,7 +11,7 @@ from geodp.cluster.api import publish, write
 from geodp.cluster.partitioned import TopDownPartition, partition_of
 from geodp.cluster.run import LIGHTEST, Run
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.cut import Roots
+from geodp.mechanisms.trees.layer import Roots
 from geodp.privacy.terms import Terms
 from geodp.table.counts import coalesce
 from tests.cluster.tables import GRID, ONCE, kept, split, town

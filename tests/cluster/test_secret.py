@@ -27,7 +27,7 @@ from geodp.cluster import secret
 from geodp.cluster.api import publish
 from geodp.cluster.secret import KeyFile, key_file
 from geodp.errors import UsageError
-from geodp.mechanisms.trees.cut import Roots, Subtrees
+from geodp.mechanisms.trees.layer import Roots, Subtrees
 from geodp.mechanisms.trees.traversal import PassRecords
 from geodp.privacy.noise.draws import Draws
 from geodp.release.noise_identity import release_digest

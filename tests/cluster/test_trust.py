@@ -14,7 +14,7 @@ from geodp.cluster.api import publish, write
 from geodp.cluster.partitioned import partition_of
 from geodp.cluster.secret import require_trusted
 from geodp.errors import UsageError
-from geodp.mechanisms.trees.cut import Roots
+from geodp.mechanisms.trees.layer import Roots
 from geodp.table.counts import Cells
 from tests.cluster.tables import GRID, KEY, ONCE, kept, split, town
 from tests.refusals import refuses

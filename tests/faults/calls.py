@@ -13,7 +13,7 @@ from PIL import Image
 from geodp.errors import UsageError
 from geodp.local.collect import Sums
 from geodp.local.round import read_round
-from geodp.privacy.key_file import read_key
+from geodp.privacy.key import read_key
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp as command
 

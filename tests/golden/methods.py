@@ -20,8 +20,7 @@ from geodp.grid.order import Order
 from geodp.grid.units import grid_of_units
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.key import NOISE_FORMAT, digest
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.release.noise_identity import encode
 from geodp.table.counts import CountTable
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from geodp.grid.areas import AreaLevels
+from geodp.grid.area_levels import AreaLevels
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.units import grid_of_units, pairs_of_units

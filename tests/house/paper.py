@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import geodp
-from geodp.accuracy.areas import areas_of
+from geodp.accuracy.area_sums import areas_of
 from geodp.mechanisms import Mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 
 HALF = 0.5
 

@@ -145,9 +145,9 @@ OUTSIDE = {
     "llvmlite": ("kernels", ""),
     "platformdirs": ("kernels", ""),
     "click": (SHELL, ""),
-    "filelock": ("", "io/folder/disk privacy/chain/locked_file"),
-    "fontTools": ("", "privacy/names"),
-    "confusable_homoglyphs": ("", "privacy/names"),
+    "filelock": ("", "io/folder/disk privacy/locked_file"),
+    "fontTools": ("", "privacy/samples"),
+    "confusable_homoglyphs": ("", "privacy/samples"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
         "io kinds/amounts/decimals kinds/flows/noisy "
@@ -159,7 +159,7 @@ OUTSIDE = {
     "shapely": ("", "grid io/read io/write/export kinds tools local cluster release/frames"),
     "scipy": (
         "",
-        "mechanisms/baselines/barak mechanisms/trees/strategies kinds tools local io/write/netcdf "
+        "mechanisms/baselines/barak mechanisms/baselines/matrix kinds tools local io/write/netcdf "
         "io/write/export io/verify/rewritten",
     ),
     "PIL": ("", "io/write/drawing"),
@@ -180,6 +180,32 @@ OUTSIDE = {
     "distributed": ("", "cluster"),
 }
 
+LATE = {
+    # Imports of geodp inside functions outside the shell: from where, of what, and why.
+    ("__main__", "cli"): "signals and threads are set before anything is loaded",
+    ("io/folder/pending", "privacy"): "commands that only look at folders load no kernels",
+    ("io/read", "io/read"): "help of reading's options loads nothing that reads files",
+    ("io/read/reader", "grid/grid"): "help of reading's options loads nothing that reads files",
+    ("io/verify", "io/read/public"): "few releases have public tables, whose readers take long",
+    ("io/verify/verify", "io/verify/formats"): "formats of files load the libraries that read them",
+    ("kinds/selection/kind", "kinds/selection"): "the list of kinds loads no kind",
+    ("local/counts", "local/oracles"): "a plan of one oracle loads no other",
+    ("release/estimates", "io/read"): "few shapes are of another CRS than the grid",
+    ("release/frames", "io/write"): "only notebooks draw, and only xarray asks for a CRS",
+    ("release/index_kind", "io/verify"): "the list of kinds loads no kind",
+    ("release/index_kind", "release"): "the list of kinds loads no kind",
+    ("release/publish", "release/simulated_cells"): "few releases have simulated errors",
+}
+"""The places may be packages; each row stands for at least one import. Imports of libraries are in
+:data:`OUTSIDE`, and the shell imports inside functions whatever loads NumPy."""
+
+ROLES = {
+    "parts have one each": "api kind methods publish plan inputs estimates page english",
+    "it runs what a command is called": "options estimate sql",
+    "layers have one each": "base card raster",
+}
+"""Names that more than three files share, as the folder says whose each is."""
+
 FACES = {"__init__", *(f"{one}/{face}" for one in PARTS for face in ("api", "__init__"))}
 """Files that do nothing but offer names of other files."""
 
@@ -188,10 +214,14 @@ MOST_OF_A_FUNCTION = 60
 
 @dataclass(frozen=True)
 class Import:
-    """One import of a source: the module, and whether it is made later than the file's own."""
+    """One import of a source: the module, and whether it is made later than the file's own.
+
+    ``late``: in a function, and not for type checks alone.
+    """
 
     module: str
     inside: bool
+    late: bool
 
 
 def name_of(path: Path, package: Path = PACKAGE) -> str:
@@ -212,12 +242,12 @@ def place_of(name: str) -> str | None:
 def imports(source: str, names: set[str]) -> list[Import]:
     """All that a source imports, also inside functions, by text and for type checks alone."""
     tree = ast.parse(source)
-    inside = set()
+    checked, late = set(), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            inside.update(id(inner) for inner in ast.walk(node))
+            checked.update(id(inner) for inner in ast.walk(node))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            inside.update(id(inner) for inner in ast.walk(node))
+            late.update(id(inner) for inner in ast.walk(node))
     found = []
     for node in ast.walk(tree):
         modules: list[str] = []
@@ -235,7 +265,8 @@ def imports(source: str, names: set[str]) -> list[Import]:
                 if own == "geodp" and alias.name == "__version__":
                     continue
                 modules.append(full if is_module or own == "geodp" else own)
-        found += [Import(module, id(node) in inside) for module in modules]
+        inside = id(node) in checked | late
+        found += [Import(module, inside, id(node) in late) for module in modules]
     return found
 
 
@@ -318,6 +349,87 @@ def test_imports_go_down_only():
     assert violations(PACKAGE) == []
 
 
+def find_late(sources):
+    """List imports of geodp inside functions outside the shell: from which file, of which."""
+    shell = tuple(SHELL.split())
+    return {
+        (name, "/".join(one.module.split(".")[1:]))
+        for name, source in sources.items()
+        if name and not f"{name}/".startswith(tuple(f"{place}/" for place in shell))
+        for one in imports(source, {*sources})
+        if one.late and one.module.startswith("geodp.")
+    }
+
+
+def covers(row, found):
+    """Whether a row of LATE allows an import."""
+    return all(f"{one}/".startswith(f"{place}/") for place, one in zip(row, found, strict=True))
+
+
+def wrong_rows(found):
+    """Imports inside functions that LATE does not allow, and rows of it that allow none."""
+    stale = {row for row in LATE if not any(covers(row, one) for one in found)}
+    return {one for one in found if not any(covers(row, one) for row in LATE)} | stale
+
+
+def test_imports_inside_functions_are_those_of_the_list():
+    assert wrong_rows(find_late(read_sources())) == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "planted", "found"),
+    [
+        ("grid/grid", "def f():\n    from geodp.errors import UsageError", True),
+        ("release/publish", "def f():\n    from geodp.release import plan_file", True),
+        ("grid/grid", "from geodp.errors import UsageError", False),
+        ("grid/grid", "def f():\n    import shapely", False),
+        ("cli/inputs", "def f():\n    from geodp.grid.grid import Grid", False),
+        ("tools/plan/commands/plan", "def f():\n    from geodp.grid.grid import Grid", False),
+        ("release/publish", "def f():\n    from geodp.release import simulated_cells", False),
+    ],
+)
+def test_a_planted_import_inside_a_function_is_found(file, planted, found):
+    allowed = {*LATE}
+    late = find_late({**dict.fromkeys(read_sources(), ""), file: planted})
+    assert bool(late & wrong_rows(late | allowed)) == found
+    assert wrong_rows(allowed) == set()
+    assert wrong_rows(allowed - {("release/publish", "release/simulated_cells")}) != set()
+
+
+def read_sources():
+    """All sources of geodp by their names."""
+    files = (path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+    return {name_of(path): path.read_text(encoding="utf-8") for path in files}
+
+
+def find_shared_classes(sources):
+    """Names of classes that several files define, but for private ones."""
+    homes = {}
+    for name, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name)
+    return {one: files for one, files in homes.items() if len(files) > 1}
+
+
+def test_the_name_of_a_class_means_one_thing():
+    sources = read_sources()
+    del sources["io/verify/verify_release"]  # runs without geodp, and names the same things alike
+    assert find_shared_classes(sources) == {}
+    planted = {"a": "class Design: ...", "b": "def f():\n    class Design: ..."}
+    assert find_shared_classes(planted) == {"Design": ["a", "b"]}
+    assert find_shared_classes({"a": "class _Row: ...", "b": "class _Row: ..."}) == {}
+
+
+def test_the_name_of_a_file_says_what_it_holds():
+    homes, roles = {}, " ".join(ROLES.values()).split()
+    for path in PACKAGE.rglob("*.py"):
+        if path.stem != "__init__":
+            homes.setdefault(path.stem, []).append(path.parent.relative_to(PACKAGE).as_posix())
+    assert {name: at for name, at in homes.items() if len(at) > 3 and name not in roles} == {}
+    assert {name for name in roles if len(homes.get(name, ())) < 2} == set()
+
+
 @pytest.mark.parametrize(
     ("file", "planted"),
     [
@@ -325,7 +437,7 @@ def test_imports_go_down_only():
         ("grid/grid", "def f():\n    import geodp.mechanisms.central.topdown"),
         ("grid/grid", "from geodp.privacy.key import NoiseKey"),
         ("privacy/event", "from geodp.grid.grid import Grid"),
-        ("kernels/radix", "from geodp.table.counts import CountTable"),
+        ("kernels/key_lists", "from geodp.table.counts import CountTable"),
         ("io/write/csv", "from geodp.mechanisms import METHODS"),
         ("io/read/table", "from geodp.io.write import tables"),
         ("io/write/csv", "from geodp.io.verify.readback import card_of"),
@@ -377,8 +489,9 @@ def find_circle(sources):
 
 
 def test_no_files_import_each_other_in_a_circle():
-    paths = (path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
-    assert find_circle({name_of(path): path.read_text(encoding="utf-8") for path in paths}) == []
+    sources = read_sources()
+    del sources[""]  # geodp itself has names of all files
+    assert find_circle(sources) == []
 
 
 @pytest.mark.parametrize(

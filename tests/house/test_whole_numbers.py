@@ -19,33 +19,25 @@ import pytest
 import geodp
 from geodp.kernels import (
     cell_paths,
-    coo,
-    haar,
     jit,
+    key_lists,
     multiplicative_weights,
     noise,
+    part_tables,
     raster,
     rectangles,
     topdown,
+    tree,
 )
 from geodp.kernels.learned import families as predicted
-from geodp.kernels.learned import lanes, mixtures, residuals
+from geodp.kernels.learned import lanes, residuals
 from geodp.kernels.learned import passes as both_passes
-from geodp.kernels.parts import fitting
-from geodp.kernels.pyramid import (
-    candidates,
-    families,
-    passes,
-    records,
-    reweighting,
-    rows,
-    shares,
-)
+from geodp.kernels.pyramid import families, passes, reweighting, rows, shares
 from geodp.kernels.pyramid.edges import STEP
 from geodp.local.kernels import hashing, oracles, projective
 from geodp.local.oracles import ORACLES
-from geodp.mechanisms.trees import refinement
-from geodp.mechanisms.trees.refinement import RefinementNoise
+from geodp.mechanisms.central import topdown as refinement
+from geodp.mechanisms.central.topdown import RefinementNoise
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 
@@ -57,7 +49,7 @@ DRAWING = {
     "traversal.py",  # to the roots' whole counts; of others a kernel, which adds counts
     "dense.py",  # whole counts of all nodes
     "informed.py",  # into a kernel, which adds counts
-    "refinement.py",  # into a kernel, and a Python integer
+    "topdown.py",  # into a kernel, and a Python integer
     "chain.py",  # to whole counts of parts
     "filter.py",  # to the table's counts
     "shrinkage.py",  # of made-up counts
@@ -70,15 +62,16 @@ MADE_NOISY = "noisy counts, their variances, and released totals"
 PREDICTED = "noisy counts and what was predicted of them from released totals and a prior"
 NOISY = {
     noise: ("uniform families", "uniform numbers of nodes"),
-    rows: ("uniform_of draw _finish_row", "noise, before a count is added, and arrays handed on"),
-    candidates: ("find_candidates raise_thresholds", MADE_NOISY),
+    rows: (
+        "uniform_of draw _finish_row find_candidates raise_thresholds",
+        "noise, before a count is added, arrays handed on, and noisy counts",
+    ),
     families: (
         "open_children open_wide _list_wide _sum_wide _sum_shut descend combine_families",
         "the same, numbers of nodes, and where data begin",
     ),
-    records: ("write_record apportion_record", "estimates from noisy counts"),
     passes: (
-        "first_pass second_pass _share _close _put_out",
+        "first_pass second_pass _share _close _put_out write_record apportion_record",
         "they hand arrays on: counts to add_counts and widen, noisy counts to the others",
     ),
     shares: (
@@ -86,8 +79,11 @@ NOISY = {
         MADE_NOISY,
     ),
     predicted: ("share_prior merge_scaled combine", "a prior, released counts, noisy counts"),
-    residuals: ("size_class _locate gather note bring_nearer shrink", PREDICTED),
-    mixtures: ("fit_weights expect _below _enclose medians", PREDICTED),
+    residuals: (
+        "size_class _locate gather note bring_nearer shrink "
+        "fit_weights expect _below _enclose medians",
+        PREDICTED,
+    ),
     both_passes: (
         "gather_children _predict open_children _open_plainly _open_family _place_families "
         "_share_plainly share_again",
@@ -97,7 +93,7 @@ NOISY = {
         "share_lanes _find_candidates _round _give_all _share_each reweight_lanes _reweight_each",
         PREDICTED,
     ),
-    fitting: (
+    part_tables: (
         "share_parts _fit _take_excess _repeat _make_exact _raise",
         "noisy counts of parts, and released totals",
     ),
@@ -122,9 +118,9 @@ RAW = (
     rows.add_counts,
     rows.widen,
     topdown._add_details,
-    haar.forward_dense,
-    coo.coalesce,
-    fitting.tally,
+    tree.forward_dense,
+    key_lists.coalesce,
+    part_tables.tally,
 )
 """Kernels that true counts are given to."""
 
@@ -212,7 +208,7 @@ def compiled():
     )
     sexes = grid.with_attribute("sex", ["f", "m"])
     geodp.publish(
-        geodp.CountTable.from_dense(np.ones(sexes.shape, int), sexes), epsilon=1, contribution=1
+        geodp.CountTable.from_dense(np.full(sexes.shape, 1000), sexes), epsilon=1, contribution=1
     )
     row, key = geodp.METHODS["topdown"], NoiseKey(bytes(32))
     made = RefinementNoise.of(row.event(grid, Terms.of(epsilon=1, contribution=1)), key)

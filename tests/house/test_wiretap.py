@@ -23,7 +23,7 @@ from geodp.mechanisms.central.laplace import Geometric
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.measure import add_noise
-from geodp.mechanisms.trees.cut import fill_counts
+from geodp.mechanisms.trees.layer import fill_counts
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.blocks import keys_of_domain
 from geodp.accuracy.cell_interval import cell_intervals
+from geodp.accuracy.closed_form import keys_of_domain
 from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, Z
 from geodp.accuracy.isolation_depth import FEW
 from geodp.accuracy.margins import AROUND, CHILDREN, SHARES
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.grids import FORMS
 from tests.reference import cell_interval as reference
 

@@ -14,7 +14,7 @@ import pytest
 
 import geodp
 from geodp.kernels import jit
-from geodp.privacy.access import has_owners
+from geodp.privacy.key import has_owners
 from tests.bits import has_bits
 
 PACKAGE = Path(geodp.__file__).parent

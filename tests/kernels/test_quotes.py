@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from geodp.kernels.quotes import find_broken
+from geodp.kernels.records import find_broken
 
 
 def found(text):

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from geodp.kernels import radix
+from geodp.kernels import key_lists
 
 
 def check(key):
     key = np.asarray(key, np.uint64)
     before, value = key.copy(), np.arange(key.size)
     order = np.argsort(key, kind="stable")
-    found, positions, *spare = radix.sort_pairs_into(key, value)
+    found, positions, *spare = key_lists.sort_pairs_into(key, value)
     assert (found == key[order]).all()
     assert (positions == order).all()
     assert (key == before).all()
@@ -30,7 +30,7 @@ def test_any_keys(key):
     check(key)
 
 
-@pytest.mark.parametrize("n", [0, 1, radix.FEW, radix.FEW + 1, 1024, 1025, 40_000, 150_000])
+@pytest.mark.parametrize("n", [0, 1, key_lists.FEW, key_lists.FEW + 1, 1024, 1025, 40_000, 150_000])
 @pytest.mark.parametrize("bits", [1, 8, 10, 11, 20, 40, 63, 64])
 def test_every_size_and_width(n, bits):
     rng = np.random.default_rng(n + bits)
@@ -63,7 +63,7 @@ def test_no_more_passes_than_the_bits_need():
 
     def moved(key):
         value, spare = np.arange(key.size), (np.empty_like(key), np.empty(key.size, np.int64))
-        return radix.sort_pairs(key.copy(), value, *spare) / key.size
+        return key_lists.sort_pairs(key.copy(), value, *spare) / key.size
 
     n = 30_000
     assert moved(np.zeros(n, np.uint64)) == 0

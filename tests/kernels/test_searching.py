@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodp.kernels.searching import find
+from geodp.kernels.key_lists import find
 
 KEYS = st.one_of(st.integers(0, 2**63), st.integers(0, 40))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from geodp.kernels import signatures
+from geodp.kernels import shipped
 from geodp.kernels.noise import NoiseTable
 from tests.signatures import called
 
@@ -29,28 +29,28 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: str(numba.typeof(value))[:40])
 def test_types_are_read_as_they_were_written(value):
     signature = (numba.typeof(value), types.int64)
-    text = signatures.text_of(signature)
-    assert signatures.types_of(text) == signature
+    text = shipped.text_of(signature)
+    assert shipped.types_of(text) == signature
 
 
 def test_an_array_that_cannot_be_written_to_is_another_type():
     array = np.zeros(3)
     array.flags.writeable = False
     fixed, free = ((numba.typeof(one),) for one in (array, np.zeros(3)))
-    assert signatures.text_of(fixed) == '["float64 1 C readonly"]'
-    assert signatures.types_of(signatures.text_of(fixed)) == fixed != free
+    assert shipped.text_of(fixed) == '["float64 1 C readonly"]'
+    assert shipped.types_of(shipped.text_of(fixed)) == fixed != free
 
 
 @pytest.mark.parametrize(
     "value", [types.unicode_type, types.literal(1), types.ListType(types.int8)]
 )
 def test_what_no_kernel_takes_has_no_text(value):
-    assert signatures.text_of((types.int64, value)) is None
+    assert shipped.text_of((types.int64, value)) is None
 
 
 @pytest.mark.law
 def test_the_list_is_what_commands_call():
     """Otherwise: ``python -m tests.signatures``."""
-    listed = json.loads(signatures.LIST.read_text(encoding="utf-8"))
+    listed = json.loads(shipped.LIST.read_text(encoding="utf-8"))
     found = {name: [json.loads(one) for one in texts] for name, texts in called().items()}
     assert listed == found

@@ -21,8 +21,8 @@ from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.neighbours import REPLACE
-from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.noise.law import LAPLACE
+from geodp.privacy.terms import REPLACE
 from geodp.table.measured import public_nodes, truth_of
 from tests.laws.test_exact_loss import watched
 

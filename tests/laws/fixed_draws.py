@@ -16,7 +16,7 @@ import numpy as np
 from geodp.cluster import publishing
 from geodp.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
 from geodp.kinds.amounts import publish as amounts_publish
-from geodp.kinds.flows.streams import Plan, TripStreams
+from geodp.kinds.flows.streams import StreamPlan, TripStreams
 from geodp.kinds.households import publish as households_publish
 
 # Commands import these when they run: a question that is not imported could not be fixed.
@@ -112,13 +112,13 @@ def _fix_flows(patch):
             trips = TripStreams.of(fixed_table(self.pairs), self.zones)
             return real(self, trips, fixed_key(), *priors)
 
-        patch.setattr(Plan, name, draw)
+        patch.setattr(StreamPlan, name, draw)
 
-    fix("draw_ends", Plan.draw_ends)
-    fix("draw_pairs", Plan.draw_pairs)
-    fix("draw_labels", Plan.draw_labels)
-    seed = Plan.draw_seed
-    patch.setattr(Plan, "draw_seed", lambda self, _key, *of: seed(self, fixed_key(), *of))
+    fix("draw_ends", StreamPlan.draw_ends)
+    fix("draw_pairs", StreamPlan.draw_pairs)
+    fix("draw_labels", StreamPlan.draw_labels)
+    seed = StreamPlan.draw_seed
+    patch.setattr(StreamPlan, "draw_seed", lambda self, _key, *of: seed(self, fixed_key(), *of))
 
 
 def _fix_selections(patch):

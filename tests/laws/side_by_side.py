@@ -25,12 +25,11 @@ import geodp
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
+from geodp.mechanisms.central.topdown import RefinementNoise, RefinementRun
 from geodp.mechanisms.trees.traversal import descend
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.counts import Cells
 from tests.laws.audit import best_set, counts_of, discriminant, releases
 from tests.laws.stacked import domain_keys, stacked

@@ -26,7 +26,7 @@ from geodp.mechanisms.baselines.hb import Branching
 from geodp.mechanisms.baselines.ugrid import UGrid
 from geodp.mechanisms.measure import add_noise
 from geodp.mechanisms.trees.least_squares import axis_bits, inside, sums_of_runs, without_negatives
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 
 MOST_KEYS = 1024
 """Largest domain on which methods that work on every key are released together."""

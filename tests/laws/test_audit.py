@@ -8,13 +8,12 @@ import pytest
 
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.mechanisms.central.topdown import TopDown
-from geodp.mechanisms.trees.refinement import RefinementNoise, refine
+from geodp.mechanisms.central.topdown import RefinementNoise, TopDown, refine
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import epsilon_for
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.privacy.terms import NEIGHBOURS
+from geodp.table.counts import ReleasedTable
 from tests.laws.audit import audited, caught
 
 pytestmark = pytest.mark.law

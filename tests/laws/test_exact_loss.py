@@ -15,13 +15,12 @@ import pytest
 
 import geodp
 from geodp.mechanisms.central.parts import Parts
-from geodp.mechanisms.parts import marginals
+from geodp.mechanisms.parts import measuring
 from geodp.mechanisms.parts.chain import Group
-from geodp.mechanisms.parts.levels import Schedule
+from geodp.mechanisms.parts.measuring import Schedule
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.node import NodeNoise
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 
 pytestmark = pytest.mark.law
 
@@ -158,7 +157,7 @@ def test_noise_that_serves_twice_is_seen():
     size = people(FEW, 1 << 20)
     terms = Terms.of(epsilon=1, contribution=1)
     with (
-        mock.patch.object(marginals, "FIRST_STEP", 0),
+        mock.patch.object(measuring, "FIRST_STEP", 0),
         pytest.raises(AssertionError, match="same noise"),
     ):
         loss_of(Parts(marginals="sex"), FEW, (size, size), terms)

@@ -164,7 +164,7 @@ def test_an_interval_needs_the_release_alone():
         table, method="pyramid", epsilon=0.1, key=NoiseKey(bytes(32)), contribution=1
     )
     published = release.table
-    copy = geodp.table.released.ReleasedTable(
+    copy = geodp.table.counts.ReleasedTable(
         GRID, published.key.copy(), published.count.copy(), published.event
     )
     region = Region.of(GRID, np.argwhere(disc(30, 34, 12)).T)

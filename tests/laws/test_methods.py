@@ -14,8 +14,7 @@ from scipy import stats
 import geodp
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 
 pytestmark = pytest.mark.law
 

@@ -8,7 +8,7 @@ import pytest
 
 import geodp
 from geodp.mechanisms.central.parts import Parts
-from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import NEIGHBOURS
 from tests.laws.audit import audited, caught
 
 pytestmark = pytest.mark.law

@@ -8,7 +8,7 @@ import pytest
 import geodp
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.learned import residuals
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import ADD_REMOVE
 from geodp.table.prior import Prior
 from tests.laws.audit import audited, caught
 

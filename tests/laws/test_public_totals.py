@@ -9,9 +9,9 @@ import pytest
 import geodp
 from geodp.grid.hierarchy import Hierarchy
 from geodp.mechanisms import mechanism
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
+from geodp.privacy.terms import ADD_REMOVE, REPLACE
+from geodp.table.counts import ReleasedTable
 from geodp.table.public_totals import PublicTotals
-from geodp.table.released import ReleasedTable
 from tests.laws.audit import audited, caught
 from tests.laws.side_by_side import GRIDS, Case, neighbours_of, of_pyramid
 

@@ -18,8 +18,7 @@ from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 from scipy import special, stats
 
 from geodp.privacy.key import NoiseKey, blocks
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteGaussian, DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from tests.privacy.noise.laws import law_of
 from tests.reference import noise as reference

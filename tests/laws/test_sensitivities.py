@@ -28,8 +28,7 @@ from geodp.kinds.series.publish import SeriesOptions, prepare_series
 from geodp.local.oracles import ORACLES
 from geodp.mechanisms import mechanism
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import ADD_REMOVE, NEIGHBOURS, REPLACE, Terms
 from geodp.release import publish
 from geodp.release.periods import Periods
 from geodp.release.request import Request

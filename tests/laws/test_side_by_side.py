@@ -9,8 +9,7 @@ from scipy import stats
 
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from tests.laws import side_by_side
 from tests.laws.audit import counts_of
 from tests.laws.side_by_side import CONTROLS, GRIDS, SETTINGS, SIDE_BY_SIDE, TOGETHER, Case

@@ -8,8 +8,7 @@ import pytest
 from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.baselines import agrid
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from tests.laws import stacked
 from tests.laws.side_by_side import forms_of, neighbours_of
 from tests.laws.stacked import ON_CELLS, ON_KEYS, of_domain, table_of

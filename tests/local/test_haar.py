@@ -9,7 +9,7 @@ import pytest
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
-from geodp.kernels import haar as haar_kernels
+from geodp.kernels import tree as haar_kernels
 from geodp.kernels.tree import BOTH
 from geodp.local.coins import Chance, Coins, FixedCoins
 from geodp.local.haar import TRANSFORM_BITS, Haar, Halves, descend, sum_at

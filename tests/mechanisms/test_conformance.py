@@ -19,8 +19,7 @@ from geodp.mechanisms import mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from tests.mechanisms.baselines.cases import spent
 from tests.refusals import refuses
 
@@ -258,8 +257,8 @@ class TestWhatItReleases:
     ):
         """Every stage's noise, not only that of the whole budget."""
         for module in (
-            geodp.privacy.noise.laplace,
-            geodp.privacy.noise.gaussian,
+            geodp.privacy.noise.law,
+            geodp.privacy.noise.law,
             geodp.privacy.event,
         ):
             monkeypatch.setattr(module, "LARGEST_SCALE", 5000)

@@ -13,10 +13,9 @@ from geodp.errors import GeodpError
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Query
 from geodp.mechanisms.baselines import matrix
-from geodp.mechanisms.trees import strategies
 from geodp.privacy import key as noise_key
 from geodp.privacy.noise import node as node_noise
-from geodp.privacy.noise.geometric import GeometricDraws
+from geodp.privacy.noise.exact_draws import GeometricDraws
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
 from geodp.release.noise_identity import encode
@@ -167,7 +166,7 @@ def with_constant(constant, value, other, rows, grid):
         ]
         for module in changed:
             patch.setattr(module, constant, other)
-        forget = {matrix, strategies} & {*changed}  # what is kept, and takes long, is of these
+        forget = matrix in changed  # what is kept, and takes long, is of it
         forget_levels()
         if forget:
             forget_strategies()

@@ -10,7 +10,10 @@ LEDGER = (
     "tests/privacy/test_ledger_changes.py",
     "tests/privacy/test_ledger_file.py",
     "tests/privacy/test_ledger.py",
-    "tests/privacy/chain",
+    "tests/privacy/test_index.py",
+    "tests/privacy/test_locked_file.py",
+    "tests/privacy/test_slots.py",
+    "tests/privacy/test_witness.py",
     "-k",
     "not flipped and not logarithm",
 )
@@ -90,14 +93,16 @@ TARGETS = (
         SAMPLED,
         ("Account.charge", "Account.columns", "Account.read", "Accounts._follow"),
     ),
-    Target("geodp.privacy.names", ("tests/privacy/test_names.py", "tests/privacy/test_samples.py")),
     Target(
-        "geodp.privacy.chain.index",
-        ("tests/privacy/chain/test_index.py", "tests/privacy/test_ledger_changes.py", "-k", AUDIT),
+        "geodp.privacy.samples", ("tests/privacy/test_names.py", "tests/privacy/test_samples.py")
     ),
-    Target("geodp.privacy.chain.slots", ("tests/privacy/chain/test_slots.py", *LEDGER)),
-    Target("geodp.privacy.chain.witness", ("tests/privacy/chain/test_witness.py",)),
-    Target("geodp.privacy.chain.locked_file", ("tests/privacy/chain/test_locked_file.py", *LEDGER)),
+    Target(
+        "geodp.privacy.books",
+        ("tests/privacy/test_index.py", "tests/privacy/test_ledger_changes.py", "-k", AUDIT),
+    ),
+    Target("geodp.privacy.hash_chain", ("tests/privacy/test_slots.py", *LEDGER)),
+    Target("geodp.privacy.witness", ("tests/privacy/test_witness.py",)),
+    Target("geodp.privacy.locked_file", ("tests/privacy/test_locked_file.py", *LEDGER)),
     Target("geodp.privacy.samples", ("tests/privacy/test_samples.py",)),
     Target(
         "geodp.tools.audit.binomial",
@@ -117,7 +122,7 @@ TARGETS = (
     ),
     Target("geodp.privacy.loss", ("tests/privacy/test_loss.py", "-k", "not agreement")),
     Target(
-        "geodp.privacy.neighbours",
+        "geodp.privacy.terms",
         (
             "tests/privacy/test_terms.py",
             "tests/privacy/test_ledger_attacks.py",
@@ -143,7 +148,7 @@ TARGETS = (
     ),
     Target("geodp.io.read.layout.one_table", ("tests/io/read/layout/test_one_table.py",)),
     # How much noise.
-    Target("geodp.privacy.budget", ("tests/privacy/test_event.py",), ("rational", "budget")),
+    Target("geodp.privacy.loss", ("tests/privacy/test_event.py",), ("rational", "budget")),
     Target(
         "geodp.privacy.event",
         ("tests/privacy/test_event.py",),
@@ -161,7 +166,7 @@ TARGETS = (
             "Composed.describe",
         ),
     ),
-    Target("geodp.privacy.budget", ("tests/privacy/test_budget.py",)),
+    Target("geodp.privacy.loss", ("tests/privacy/test_budget.py",)),
     Target(
         "geodp.privacy.terms",
         ("tests/privacy/test_terms.py",),
@@ -212,7 +217,7 @@ TARGETS = (
         ("UGrid.shares",),
     ),
     Target(
-        "geodp.mechanisms.trees.plane",
+        "geodp.mechanisms.baselines.ugrid",
         ("tests/mechanisms/baselines/test_ugrid.py",),
         ("noisy_total",),
     ),
@@ -264,7 +269,7 @@ TARGETS = (
         ("Matrix.sensitivity",),
     ),
     # Which noise: keys, digests and addresses.
-    Target("geodp.privacy.key_file", ("tests/privacy/test_key_file.py",)),
+    Target("geodp.privacy.key", ("tests/privacy/test_key_file.py",)),
     Target("geodp.privacy.key", ("tests/privacy/test_key.py", "tests/privacy/test_key_file.py")),
     Target(
         "geodp.privacy.noise.node",
@@ -302,7 +307,7 @@ TARGETS = (
     ),
     # Which candidate.
     Target(
-        "geodp.privacy.noise.decay",
+        "geodp.privacy.noise.exact_draws",
         ("tests/privacy/noise/test_decay.py",),
         ("Decay.flip", "Decay.count_before", "Decay.interval", "draw_below"),
     ),
@@ -373,7 +378,7 @@ TARGETS = (
         ),
     ),
     Target(
-        "geodp.mechanisms.parts.levels",
+        "geodp.mechanisms.parts.measuring",
         PARTS,
         ("Step.stream", "Step.rounding", "Step.description", "Schedule.shares", "Schedule.laws"),
     ),
@@ -382,8 +387,8 @@ TARGETS = (
         PARTS,
         ("Group.measure", "Group.draw", "Group.number_vectors", "Group.measure_marginals"),
     ),
-    Target("geodp.mechanisms.parts.counts", PARTS, ("TrueParts.of_group", "TrueParts.tally")),
-    Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
+    Target("geodp.mechanisms.parts.measuring", PARTS, ("TrueParts.of_group", "TrueParts.tally")),
+    Target("geodp.mechanisms.parts.measuring", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
     Target("geodp.io.folder.pending", RESUME),

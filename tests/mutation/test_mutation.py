@@ -183,8 +183,8 @@ from tests.mutation import trial
 from tests.mutation.__main__ import mutants_of
 from tests.mutation.targets import Target
 
-good = Target("geodp.privacy.neighbours", ("tests/privacy/test_ledger_attacks.py", "-k", "unit"))
-idle = Target("geodp.privacy.neighbours", ("tests/house/test_house.py", "-k", "cellar"))
+good = Target("geodp.privacy.terms", ("tests/privacy/test_ledger_attacks.py", "-k", "unit"))
+idle = Target("geodp.privacy.terms", ("tests/house/test_house.py", "-k", "cellar"))
 mutant = next(m for m in mutants_of(good) if "casefold() != " in m.name)
 loops = Target("geodp.privacy.hash_chain", ("tests/privacy/test_ledger_changes.py", "-k", "export"))
 endless = next(m for m in mutants_of(loops) if ":Log.lines operator: len(line) + 1" in m.name)

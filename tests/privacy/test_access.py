@@ -4,8 +4,7 @@ import warnings
 import pytest
 
 from geodp.errors import AccessWarning
-from geodp.privacy.access import has_owners, warn_access_unchecked
-from geodp.privacy.key_file import read_key, write_key
+from geodp.privacy.key import has_owners, read_key, warn_access_unchecked, write_key
 
 KEY = bytes(37 * n * n % 256 for n in range(32))
 

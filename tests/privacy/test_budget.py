@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import LONGEST, amounts_of, budget, rational
-from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, epsilon_for, rho_for
+from geodp.privacy.loss import (
+    LONGEST,
+    ApproximateDP,
+    PureDP,
+    ZeroConcentratedDP,
+    amounts_of,
+    budget,
+    epsilon_for,
+    rational,
+    rho_for,
+)
 from tests.refusals import refuses
 
 

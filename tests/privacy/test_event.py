@@ -10,11 +10,9 @@ from geodp.errors import UsageError
 from geodp.privacy.event import CONCENTRATED, PURE, Composed, Measurement
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteGaussian, DiscreteLaplace
 from geodp.privacy.reports import LocalReports
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import ADD_REMOVE, REPLACE, Terms
 from tests.refusals import refuses
 
 

@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 
 from geodp.errors import BudgetError, OutputError, UsageError
-from geodp.privacy import hash_chain
-from geodp.privacy.chain import locked_file
-from geodp.privacy.chain.locked_file import open_locked
+from geodp.privacy import hash_chain, locked_file
 from geodp.privacy.ledger import Ledger
+from geodp.privacy.locked_file import open_locked
 from geodp.privacy.loss import PureDP
 from tests.apart import exit_code
 from tests.ledgers import START as FIRST

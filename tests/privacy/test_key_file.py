@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from geodp.cluster.secret import KeyFile
 from geodp.errors import InputError, UsageError
-from geodp.privacy import key_file
-from geodp.privacy.access import has_owners
-from geodp.privacy.key import NoiseKey
-from geodp.privacy.key_file import read_key, write_key
+from geodp.privacy import key
+from geodp.privacy.key import NoiseKey, has_owners, read_key, write_key
 from geodp.privacy.noise.draws import Draws
 from tests.bits import has_bits
 from tests.keys import keep, secret
@@ -83,7 +81,7 @@ def test_the_text_of_a_key_is_overwritten_and_has_been_copied_nowhere(tmp_path, 
         assert buffering == 0
         return Keeps(whole(handle, mode, buffering, closefd=closefd))
 
-    monkeypatch.setattr(key_file.os, "fdopen", fdopen)
+    monkeypatch.setattr(key.os, "fdopen", fdopen)
     read_key(keep(tmp_path / "key"))
     assert len(held) == 2
     for text, was in held:
@@ -99,7 +97,7 @@ def test_a_poor_key_is_overwritten_before_it_is_refused(kept, monkeypatch):
             super().__init__(content)
             held.append(self)
 
-    monkeypatch.setattr(key_file, "bytearray", Kept, raising=False)
+    monkeypatch.setattr(key, "bytearray", Kept, raising=False)
     kept.write_text("07" * 32)
     with refuses(InputError, "key-file-guessable"):
         read_key(kept)
@@ -210,8 +208,8 @@ def test_the_owner_is_who_reads_it_or_root(kept, monkeypatch, owner, good):
         true = found(handle)
         return os.stat_result([*true[:4], owner, *true[5:10]])
 
-    monkeypatch.setattr(key_file.os, "fstat", fstat)
-    monkeypatch.setattr(key_file.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(key.os, "fstat", fstat)
+    monkeypatch.setattr(key.os, "geteuid", lambda: 1000)
     if good:
         assert read_key(kept) == secret("kept")
     else:
@@ -234,5 +232,5 @@ def test_links_pipes_and_folders_are_refused(kept, tmp_path):
 def test_a_link_that_is_put_in_its_place_is_not_followed(kept, tmp_path, monkeypatch):
     link = tmp_path / "link"
     link.symlink_to(kept)
-    monkeypatch.setattr(key_file.os.path, "islink", lambda path: False)
+    monkeypatch.setattr(key.os.path, "islink", lambda path: False)
     refused(link, "key-file-unreadable")

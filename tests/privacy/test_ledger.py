@@ -17,7 +17,7 @@ from geodp.errors import BudgetError, UsageError
 from geodp.privacy import hash_chain
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, to_approximate
-from geodp.privacy.neighbours import REPLACE
+from geodp.privacy.terms import REPLACE
 from tests.ledgers import START, charge, fingerprint
 from tests.refusals import refuses
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from geodp.errors import BudgetError, GeodpError, OutputError, UsageError, VerificationError
-from geodp.privacy import hash_chain
+from geodp.privacy import hash_chain, locked_file
 from geodp.privacy.accounts import Account
 from geodp.privacy.books import Books
-from geodp.privacy.chain import locked_file
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 from tests.ledgers import charge, filled, forge, small_ledger

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from geodp.errors import OutputError, UsageError
-from geodp.privacy import hash_chain
-from geodp.privacy.chain import locked_file
+from geodp.privacy import hash_chain, locked_file
 from geodp.privacy.ledger import Ledger
 from tests.ledgers import charge
 from tests.refusals import refuses

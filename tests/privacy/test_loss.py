@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from geodp.errors import UsageError
 from geodp.privacy import loss
 from geodp.privacy.accounts import Account
-from geodp.privacy.budget import rational
 from geodp.privacy.loss import (
     ApproximateDP,
     PureDP,
@@ -25,6 +24,7 @@ from geodp.privacy.loss import (
     epsilon_for,
     no_loss,
     parse,
+    rational,
     remainder,
     rho_for,
     to_approximate,

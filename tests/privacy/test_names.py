@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.privacy import ledger as ledgers
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.privacy.names import canonical_name, look_alike, require_one_script, skeleton
+from geodp.privacy.samples import canonical_name, look_alike, require_one_script, skeleton
 from tests.ledgers import charge, small_ledger
 from tests.refusals import refuses
 

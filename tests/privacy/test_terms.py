@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import budget
-from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
-from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
-from geodp.privacy.terms import NAMES, Terms
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, budget
+from geodp.privacy.terms import ADD_REMOVE, NAMES, NEIGHBOURS, REPLACE, Terms
 from tests.refusals import refuses
 
 amounts = st.fractions(F(1, 1000), 10, max_denominator=1000)

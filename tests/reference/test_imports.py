@@ -41,7 +41,7 @@ def test_a_reference_imports_nothing_of_geodp(path):
     "planted",
     [
         "import geodp",
-        "from geodp.accuracy.areas import block_variances",
+        "from geodp.accuracy.closed_form import block_variances",
         "def f():\n    from geodp import Grid",
         "from tests.grids import FORMS",
         "from . import noise",

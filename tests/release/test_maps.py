@@ -10,7 +10,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.privacy.terms import Terms
-from geodp.release.maps import MapsKind, Ratio, Stream
+from geodp.release.maps import MapRatio, MapsKind, MapStream
 from geodp.release.periods import Periods
 from geodp.release.request import Request
 from geodp.table.index import Constraint
@@ -26,13 +26,13 @@ class Lights(MapsKind):
     name = "lights"
     title = "a release of lights"
     streams = (
-        Stream("lit", Fraction(1, 2)),
-        Stream("old", Fraction(1, 4)),
-        Stream("lamps", Fraction(1, 4)),
+        MapStream("lit", Fraction(1, 2)),
+        MapStream("old", Fraction(1, 4)),
+        MapStream("lamps", Fraction(1, 4)),
     )
     quantities = (
-        Ratio("part-lit", of=("lit", "lamps"), unit="lit for each lamp", least=0, most=1),
-        Ratio("part-old", of=("old", "lamps"), unit="old for each lamp", least=0, most=1),
+        MapRatio("part-lit", of=("lit", "lamps"), unit="lit for each lamp", least=0, most=1),
+        MapRatio("part-old", of=("old", "lamps"), unit="old for each lamp", least=0, most=1),
     )
 
 
@@ -108,28 +108,28 @@ def test_maps_that_do_not_go_together_are_refused():
         LIGHTS.prepare_series([one, small], periods, request(), person="all")
 
 
-WHOLE = (Stream("all", Fraction(1, 2)), Stream("some", Fraction(1, 2)))
+WHOLE = (MapStream("all", Fraction(1, 2)), MapStream("some", Fraction(1, 2)))
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"streams": (Stream("one", Fraction(1, 2)),)}, "do not add up to 1"),
-        ({"streams": (Stream("One", Fraction(1)),)}, "'One' must have a name of small letters"),
-        ({"streams": (Stream("one", 1.0),)}, "must be a Fraction above 0, and is 1.0"),
-        ({"streams": (*WHOLE, Stream("no", Fraction(0)))}, "share of no must be a Fraction"),
+        ({"streams": (MapStream("one", Fraction(1, 2)),)}, "do not add up to 1"),
+        ({"streams": (MapStream("One", Fraction(1)),)}, "'One' must have a name of small letters"),
+        ({"streams": (MapStream("one", 1.0),)}, "must be a Fraction above 0, and is 1.0"),
+        ({"streams": (*WHOLE, MapStream("no", Fraction(0)))}, "share of no must be a Fraction"),
         ({"streams": (WHOLE[0], WHOLE[0])}, "have one name"),
         ({"streams": (("all", Fraction(1)),)}, "must list one Stream"),
         ({"streams": ()}, "must list one Stream"),
         ({"name": "../half"}, "name is '../half'"),
         ({"name": "amounts"}, "that geodp does not have"),
         ({"title": ""}, "title is missing"),
-        ({"quantities": (Ratio("of", ("some", "none"), "", 0, 1),)}, "two of the streams"),
-        ({"quantities": (Ratio("of", ("all", "all"), "", 0, 1),)}, "two of the streams"),
-        ({"quantities": (Ratio("all", ("some", "all"), "", 0, 1),)}, "have one name"),
-        ({"quantities": (Ratio("a/b", ("some", "all"), "", 0, 1),)}, "'a/b' must have a name"),
-        ({"quantities": (Ratio("of", ("some", "all"), "", 1, 0),)}, "least and most"),
-        ({"quantities": (Ratio("of", ("some", "all"), "", 0, np.inf),)}, "must be finite"),
+        ({"quantities": (MapRatio("of", ("some", "none"), "", 0, 1),)}, "two of the streams"),
+        ({"quantities": (MapRatio("of", ("all", "all"), "", 0, 1),)}, "two of the streams"),
+        ({"quantities": (MapRatio("all", ("some", "all"), "", 0, 1),)}, "have one name"),
+        ({"quantities": (MapRatio("a/b", ("some", "all"), "", 0, 1),)}, "'a/b' must have a name"),
+        ({"quantities": (MapRatio("of", ("some", "all"), "", 1, 0),)}, "least and most"),
+        ({"quantities": (MapRatio("of", ("some", "all"), "", 0, np.inf),)}, "must be finite"),
     ],
 )
 def test_a_kind_that_cannot_be_released_is_refused(wrong, said):
@@ -151,7 +151,7 @@ def test_what_is_seen_before_the_charge_is_refused():
 
     class Named(MapsKind):
         name, title, streams = "named", "a release of names", WHOLE
-        quantities = (Ratio("rate", ("some", "all"), "some of all", 0, 1),)
+        quantities = (MapRatio("rate", ("some", "all"), "some of all", 0, 1),)
 
     with refuses(UsageError, "maps-column"):
         Named().publish(both, epsilon=1, contribution=1)

@@ -17,8 +17,7 @@ from geodp.mechanisms.central import pyramid
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import PureDP
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.release.noise_identity import components, digest_stream, encode, release_digest
 from tests.mechanisms.kept import forget_levels
 

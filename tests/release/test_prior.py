@@ -165,7 +165,7 @@ def test_the_roughness_of_stand_ins_is_that_of_the_card(monkeypatch):
     prior = Prior.of(GRID, BEFORE, SOURCE)
     simulated = Simulation(release.method, release.table, release.event, tree, 20, prior)
     strides = [*np.cumprod(tree.fanouts[::-1])[::-1].tolist(), 1]
-    nodes = simulated_estimates.Nodes.of(simulated, strides)
+    nodes = simulated_estimates.ReleasedNodes.of(simulated, strides)
     random = np.random.default_rng(1)
     roughness = simulated_estimates._fit_roughness(simulated, nodes, release.prior, random)
     found = []

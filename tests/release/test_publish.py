@@ -16,8 +16,7 @@ from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.topdown import TopDown
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import rational
-from geodp.privacy.loss import epsilon_for
+from geodp.privacy.loss import epsilon_for, rational
 from geodp.privacy.terms import Terms
 from geodp.release.card import card_of
 from geodp.release.simulated_cells import errors_of

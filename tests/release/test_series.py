@@ -16,7 +16,7 @@ from geodp.io.verify import verify_release
 from geodp.io.verify.verify import verify
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
+from geodp.privacy.terms import ADD_REMOVE, REPLACE
 from geodp.release.transaction import pack_draw, restore
 from geodp.table.index import find_period
 from tests.contract.kinds import offer_own

@@ -120,7 +120,7 @@ def test_biases_are_those_of_releases_of_the_maps(release):
 def test_they_need_domain_method_and_sum_of_a_release_alone(release):
     """A table with as many people elsewhere has the same."""
     key = np.arange(release.table.count.size, dtype=np.uint64)
-    moved = geodp.table.released.ReleasedTable(BOX, key, release.table.count, release.event)
+    moved = geodp.table.counts.ReleasedTable(BOX, key, release.table.count, release.event)
     first, again = (
         settlements.simulate_settlements(simulation_of(one, 20))
         for one in (release, geodp.Release(moved))

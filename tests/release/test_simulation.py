@@ -12,8 +12,8 @@ from geodp.privacy.key import NoiseKey
 from geodp.release import simulation
 from geodp.release.release import Release
 from geodp.release.simulation import KeyRuns
+from geodp.table.counts import ReleasedTable
 from geodp.table.public_totals import PublicTotals
-from geodp.table.released import ReleasedTable
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.law

@@ -12,8 +12,8 @@ from geodp.io.write.export.stac import Stac
 from geodp.release.report.html.page import write_page
 from geodp.release.report.markdown import markdown
 from geodp.release.report.registry import ReleaseMetadata, registry_record
-from geodp.table.caption import CAPTION, list_captioned
 from geodp.table.card import StatedMetadata
+from geodp.table.plain import CAPTION, list_captioned
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 from geodp.tools.explain.card import explain
 from tests.release.report.test_markdown import ABOUT

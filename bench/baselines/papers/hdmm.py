@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.mechanisms.trees.strategies import gram_of
+from geodp.mechanisms.baselines.matrix import gram_of
 
 Real = NDArray[np.float64]
 

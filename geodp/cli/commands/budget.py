@@ -80,7 +80,7 @@ def init(
 ) -> None:
     """Add a data set with its cap, which never changes; creates the ledger if there is none."""
     from geodp.privacy.ledger import Account
-    from geodp.privacy.names import require_one_script
+    from geodp.privacy.samples import require_one_script
 
     cap = _cap(**cap_options)
     relation = neighbours or ("replace-one" if model == "local" else "add-remove-one")
@@ -207,8 +207,8 @@ COMMAND = budget
 
 def _create(file: Path, witness: Path | None) -> Ledger:
     """Create the ledger, or open an existing one."""
-    from geodp.privacy.chain.witness import resolve_witness
     from geodp.privacy.ledger import Ledger
+    from geodp.privacy.witness import resolve_witness
 
     try:
         ledger = Ledger.open(file)
@@ -229,8 +229,7 @@ def _open(file: Path) -> Ledger:
 
 
 def _cap(epsilon: str | None, delta: str | None, rho: str | None, in_rho: bool) -> Loss:
-    from geodp.privacy.budget import budget, rational
-    from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
+    from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP, budget, rational
 
     if in_rho:
         loss = budget(epsilon, None, delta) if epsilon is not None and rho is None else None
@@ -249,7 +248,7 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None, in_rho: bool) 
 
 def _chance(delta: str) -> Fraction:
     """Read a delta exactly; UsageError unless it lies between 0 and 1."""
-    from geodp.privacy.budget import DELTA_RANGE, rational
+    from geodp.privacy.loss import DELTA_RANGE, rational
 
     chance = rational(delta, "delta")
     if chance >= 1:

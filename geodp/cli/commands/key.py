@@ -21,7 +21,7 @@ def key(file: Path) -> None:
     import secrets
 
     from geodp.io.folder.atomic import write_atomically
-    from geodp.privacy.key_file import format_key
+    from geodp.privacy.key import format_key
 
     refusal = Rule("key-file-exists", f"{file} exists; a key is never overwritten.")
     # Written to a temporary name first: a process that is killed leaves no partial key.

@@ -31,7 +31,7 @@ def warmup(as_json: bool) -> None:
     their remaining functions when they are first used.
     """
     from geodp.kernels.jit import CACHE, SHIPPED, cache_folder, count_compiled
-    from geodp.kernels.signatures import listed
+    from geodp.kernels.shipped import listed
 
     started = time.perf_counter()
     calls = list(listed())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.cells.system import CellSystem, degrees
-from geodp.grid.codes.arrays import require
+from geodp.grid.codes.system import require
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 MAX_CELLS = 1_000_000
@@ -50,7 +50,7 @@ class PublicArea(ABC):
 
 
 @dataclass(frozen=True)
-class Bounds(PublicArea):
+class BoxArea(PublicArea):
     """Area of the cells whose centres lie in a box, its edges included."""
 
     box: Box
@@ -91,7 +91,7 @@ class Bounds(PublicArea):
 
 
 @dataclass(frozen=True)
-class Outlines(PublicArea):
+class OutlineArea(PublicArea):
     """Area of the cells that shapes in degrees touch, or that lie within a distance of them.
 
     Attributes

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.grid.codes.arrays import MISSING, as_array, is_missing, text_at
+from geodp.grid.codes.system import MISSING, as_array, is_missing, text_at
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 BITS = 64

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import InputError, UsageError, printable
-from geodp.grid.codes.arrays import Pair
 from geodp.grid.codes.pattern import RESERVED, Part, Square, read_pattern
+from geodp.grid.codes.system import Pair
 from geodp.grid.crs import normalise_crs
 
 KINDS: Mapping[str, tuple[type, ...]] = {

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.grid.codes.arrays import (
+from geodp.grid.codes.system import (
     DECIMAL,
     MISSING,
     Pair,

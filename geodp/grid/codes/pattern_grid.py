@@ -16,7 +16,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule, UsageError, printable
-from geodp.grid.codes.arrays import (
+from geodp.grid.codes.description import GridDescription
+from geodp.grid.codes.pattern import (
+    LONGEST,
+    Country,
+    Hemisphere,
+    Literal,
+    Number,
+    Part,
+    Square,
+    axes_of,
+)
+from geodp.grid.codes.system import (
     LOST_ZEROS,
     MISSING,
     Pair,
@@ -28,17 +39,6 @@ from geodp.grid.codes.arrays import (
     require,
     snap_floor,
     text_at,
-)
-from geodp.grid.codes.description import GridDescription
-from geodp.grid.codes.pattern import (
-    LONGEST,
-    Country,
-    Hemisphere,
-    Literal,
-    Number,
-    Part,
-    Square,
-    axes_of,
 )
 from geodp.kernels import codes as kernels
 from geodp.typing import IntArray

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.grid.codes.arrays import (
+from geodp.grid.codes.system import (
     MISSING,
     Pair,
     flat_cells,

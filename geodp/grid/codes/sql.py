@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from geodp.errors import UsageError
-from geodp.grid.codes.arrays import SNAP
 from geodp.grid.codes.geohash import ALPHABET, BITS, Geohashes
 from geodp.grid.codes.jis import _EAST, _NORTH, _SIDES, _SPLITS, LEVELS, JISMesh
 from geodp.grid.codes.pattern_grid import PatternGrid
 from geodp.grid.codes.quadkey import HALF, Quadkeys
-from geodp.grid.codes.system import CodeSystem
+from geodp.grid.codes.system import SNAP, CodeSystem
 from geodp.kernels.codes import HEMISPHERE, LETTER, LITERAL, PLACE, SQUARE
 
 RECORDS = "geodp_records"

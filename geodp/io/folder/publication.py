@@ -20,7 +20,7 @@ from geodp.io.write import csv, geopackage, parquet
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.view import View, keep_rows
-from geodp.privacy.access import warn_access_unchecked
+from geodp.privacy.key import warn_access_unchecked
 from geodp.table.card import File, LeftOut
 from geodp.table.index import IndexCard, Joint
 from geodp.table.plain import read_plain

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.grid.lattice import Lattice
-    from geodp.io.read.rows.columns import InputTable, Rows
+    from geodp.io.read.rows.columns import InputTable, RowPositions
     from geodp.io.read.rows.input_files import TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
     from geodp.table.counts import CountTable
+    from geodp.table.reading import StatedReading
     from geodp.table.source import Fact
-    from geodp.table.stated.reading import StatedReading
 
 CRS = Option("CRS of x and y, if it is not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact datum transformation.", "--allow-ballpark", type=bool)
@@ -149,7 +149,7 @@ class Points(LabelledReader):
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
-    ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
+    ) -> Iterator[tuple[RowPositions, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
         """Yield rows in the domain, their keys, the last column of all rows, and those inside."""
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.tally import place
@@ -174,7 +174,7 @@ class Points(LabelledReader):
     def _describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:
         """Describe for the card how a table is read; the columns of places come first."""
         from geodp.io.read.layout.presets import describe_layout
-        from geodp.table.stated.reading import StatedReading
+        from geodp.table.reading import StatedReading
 
         geometry = self.x is None or self.y is None
         return StatedReading(
@@ -199,7 +199,7 @@ class Points(LabelledReader):
     @property
     def _lattice(self) -> Lattice:
         """The map on which points are located; UsageError if the grid has none."""
-        from geodp.grid.cells.points import CellMap
+        from geodp.grid.cells.cell_grid import CellMap
 
         place = self.grid.maps.one
         if place is None or place.transform is None:

@@ -117,9 +117,9 @@ class Raster(Reader):
     def _add_array(self, array: Any, tally: Tally, rounded: Rounder | None) -> None:
         """Count the numbers of an array in memory."""
         from geodp.io.read.rows.array import align_array
-        from geodp.io.read.rows.columns import Rows
+        from geodp.io.read.rows.columns import RowPositions
         from geodp.io.read.rows.pixels import Lines
-        from geodp.table.stated.reading import describe_facts
+        from geodp.table.reading import describe_facts
 
         if self.band is not None or self.member is not None:
             raise UsageError(
@@ -136,7 +136,7 @@ class Raster(Reader):
         )
         # Every valid number counts as read, including zeros.
         tally.survey.take(aligned.name, aligned.valid, {}, aligned.valid)
-        rows = Rows(lines, 0, aligned.position)
+        rows = RowPositions(lines, 0, aligned.position)
         with rows.named():
             if rounded is None:
                 count = aligned.stored.counts(aligned.values)
@@ -150,12 +150,12 @@ class Raster(Reader):
 
         import numpy as np
 
-        from geodp.io.read.rows.columns import Rows
+        from geodp.io.read.rows.columns import RowPositions
         from geodp.io.read.rows.forms.packed import unpack
         from geodp.io.read.rows.forms.url import fetch_urls
         from geodp.io.read.rows.input_files import list_paths
         from geodp.io.read.rows.pixels import align_blocks
-        from geodp.table.stated.reading import describe_facts
+        from geodp.table.reading import describe_facts
 
         if self.x is not None or self.y is not None:
             raise UsageError(
@@ -180,7 +180,9 @@ class Raster(Reader):
                 tally.survey.state(describe_facts("raster", part.lines.facts))
                 tally.survey.take(part.lines.name, pixels, {}, pixels)
                 row, col = np.nonzero(part.valid & stored.nonzero(values))
-                rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
+                rows = RowPositions(
+                    part.lines, part.first, np.ravel_multi_index((row, col), values.shape)
+                )
                 index = np.stack([part.rows[row], part.cols[col]])
                 with rows.named():
                     if rounded is None:

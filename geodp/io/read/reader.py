@@ -24,7 +24,7 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.named import Lists, Named
-    from geodp.io.read.rows.columns import InputTable, Rows
+    from geodp.io.read.rows.columns import InputTable, RowPositions
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.pairing import Values
     from geodp.io.read.rows.rounding import Rounding
@@ -564,7 +564,7 @@ class RowsReader(Reader):
 
     def read_rows(
         self, table: InputTable, names: Sequence[str], survey: Survey
-    ) -> Iterator[tuple[Rows, list[Any]]]:
+    ) -> Iterator[tuple[RowPositions, list[Any]]]:
         """Return batches of columns by their names, of the rows that are selected.
 
         Raises InputError for a name that is no column.

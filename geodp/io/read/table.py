@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
-from geodp.io.read.reader import Call, CountsReader, LabelledReader, MatchScore, Option, cli_option
+from geodp.io.read.reader import (
+    Call,
+    CountsReader,
+    LabelledReader,
+    MatchScore,
+    Option,
+    cli_option,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.columns import InputTable, Rows
+    from geodp.io.read.rows.columns import InputTable, RowPositions
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.pairing import ColumnPairing, Values
@@ -29,8 +36,8 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.tally import Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
+    from geodp.table.reading import StatedReading
     from geodp.table.source import Fact
-    from geodp.table.stated.reading import StatedReading
 
 
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
@@ -216,7 +223,7 @@ class Table(LabelledReader, CountsReader):
         """
         from geodp.io.read.layout.presets import describe_layout
         from geodp.io.read.rows.mesh_columns import key_of
-        from geodp.table.stated.reading import StatedCounts, StatedReading
+        from geodp.table.reading import StatedCounts, StatedReading
 
         coordinates = {"code": self.code, "x": self.x, "y": self.y}
         places = {role: name for role, name in coordinates.items() if name is not None}
@@ -358,7 +365,11 @@ class Table(LabelledReader, CountsReader):
 
 
 def _count(
-    rows: Rows, values: Sequence[str], arrays: list[Any], counting: CountParser, survey: Survey
+    rows: RowPositions,
+    values: Sequence[str],
+    arrays: list[Any],
+    counting: CountParser,
+    survey: Survey,
 ) -> list[NDArray[Any]]:
     """Return the numbers of each column of values, and record missing and flagged ones."""
     numbers = []

@@ -13,7 +13,7 @@ from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256, sums_text
 from geodp.io.folder.pending import PENDING
 from geodp.io.verify.card import require
-from geodp.privacy.access import has_owners
+from geodp.privacy.key import has_owners
 
 
 class Listing(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from geodp.accuracy.margins import DROPPED_VERSION, VERSION
-from geodp.accuracy.parts import VERSION as PARTS
+from geodp.accuracy.part_errors import VERSION as PARTS
 from geodp.errors import Rule
 from geodp.io.verify.card import require
 from geodp.io.verify.rewritten import are_near

@@ -20,19 +20,19 @@ from geodp.io.verify.readback import BROKEN
 from geodp.io.write.measurements import SCHEMA
 from geodp.io.write.view import View
 from geodp.table.card import Card
-from geodp.table.charged import Count
+from geodp.table.counts import ReleasedTable
 from geodp.table.measured import (
     Bias,
     MeasuredLevel,
-    Measurements,
+    MeasuredLevels,
     NodeLevel,
     public_nodes,
     stride_of,
     visited_nodes,
 )
 from geodp.table.plain import read_plain, write_plain
-from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
+from geodp.table.stated.release import Count
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class StatedBias:
 
 
 @dataclass(frozen=True)
-class StatedLevel:
+class CodebookLevel:
     """Level of the measurements, as a codebook states it.
 
     Attributes
@@ -71,12 +71,12 @@ class StatedLevel:
     simulated: StatedBias | None
 
 
-def _read_book(folder: Path, card: Card) -> tuple[dict[str, Any], list[StatedLevel]]:
+def _read_book(folder: Path, card: Card) -> tuple[dict[str, Any], list[CodebookLevel]]:
     """Read the codebook, and what it states of the levels; VerificationError for other types."""
     book = read_json(folder / f"{card.name}.measurements.json")
-    names = [one.name for one in fields(StatedLevel)]
+    names = [one.name for one in fields(CodebookLevel)]
     return book, [
-        read_plain(StatedLevel, {name: entry[name] for name in names}, f"levels[{number}]")
+        read_plain(CodebookLevel, {name: entry[name] for name in names}, f"levels[{number}]")
         for number, entry in enumerate(book["levels"])
     ]
 
@@ -86,7 +86,7 @@ def has_measurements(card: Card) -> bool:
     return f"{card.name}.measurements.parquet" in card.listed
 
 
-def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measurements | None:
+def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> MeasuredLevels | None:
     """Read the measurements of a written release, which nothing has clamped.
 
     None if they are not published, or if the files do not contain the whole domain.
@@ -112,7 +112,7 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
         nodes = sum(min(one.nodes, card.domain.cells) for one in stated)
         path = folder / f"{card.name}.measurements.parquet"
         rows = read_parquet(path, nodes, ["level", "key", "value"])
-        return Measurements(tuple(_read_levels(rows, table.grid, stated)))
+        return MeasuredLevels(tuple(_read_levels(rows, table.grid, stated)))
     except MemoryError:
         raise
     except BROKEN as error:
@@ -124,7 +124,7 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
         ) from error
 
 
-def _read_levels(rows: Any, grid: Grid, stated: list[StatedLevel]) -> Iterator[MeasuredLevel]:
+def _read_levels(rows: Any, grid: Grid, stated: list[CodebookLevel]) -> Iterator[MeasuredLevel]:
     """Read the levels; VerificationError where nodes are out of order or missing."""
     # Nodes of complete levels follow from the domain alone.
     every = public_nodes(grid, tuple(_level(grid, one) for one in stated))
@@ -180,6 +180,6 @@ def check_measurements(folder: Path, view: View) -> str:
     return f"{nodes:,} nodes on {len(levels)} levels, {n_complete} of them complete"
 
 
-def _level(grid: Grid, one: StatedLevel) -> NodeLevel:
+def _level(grid: Grid, one: CodebookLevel) -> NodeLevel:
     digits, under = (grid.order.digits_above(keys) for keys in (one.keys, one.keys_above))
     return NodeLevel(digits, under, one.measures, (one.law, Fraction(one.parameter)), one.variance)

@@ -43,8 +43,8 @@ from geodp.io.write.zones import zone_rows, zones_file
 from geodp.privacy.event import Measurement, TableEvent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card
+from geodp.table.counts import ReleasedTable
 from geodp.table.plain import write_plain
-from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain, StatedHierarchy, StatedPlace
 from geodp.table.stated.release import StatedGuarantee
 from geodp.typing import FloatArray, IntArray

@@ -18,15 +18,19 @@ from geodp.errors import Rule, VerificationError
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import event_of
 from geodp.io.verify.written import Remaking
-from geodp.privacy.budget import amounts_of
 from geodp.privacy.event import Measurement
-from geodp.privacy.loss import Loss
-from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.loss import Loss, amounts_of
+from geodp.privacy.terms import NEIGHBOURS
 from geodp.table.card import Card
-from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.plain import write_plain
 from geodp.table.public_totals import PublicTotals
-from geodp.table.stated.release import Software
+from geodp.table.stated.release import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    PureLoss,
+    Software,
+    StatedCharge,
+)
 
 NEAR = 2e-5
 """Relative tolerance of numbers that are written with six digits, the last of which may differ."""

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.areas import Areas, areas_of
+from geodp.accuracy.area_sums import Areas, areas_of
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.numbers import numbers_of
@@ -27,8 +27,8 @@ from geodp.io.write.totals import totals_file
 from geodp.io.write.uncertainty import ERROR, Intervals, RowErrors, extra_columns_of
 from geodp.io.write.view import View
 from geodp.table.card import Card
+from geodp.table.counts import ReleasedTable
 from geodp.table.public_totals import PublicTotals
-from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedCells
 from geodp.typing import FloatArray, KeyArray

@@ -38,7 +38,7 @@ from geodp.io.write.pixels import (
 from geodp.io.write.tables import name_of_counts, require_released
 from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
 from geodp.io.write.view import View
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray
 
 CACHE = 128 << 20

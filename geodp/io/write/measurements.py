@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from geodp.accuracy.areas import codes_of
+from geodp.accuracy.area_sums import codes_of
 from geodp.grid.grid import Grid
 from geodp.io.write import parquet
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.tables import slices
 from geodp.io.write.view import View
-from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.noise.law import LAPLACE
 from geodp.table.measured import COUNT, MeasuredLevel, NodeLevel, stride_of
 
 SCHEMA = "geodp-measurements-1"

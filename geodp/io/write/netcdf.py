@@ -18,7 +18,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import crs_of
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 COUNT = "count"
 """Name of the variable: NetCDF's classic format allows fewer names than file systems."""

@@ -16,7 +16,7 @@ from geodp.io.memory import fit
 from geodp.io.write import tables
 from geodp.io.write.uncertainty import Intervals
 from geodp.kernels.raster import find_empty, spread
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 BLOCK = 512

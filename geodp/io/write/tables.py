@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.accuracy.areas import Areas
+from geodp.accuracy.area_sums import Areas
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import fit
@@ -17,7 +17,7 @@ from geodp.io.numbers import column_of
 from geodp.io.write.geometry import _sides
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS, RowErrors, names_of, six_digits
 from geodp.kernels.codes import pack
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 ROW_GROUP = 1 << 16

@@ -21,7 +21,7 @@ from geodp.io.write import geotiff, pixels
 from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.io.write.view import View
 from geodp.table.card import Card
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 SIDE = 2048

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, ClassVar
 import pyarrow as pa
 
 from geodp import progress
-from geodp.accuracy.areas import Areas
+from geodp.accuracy.area_sums import Areas
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.tables import (
     arrow_columns,
@@ -27,9 +27,9 @@ from geodp.io.write.tables import (
 from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.reprs import one_line
 from geodp.table.card import Card
-from geodp.table.measured import Measurements
+from geodp.table.counts import ReleasedTable
+from geodp.table.measured import MeasuredLevels
 from geodp.table.public_totals import PublicTotals
-from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, IntArray
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
@@ -50,7 +50,7 @@ class View:
         Errors of the rows; None leaves their columns out, for example if they depend on the data.
     areas : callable
         Yields the sums of every level of official areas or regions.
-    measurements : Measurements or None
+    measurements : MeasuredLevels or None
         Noisy measurements before any clamp, if they are published.
     totals : PublicTotals or None
         Public totals that the counts meet exactly.
@@ -75,7 +75,7 @@ class View:
     errors: RowErrors | None = None
     # Sums of large levels are made on demand and released one by one, as not all fit into memory.
     areas: Callable[[], Iterable[Areas]] = field(default=tuple, repr=False)
-    measurements: Measurements | None = field(default=None, repr=False)
+    measurements: MeasuredLevels | None = field(default=None, repr=False)
     totals: PublicTotals | None = field(default=None, repr=False)
     level: str | None = None
     regions: Areas | None = field(default=None, repr=False)

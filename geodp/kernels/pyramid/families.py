@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare, part
-from geodp.kernels.pyramid.edges import ALL, NOTHING, pitch_of
+from geodp.kernels.pyramid.edges import ALL, NOTHING, list_children, pitch_of
 from geodp.kernels.pyramid.layout import (
     BEGIN,
     CANDIDATES,
@@ -35,7 +35,6 @@ from geodp.kernels.pyramid.layout import (
     PassWorkspace,
     Z,
 )
-from geodp.kernels.pyramid.masks import list_children
 from geodp.kernels.pyramid.rows import place_of, uniform_of, wrap
 from geodp.kernels.pyramid.shares import could_be_above_zero, project, project_integers
 

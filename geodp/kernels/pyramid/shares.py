@@ -5,7 +5,7 @@ is apportioned by a projection on the simplex and systematic rounding; :func:`sh
 rule and applies it to many nodes.
 
 The sparse form calls :func:`share_family` and :func:`share_between_two`, one node at a time
-(:mod:`geodp.kernels.pyramid.records`), the two projections (:mod:`geodp.kernels.pyramid.families`),
+(:mod:`geodp.kernels.pyramid.passes`), the two projections (:mod:`geodp.kernels.pyramid.families`),
 and ``combine_families`` there for estimates. :func:`share` takes whole levels, for the dense form
 (:mod:`geodp.mechanisms.trees.dense`), for simulations and for local methods; :func:`combine` is for
 local methods.

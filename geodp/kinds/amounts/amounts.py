@@ -38,7 +38,7 @@ from geodp.kinds.amounts.kind import (
 from geodp.kinds.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts, stream_event
 from geodp.kinds.amounts.numbers import AmountNumbers, CountRelease, SumRelease
 from geodp.kinds.amounts.scale import Scale, exact, show_number
-from geodp.kinds.amounts.streams import Design, ReleasedAmounts
+from geodp.kinds.amounts.streams import AmountDesign, ReleasedAmounts
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
@@ -51,10 +51,10 @@ from geodp.release.preview import preview_release
 from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.reprs import one_line
+from geodp.table.counts import ReleasedTable
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.plain import write_plain
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
 
 COUNTED = "One {} has at most {:,} of all records."
@@ -266,7 +266,7 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
 
 
 def preview_amounts(
-    design: Design,
+    design: AmountDesign,
     grid: Grid,
     request: Request,
     facts: tuple[str, ...],
@@ -321,7 +321,7 @@ def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) ->
     return replace(empty, count=count, sum=total, classes=tuple(classes), index=index)
 
 
-def state_amount(design: Design) -> StatedAmount:
+def state_amount(design: AmountDesign) -> StatedAmount:
     """State what is added up."""
     scale = design.scale
     lower, upper = map(show_number, scale.clip)

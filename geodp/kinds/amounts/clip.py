@@ -21,7 +21,7 @@ from geodp.kinds.amounts.streams import AmountTable
 from geodp.kinds.selection.quantiles import ROUND, Quantile, count_at, line_up
 from geodp.kinds.selection.question import Answer, request_selection
 from geodp.kinds.selection.selected import Selected, SelectionDesign, prepare
-from geodp.privacy.budget import Budget
+from geodp.privacy.loss import Budget
 from geodp.release.request import Request
 from geodp.release.transaction import Prepared
 from geodp.table.contribution import bound_contribution

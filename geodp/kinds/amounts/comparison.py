@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.bounds import subtract
+from geodp.accuracy.bounded_counts import subtract
 from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError
 from geodp.grid.region import Region
@@ -44,7 +44,7 @@ class AmountDifference:
     median: Interval | None = None
 
 
-class Side(NamedTuple):
+class AmountSide(NamedTuple):
     """Estimated regions of one release.
 
     Attributes
@@ -133,9 +133,9 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
         )
 
 
-def _estimate(release: AmountNumbers, regions: list[Region]) -> Side:
+def _estimate(release: AmountNumbers, regions: list[Region]) -> AmountSide:
     """Estimate regions with the noise and with all, and with the noise alone."""
-    return Side(release.estimate_all(regions), release.noise_of(regions))
+    return AmountSide(release.estimate_all(regions), release.noise_of(regions))
 
 
 def _correlations(release: AmountNumbers, one: Region, other: Region) -> dict[str, float]:
@@ -157,7 +157,7 @@ def correlate(release: Release, one: Region, other: Region) -> float:
 
 
 def _subtract(
-    first: tuple[Side, int], second: tuple[Side, int], opposite: dict[str, float]
+    first: tuple[AmountSide, int], second: tuple[AmountSide, int], opposite: dict[str, float]
 ) -> AmountDifference:
     """Subtract the estimates of one region from those of another.
 
@@ -176,7 +176,7 @@ def _subtract(
     return AmountDifference(found[COUNT], found.get(SUM), found.get(MEAN), found.get(MEDIAN))
 
 
-def _bounds(side: Side, at: int, name: str) -> tuple[Interval, tuple[float, float]] | None:
+def _bounds(side: AmountSide, at: int, name: str) -> tuple[Interval, tuple[float, float]] | None:
     """Return a number with the interval of its noise, and how far the clamp reaches beyond it."""
     one = side.estimates[at]
     whole = one.count.interval

@@ -21,16 +21,15 @@ from geodp.kinds.amounts.kind import IDENTITY, Shape, StatedAmountsPrior, Stated
 from geodp.kinds.amounts.methods import CountOfAmounts, stream_event
 from geodp.kinds.amounts.numbers import AmountNumbers, SumRelease
 from geodp.kinds.amounts.scale import exact
-from geodp.kinds.amounts.streams import Design
+from geodp.kinds.amounts.streams import AmountDesign
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.release.prior import choose_prior, describe_charge
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import RULES, Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray
 
 MEANING = (
@@ -54,7 +53,7 @@ class AmountsPrior:
         Where it was published, in the words of the operator, who vouches that it is public; or
         which charged release it is.
     streams : tuple of Prior
-        Of every stream, in the order of :meth:`geodp.kinds.amounts.streams.Design.streams`.
+        Of every stream, in the order of :meth:`geodp.kinds.amounts.streams.AmountDesign.streams`.
     shapes : tuple of {"amounts", "records"}
         Whether each is that of the same stream of an earlier release, or of a map of records.
     identity : str or None
@@ -110,7 +109,7 @@ AnyPrior: TypeAlias = AmountNumbers | CountTable | Release | Prior
 
 
 def declare_prior(
-    records: CountTable, design: Design, prior: AnyPrior | None, source: str | None
+    records: CountTable, design: AmountDesign, prior: AnyPrior | None, source: str | None
 ) -> AmountsPrior | None:
     """Make the prior of a release; None without one.
 
@@ -118,7 +117,7 @@ def declare_prior(
     ----------
     records : CountTable
         The table that is released, whose grid the prior has, or a coarser one.
-    design : Design
+    design : AmountDesign
     prior : AmountNumbers, CountTable, Release, Prior or None
     source : str or None
         Where it was published.
@@ -168,7 +167,7 @@ def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
     method = cast(CountOfAmounts, release.count.method).pyramid
     edges = tuple(int(exact(one, "edges") / scale.step) - scale.lower for one in amount.edges)
     of_sums = stream_event(event, method, share, amount.notches)
-    design = Design(scale, method, event, of_sums, None, amount.notches, edges, share)
+    design = AmountDesign(scale, method, event, of_sums, None, amount.notches, edges, share)
     # The source with which the operator vouched for it; a Prior has one of its own.
     source = None if isinstance(prior, Prior) else stated.source
     table = CountTable.from_keys(release.count.grid, [], [])
@@ -191,7 +190,7 @@ def recognize_prior(release: AmountNumbers, prior: AnyPrior) -> AmountsPrior:
 
 
 def _of_amounts(
-    grid: Grid, design: Design, release: AmountNumbers, source: str | None
+    grid: Grid, design: AmountDesign, release: AmountNumbers, source: str | None
 ) -> AmountsPrior:
     """Take the streams of an earlier release, and its records for those that it has not."""
     if release.scale.unit != design.scale.unit:
@@ -211,7 +210,9 @@ def _of_amounts(
     return AmountsPrior(records.source, streams, shapes, release.identity.removeprefix(IDENTITY))
 
 
-def _of_sums(design: Design, release: AmountNumbers, records: Prior) -> list[tuple[Prior, Shape]]:
+def _of_sums(
+    design: AmountDesign, release: AmountNumbers, records: Prior
+) -> list[tuple[Prior, Shape]]:
     """Return the shapes of the sums above the lower and below the upper end of this release."""
     if release.sum is None:
         return [(records, "records")] * 2
@@ -227,7 +228,7 @@ def _of_sums(design: Design, release: AmountNumbers, records: Prior) -> list[tup
 
 
 def _of_classes(
-    design: Design, release: AmountNumbers, records: Prior
+    design: AmountDesign, release: AmountNumbers, records: Prior
 ) -> list[tuple[Prior, Shape]]:
     """Return the shapes of all classes, where the prior has the same."""
     scale, number = design.scale, max(len(design.edges) - 1, 0)

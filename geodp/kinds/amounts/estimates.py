@@ -67,7 +67,7 @@ class AmountEstimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
+class SumMargins:
     """Independent released sums, and how far each may be off.
 
     Attributes
@@ -85,13 +85,15 @@ class Margins:
     lost_up: Any = 0.0
 
     @classmethod
-    def of(cls, sums: Sequence[Ends]) -> Margins:
+    def of(cls, sums: Sequence[Ends]) -> SumMargins:
         """Make margins of the ends of k intervals, of noise alone."""
         value, low, high = (np.stack(part) for part in zip(*sums, strict=True))
         return cls(value, value - low, high - value)
 
     @classmethod
-    def split(cls, sums: Sequence[Ends], noise: Sequence[FloatArray], rest: float = 0.0) -> Margins:
+    def split(
+        cls, sums: Sequence[Ends], noise: Sequence[FloatArray], rest: float = 0.0
+    ) -> SumMargins:
         """Split the margins of k intervals into those of the noise and of the clamp.
 
         Parameters
@@ -109,9 +111,9 @@ class Margins:
         lost = whole.down - down + lifted, whole.up - up
         return cls(whole.value, np.hypot(down - lifted, rest), np.hypot(up, rest), *lost)
 
-    def noise(self) -> Margins:
+    def noise(self) -> SumMargins:
         """Return these sums with margins of the noise alone."""
-        return Margins(self.value, self.down, self.up)
+        return SumMargins(self.value, self.down, self.up)
 
     def combine(self, factors: Any) -> Ends:
         """Return the sum of multiples of the sums, and its 95 % interval: float64[n] each.
@@ -160,12 +162,12 @@ def _smallest(u: FloatArray, v: FloatArray, of_u: FloatArray, of_v: FloatArray) 
     return np.clip(p, 0.0, 1.0)
 
 
-def estimate_streams(both: Margins, scale: Scale, count: Ends) -> dict[str, Ends]:
+def estimate_streams(both: SumMargins, scale: Scale, count: Ends) -> dict[str, Ends]:
     """Estimate sum and mean of two streams.
 
     Parameters
     ----------
-    both : Margins
+    both : SumMargins
         Of the two streams, in records of the whole span: above the lower end first.
     scale : Scale
     count : (float64[n], float64[n], float64[n])
@@ -188,19 +190,19 @@ def estimate_streams(both: Margins, scale: Scale, count: Ends) -> dict[str, Ends
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class AmountClasses:
     """Records of regions or cells by class of the amount, with margins.
 
     Attributes
     ----------
     edges : float64[k + 1]
         Public edges, in units of the amount.
-    records : Margins
+    records : SumMargins
         Of every class: float64[k, n].
     """
 
     edges: FloatArray
-    records: Margins
+    records: SumMargins
 
     def quantile(self, share: float) -> Ends:
         """Estimate a quantile, interpolated in its class: value, low and high, float64[n].

@@ -8,11 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from geodp.errors import Rule
 from geodp.privacy.event import Measurement
 from geodp.release.index_kind import IndexKind, SeriesKind
-from geodp.table.charged import Exact
 from geodp.table.index import OF_PERIOD, PeriodsCard, TablesCard, TablesGuarantee, Together
 from geodp.table.plain import Text, before
-from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
-from geodp.table.stated.release import Digest, Size
+from geodp.table.stated.release import Digest, Exact, Size, StatedPriorLevel, StatedSlope
 
 COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
 """Names of the tables and columns; the table of records is a folder of its own."""

@@ -14,17 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval, Tops
-from geodp.accuracy.margins import UNKNOWN
-from geodp.accuracy.margins import Margins as CellMargins
+from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
 from geodp.kinds.amounts.estimates import (
     ROUNDED,
     SUM_Z,
+    AmountClasses,
     AmountEstimate,
-    Classes,
     Ends,
-    Margins,
+    SumMargins,
     estimate_streams,
 )
 from geodp.kinds.amounts.kind import (
@@ -44,9 +43,9 @@ from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.release.simulation import SIMULATION
 from geodp.reprs import one_line
+from geodp.table.counts import ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 
@@ -225,7 +224,7 @@ class AmountNumbers:
         return [Release(table, margins=self._cell_margins) for table in self.classes]
 
     @property
-    def _cell_margins(self) -> CellMargins | None:
+    def _cell_margins(self) -> Margins | None:
         """Margins of single cells: those of public maps were measured without priors."""
         return None if self.index.prior is None else UNKNOWN
 
@@ -339,7 +338,7 @@ class AmountNumbers:
         both = None if self.sum is None else self._both(regions)
         return {COUNT: count} | self._ends(regions, count, both, noise_only=True)
 
-    def _both(self, places: list[Region] | KeyArray, priors: Sequence[Prior] = ()) -> Margins:
+    def _both(self, places: list[Region] | KeyArray, priors: Sequence[Prior] = ()) -> SumMargins:
         """Return both streams of regions or cells in records, with margins."""
         streams: Sequence[Release] = self.streams
         stated = self.index.prior
@@ -353,7 +352,7 @@ class AmountNumbers:
         self,
         places: list[Region] | KeyArray,
         count: Ends | None,
-        both: Margins | None,
+        both: SumMargins | None,
         *,
         noise_only: bool = False,
     ) -> dict[str, Ends]:
@@ -364,7 +363,7 @@ class AmountNumbers:
         places : list of Region, or uint64[n]
         count : (float64[n], float64[n], float64[n]) or None
             Records, and the ends of their intervals; needed for sums alone.
-        both : Margins or None
+        both : SumMargins or None
             Of both streams, in records; None without sums.
         noise_only : bool
             Whether intervals leave out what the clamp may have moved.
@@ -375,7 +374,7 @@ class AmountNumbers:
             found |= estimate_streams(both.noise() if noise_only else both, self.scale, count)
         if self.classes:
             records = margins_of(self.class_releases, places)
-            classes = Classes(self.edges, records.noise() if noise_only else records)
+            classes = AmountClasses(self.edges, records.noise() if noise_only else records)
             found[MEDIAN] = classes.quantile(0.5)
         return found
 
@@ -422,9 +421,9 @@ class AmountNumbers:
         if not self.classes:
             raise UsageError(NO_CLASSES)
 
-    def _classes_of(self, regions: list[Region]) -> Classes:
+    def _classes_of(self, regions: list[Region]) -> AmountClasses:
         """Estimate the records of every class of regions."""
-        return Classes(self.edges, margins_of(self.class_releases, regions))
+        return AmountClasses(self.edges, margins_of(self.class_releases, regions))
 
     def _known(self, ends: Ends | None, at: int) -> Interval | None:
         """Return an interval, or None where it is all of the clip."""
@@ -439,7 +438,7 @@ class AmountNumbers:
         return self.index
 
 
-def _narrow_counts(counts: Sequence[Estimate], both: Margins) -> list[Estimate]:
+def _narrow_counts(counts: Sequence[Estimate], both: SumMargins) -> list[Estimate]:
     """Narrow the intervals of records to those of the sum of both streams."""
     _, low, high = both.combine([1, 1])
     return [
@@ -461,7 +460,7 @@ def margins_of(
     *,
     rounded: bool = False,
     priors: Sequence[Prior] = (),
-) -> Margins:
+) -> SumMargins:
     """Return streams or classes of regions, or of cells, with their margins.
 
     Parameters
@@ -488,7 +487,7 @@ def margins_of(
         half = np.where(single, LAPLACE_Z, SUM_Z) * error / unit
         noise.append(np.broadcast_to(half, ends[0].shape))
     rest = ROUNDED / np.sqrt(len(releases)) if rounded else 0.0
-    return Margins.split([(a, b, c) for a, b, c in rows], noise, rest)
+    return SumMargins.split([(a, b, c) for a, b, c in rows], noise, rest)
 
 
 def _regions(

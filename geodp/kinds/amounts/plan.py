@@ -11,10 +11,9 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.amounts.scale import exact
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
+from geodp.privacy.loss import Budget
+from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.publish import make_event
 from geodp.release.request import choose_pyramid
 

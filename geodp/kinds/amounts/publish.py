@@ -24,10 +24,10 @@ from geodp.kinds.amounts.streams import (
     MOST,
     NOISES,
     AmountAxes,
+    AmountDesign,
+    AmountStream,
     AmountTable,
-    Design,
     ReleasedAmounts,
-    Stream,
     release_streams,
 )
 from geodp.mechanisms.base import Plain
@@ -168,7 +168,7 @@ class AmountsDesign:
     ----------
     request : Request
     inputs : AmountsInputs
-    plan : Design
+    plan : AmountDesign
         What is measured.
     preview : Amounts
         The release of no records.
@@ -178,7 +178,7 @@ class AmountsDesign:
 
     request: Request
     inputs: AmountsInputs
-    plan: Design
+    plan: AmountDesign
     preview: Amounts
 
     @property
@@ -211,7 +211,7 @@ class AmountsDesign:
         return with_drawn(self.preview, drawn, charge)
 
 
-def name_release(plan: Design) -> Measurement:
+def name_release(plan: AmountDesign) -> Measurement:
     """Return the event of everything together, with the release's name for the ledger."""
     parts = (["sums"] if plan.of_sums else []) + (["classes"] if plan.of_classes else [])
     name = f"{plan.method.spec} of {' and '.join(parts)} of amounts"
@@ -268,7 +268,7 @@ def prepare_table(
     )
 
 
-def identify(streams: Sequence[Stream], plan: Design) -> bytes:
+def identify(streams: Sequence[AmountStream], plan: AmountDesign) -> bytes:
     """Return the SHA-256 of everything that is measured, except the key.
 
     A prior is not: measurements are the same without it, and charged once.
@@ -313,7 +313,7 @@ def find_released(tables: Sequence[AmountTable], prior: AnyPrior | None) -> Coun
     return next((one for one in own if one is prior), own[0])
 
 
-def require_exact(table: AmountTable, plan: Design) -> None:
+def require_exact(table: AmountTable, plan: AmountDesign) -> None:
     """Raise UsageError where sums with their noise may not be exact in tables and estimates."""
     share = plan.method.min_share(table.records.grid, plan.whole)
     events = [plan.of_sums, plan.of_classes]
@@ -327,7 +327,7 @@ def require_exact(table: AmountTable, plan: Design) -> None:
 
 def make_plan(
     axes: AmountAxes, request: Request, bound: ContributionBound, *, means: bool, share: Any
-) -> Design:
+) -> AmountDesign:
     """Divide the budget among sums and classes, and choose the notches of sums."""
     method = choose_pyramid(request.method, "Amounts")
     scale, edges, grid = axes.scale, axes.edges, axes.grid
@@ -346,9 +346,9 @@ def make_plan(
     whole = make_event(grid, method, terms, origin)
     of_classes = make_event(grid, method, terms.share(1 - part), origin) if edges else None
     if not means:
-        return Design(scale, method, whole, None, of_classes, 0, edges, part, weight)
+        return AmountDesign(scale, method, whole, None, of_classes, 0, edges, part, weight)
     of_records = make_event(grid, method, terms.share(part), origin)
     notches = scale.notches(of_records.width(method.min_share(grid, whole)))
     in_notches = ContributionBound(bound.value * notches, bound.stated_by, bound.layout)
     in_sums = make_event(grid, method, terms.bound(in_notches).share(part), origin)
-    return Design(scale, method, whole, in_sums, of_classes, notches, edges, part, weight)
+    return AmountDesign(scale, method, whole, in_sums, of_classes, notches, edges, part, weight)

@@ -16,7 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
 from geodp.io.read.reader import WeightedReader, cli_option
-from geodp.io.read.rows.columns import InputTable, Rows, find_column
+from geodp.io.read.rows.columns import InputTable, RowPositions, find_column
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.known_amounts import require_counts
@@ -33,7 +33,7 @@ from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable, merge_keys
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
-from geodp.table.stated.reading import StatedCounts, StatedReading
+from geodp.table.reading import StatedCounts, StatedReading
 from geodp.typing import IntArray, KeyArray
 
 FORM_FACT = (
@@ -55,7 +55,7 @@ TOO_FINE = Rule(
     "step or smaller bounds, or bound the records yourself and state the contribution.",
 )
 
-Batch = tuple[Rows, KeyArray, IntArray, IntArray, Any, Any]
+Batch = tuple[RowPositions, KeyArray, IntArray, IntArray, Any, Any]
 """Rows in the domain, their keys, amounts above the lower end and numbers; persons of all rows, and
 which of these are inside."""
 
@@ -183,7 +183,7 @@ class AmountRecords(Points, WeightedReader):
 
     def _convert(
         self,
-        rows: Rows,
+        rows: RowPositions,
         arrays: list[Any],
         places: list[str],
         locators: list[Locator],
@@ -260,7 +260,7 @@ class AmountRecords(Points, WeightedReader):
             )
         return Weights.of(self.weight, self.max_weight, self.raked_to)
 
-    def _number(self, rows: Rows, arrays: list[Any]) -> IntArray:
+    def _number(self, rows: RowPositions, arrays: list[Any]) -> IntArray:
         """Return as how many records every row counts; ``arrays``: from that of amounts on.
 
         Weights are one above the largest where they are trimmed to it.

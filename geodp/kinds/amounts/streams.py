@@ -24,19 +24,17 @@ import numpy as np
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.kernels.searching import find
+from geodp.kernels.key_lists import find
 from geodp.kinds.amounts.kernels.aligning import LEAST, divide, merge, settle
 from geodp.kinds.amounts.scale import Scale
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.key import Stream as KeyStream
-from geodp.privacy.noise.decay import draw_one_below
+from geodp.privacy.key import NoiseKey, Stream, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
-from geodp.table.counts import CountTable
+from geodp.privacy.noise.exact_draws import draw_one_below
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import IntArray, KeyArray
 
 ABOVE = digest(b"geodp amounts stream 1", b"above the lower end")
@@ -171,7 +169,7 @@ class ReleasedAmounts:
     learned: tuple[StatedPrior, ...] = ()
 
 
-class Stream(NamedTuple):
+class AmountStream(NamedTuple):
     """One of the streams of a release.
 
     Attributes
@@ -188,7 +186,7 @@ class Stream(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Design:
+class AmountDesign:
     """Streams that are measured of amounts, and their parts of the budget.
 
     Attributes
@@ -233,21 +231,21 @@ class Design:
         if self.of_sums is not None:
             each = self.method.declare(grid, self.of_sums)
             derived = {ABOVE: each, BELOW: each}
-            derived[WHOLE] = Draws.of([Draw(KeyStream.ROUNDING, UNIFORM)])
+            derived[WHOLE] = Draws.of([Draw(Stream.ROUNDING, UNIFORM)])
         if self.of_classes is not None:
             each = self.method.declare(grid, self.of_classes)
             derived |= {key_of_class(k): each for k in range(len(self.edges) - 1)}
         return Draws.of((), derived)
 
-    def streams(self, table: AmountTable) -> list[Stream]:
+    def streams(self, table: AmountTable) -> list[AmountStream]:
         """Return everything that is measured."""
         listed = []
         if self.of_sums is not None:
             for one, label in zip(table.streams(self.notches), (ABOVE, BELOW), strict=True):
-                listed.append(Stream(one, self.of_sums, label))
+                listed.append(AmountStream(one, self.of_sums, label))
         if self.of_classes is not None:
             for k, one in enumerate(table.classes):
-                listed.append(Stream(one, self.of_classes, key_of_class(k)))
+                listed.append(AmountStream(one, self.of_classes, key_of_class(k)))
         return listed
 
 
@@ -257,14 +255,17 @@ def key_of_class(number: int) -> bytes:
 
 
 def release_streams(
-    streams: Sequence[Stream], design: Design, key: NoiseKey, priors: Sequence[Prior] = ()
+    streams: Sequence[AmountStream],
+    design: AmountDesign,
+    key: NoiseKey,
+    priors: Sequence[Prior] = (),
 ) -> ReleasedAmounts:
     """Release the streams of a design.
 
     Parameters
     ----------
-    streams : sequence of Stream
-    design : Design
+    streams : sequence of AmountStream
+    design : AmountDesign
     key : NoiseKey
         From which all keys are derived.
     priors : sequence of Prior
@@ -281,7 +282,7 @@ def release_streams(
                 released.append(design.method.release(counts, event, own))
     if design.of_sums is not None:
         with key.derive(WHOLE) as own:
-            offset = draw_one_below(design.notches, own, KeyStream.ROUNDING)
+            offset = draw_one_below(design.notches, own, Stream.ROUNDING)
     cells, each = align(released)
     sums = 0 if design.of_sums is None else 2
     fitted = fit(cells, each[:sums], each[sums:], design, offset)
@@ -328,7 +329,7 @@ def align(released: Sequence[ReleasedTable]) -> tuple[KeyArray, IntArray]:
 
 
 def fit(
-    key: KeyArray, sums: IntArray, classes: IntArray, design: Design, offset: int
+    key: KeyArray, sums: IntArray, classes: IntArray, design: AmountDesign, offset: int
 ) -> ReleasedAmounts:
     """Make whole records, sums and classes of released streams, which agree in every cell.
 
@@ -340,7 +341,7 @@ def fit(
         Cells of which any stream has something.
     sums, classes : int64[2, cells] or int64[0, cells], int64[k, cells] or int64[0, cells]
         The streams of sums, in notches, which are overwritten; and the records of every class.
-    design : Design
+    design : AmountDesign
     offset : int
         Uniform on 0 to ``notches - 1``.
     """

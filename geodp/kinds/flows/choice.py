@@ -24,7 +24,7 @@ from geodp.kinds.selection.quantiles import ROUND, Quantile, count_at, line_up
 from geodp.kinds.selection.question import Answer, request_selection
 from geodp.kinds.selection.selected import Selected, prepare
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import Budget, rational
+from geodp.privacy.loss import Budget, rational
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.bounds import subtract
+from geodp.accuracy.bounded_counts import subtract
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
 from geodp.kinds.flows.estimates import FlowEstimator, find_zones
@@ -21,7 +21,7 @@ from geodp.kinds.flows.kind import FlowsGuarantee, StatedFlowsPrior
 from geodp.kinds.flows.prior import FlowsPrior
 from geodp.kinds.flows.reading.reader import find_bounds
 from geodp.kinds.flows.zones import zones_of
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 Group: TypeAlias = Sequence[tuple[Any, Any]]
 """Pairs of regions of origins and of destinations, whose flows are summed."""
@@ -40,7 +40,7 @@ LABELS = Rule(
 
 
 @dataclass(frozen=True)
-class Simulation:
+class SimulationSettings:
     """Settings by which a difference is simulated.
 
     Attributes
@@ -61,7 +61,7 @@ class Compared(NamedTuple):
     difference: Interval
 
 
-class Side(NamedTuple):
+class FlowSide(NamedTuple):
     """Flows on one side of a comparison, and their labels."""
 
     group: Group
@@ -71,7 +71,7 @@ class Side(NamedTuple):
 def pair_sides(
     pairs: tuple[tuple[Any, Any], tuple[Any, Any]],
     labels: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
-) -> tuple[Side, Side]:
+) -> tuple[FlowSide, FlowSide]:
     """Make the sides of a comparison of one flow with another; UsageError for other labels."""
     if (
         not isinstance(labels, Sequence)
@@ -79,10 +79,12 @@ def pair_sides(
         or not all(one is None or isinstance(one, Mapping) for one in labels)
     ):
         raise UsageError(LABELS)
-    return Side([pairs[0]], labels[0] or {}), Side([pairs[1]], labels[1] or {})
+    return FlowSide([pairs[0]], labels[0] or {}), FlowSide([pairs[1]], labels[1] or {})
 
 
-def compare_within(estimator: FlowEstimator, one: Side, other: Side, how: Simulation) -> Compared:
+def compare_within(
+    estimator: FlowEstimator, one: FlowSide, other: FlowSide, how: SimulationSettings
+) -> Compared:
     """Compare two flows of one release; UsageError where they have common ones."""
     require_apart(estimator, one, other)
     groups, sets = [one.group, other.group], [one.labels, other.labels]
@@ -93,14 +95,14 @@ def compare_labels(
     estimator: FlowEstimator,
     groups: Sequence[Group],
     sets: tuple[Mapping[str, Any], Mapping[str, Any]],
-    how: Simulation,
+    how: SimulationSettings,
 ) -> list[Compared]:
     """Compare flows of one release by two sets of labels, all from the same simulated releases.
 
     UsageError where the sets have common labels.
     """
     for group in groups:
-        require_apart(estimator, Side(group, sets[0]), Side(group, sets[1]))
+        require_apart(estimator, FlowSide(group, sets[0]), FlowSide(group, sets[1]))
     return _subtract_simulated(
         estimator, groups, sets, [(at, at) for at in range(len(groups))], how
     )
@@ -111,7 +113,7 @@ def _subtract_simulated(
     groups: Sequence[Group],
     sets: Sequence[Mapping[str, Any]],
     pairs: Sequence[tuple[int, int]],
-    how: Simulation,
+    how: SimulationSettings,
 ) -> list[Compared]:
     """Subtract flows of the first set of labels from those of the second, by pairs of groups."""
     simulated = estimator.simulate_sets(groups, sets, how.simulations, how.seed)
@@ -127,8 +129,8 @@ def _subtract_simulated(
 
 def compare_between(
     estimators: tuple[FlowEstimator, FlowEstimator],
-    sides: Sequence[tuple[Side, Side]],
-    how: Simulation,
+    sides: Sequence[tuple[FlowSide, FlowSide]],
+    how: SimulationSettings,
 ) -> list[Compared]:
     """Compare flows of two releases, whose errors are independent.
 
@@ -156,7 +158,7 @@ def find_opposite(one: Any, other: Any) -> float:
     return float(np.clip(-np.corrcoef(one, other)[0, 1], 0, 1))
 
 
-def require_apart(estimator: FlowEstimator, one: Side, other: Side) -> None:
+def require_apart(estimator: FlowEstimator, one: FlowSide, other: FlowSide) -> None:
     """Raise UsageError where two flows of one release have common ones."""
     attributes = estimator.plan.attributes
     some = [estimator.choose(each.labels) for each in (one, other)]

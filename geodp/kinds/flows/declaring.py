@@ -11,9 +11,8 @@ from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.prior import FlowsPrior
 from geodp.kinds.flows.zones import Zones, pairs_of, zones_of
 from geodp.release.prior import describe_charge
-from geodp.table.counts import Cells, CountTable, coalesce
+from geodp.table.counts import Cells, CountTable, ReleasedTable, coalesce
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
 
 OTHER_ZONES = Rule(
     "flows-prior-zones",

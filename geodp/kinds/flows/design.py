@@ -10,7 +10,7 @@ from typing import Self
 from geodp.errors import Rule, UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.zones import count_zone_blocks, side_of_all
-from geodp.privacy.budget import Budget
+from geodp.privacy.loss import Budget
 
 MOST_PAIRS = 1 << 26
 """Most pairs of blocks of one level: all of them are measured."""
@@ -124,7 +124,7 @@ class LabelDesign:
 
     @classmethod
     def choose(cls, grid: Grid, labels: int, trips_a_loss: float, share: Fraction) -> Self:
-        """Choose the blocks of a grid; ``trips_a_loss`` is that of :meth:`Design.choose`."""
+        """Choose the blocks of a grid; ``trips_a_loss`` is that of :meth:`FlowDesign.choose`."""
         side = LABEL_SIDES[trips_a_loss <= FEW_TRIPS]
         if not grid.names.on_map:
             side //= 4 if are_few_units(grid, trips_a_loss) else 2
@@ -134,7 +134,7 @@ class LabelDesign:
 
 
 @dataclass(frozen=True)
-class Design:
+class FlowDesign:
     """Measured streams and their shares of the budget.
 
     Attributes

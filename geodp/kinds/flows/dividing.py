@@ -9,7 +9,7 @@ import numpy as np
 from geodp.kinds.flows.kernels import balancing, rounding
 from geodp.kinds.flows.merging import Collector, merge
 from geodp.kinds.flows.prior import TrustedPrior
-from geodp.kinds.flows.zones import Attraction, Blocks, Zones
+from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
 from geodp.typing import FloatArray, IntArray, KeyedCounts
 
 SLAB = 1 << 18
@@ -78,7 +78,7 @@ DIVIDED = 12
 def divide_origins(
     zones: Zones,
     ends: tuple[IntArray, IntArray],
-    blocks: Blocks,
+    blocks: ZoneBlocks,
     coarse: tuple[IntArray, IntArray, IntArray],
     law: Attraction,
     state: IntArray,
@@ -116,7 +116,7 @@ def divide_origins(
 def divide_destinations(
     zones: Zones,
     ends: tuple[IntArray, IntArray],
-    blocks: Blocks,
+    blocks: ZoneBlocks,
     between: tuple[IntArray, IntArray, IntArray],
     law: Attraction,
     state: IntArray,

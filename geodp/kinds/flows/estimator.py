@@ -31,7 +31,7 @@ from geodp.kinds.flows.dividing import (
 from geodp.kinds.flows.kernels import balancing
 from geodp.kinds.flows.merging import merge
 from geodp.kinds.flows.prior import FlowsPrior, TrustedPrior
-from geodp.kinds.flows.zones import Blocks, Zones
+from geodp.kinds.flows.zones import ZoneBlocks, Zones
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 DECAYS = 9
@@ -72,14 +72,14 @@ class NoisyPairs:
 
     Attributes
     ----------
-    blocks : Blocks
+    blocks : ZoneBlocks
     noisy : int64[n, n]
         From the row's block to the column's.
     variance : float
         Variance of the noise, above 0.
     """
 
-    blocks: Blocks
+    blocks: ZoneBlocks
     noisy: IntArray = field(repr=False)
     variance: float
 
@@ -313,7 +313,7 @@ def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
     return levels[::-1]
 
 
-def sum_levels(zones: Zones, below: Blocks, level: CombinedLevel) -> list[CombinedLevel]:
+def sum_levels(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> list[CombinedLevel]:
     """Sum the noisy pairs between larger blocks than were measured; largest blocks first.
 
     What many pairs have in common shows in them, where the noise of each pair hides it.
@@ -348,7 +348,9 @@ def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownL
     return KnownLevel(one.parent, variance, one.apart)
 
 
-def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatArray, float]:
+def _sum_up(
+    level: CombinedLevel, below: ZoneBlocks, larger: ZoneBlocks
+) -> tuple[FloatArray, float]:
     """Sum the pairs of a level by larger blocks; return their mean variance, too."""
     inner = larger.of_zone[below.first[:-1]]
     summed = add_up(level.noisy, inner, larger.number)
@@ -357,7 +359,7 @@ def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatA
 
 
 def _improve(
-    level: CombinedLevel, finer: CombinedLevel, below: Blocks, blocks: Blocks
+    level: CombinedLevel, finer: CombinedLevel, below: ZoneBlocks, blocks: ZoneBlocks
 ) -> CombinedLevel:
     """Average noisy pairs and the sums of those below them, by inverse variances."""
     summed, spread = _sum_up(finer, below, blocks)
@@ -419,7 +421,9 @@ def choose_trust(
     return replace(trusted, weight=WEIGHTS[int(np.argmin(apart))])
 
 
-def mix_prior(expected: FloatArray, prior: TrustedPrior, blocks: Blocks, out: FloatArray) -> None:
+def mix_prior(
+    expected: FloatArray, prior: TrustedPrior, blocks: ZoneBlocks, out: FloatArray
+) -> None:
     """Mix expected flows between blocks with those of a prior; ``out`` may be the former."""
     for rows in split_rows(expected.shape):
         prior.mix(expected[rows], prior.flows.sums(blocks, rows), out[rows])

@@ -14,15 +14,13 @@ from geodp.kinds.flows.declaring import declare_prior
 from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.publish import FlowsDesign, prepare_flows
 from geodp.kinds.flows.zones import UnitZones, Zones, zones_of
-from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
+from geodp.privacy.loss import Budget
+from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request
 from geodp.release.transaction import Prepared
 from geodp.reprs import one_line
-from geodp.table.counts import CountTable, coalesce
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable, coalesce
 from geodp.tools.evaluate.result import NOTICE
 from geodp.tools.evaluate.trials import trial_key
 from geodp.typing import FloatArray, IntArray

@@ -19,9 +19,9 @@ from geodp.io.verify.card import require
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.kinds.flows.comparison import (
     Compared,
+    FlowSide,
     Group,
-    Side,
-    Simulation,
+    SimulationSettings,
     compare_between,
     compare_labels,
     compare_within,
@@ -29,7 +29,7 @@ from geodp.kinds.flows.comparison import (
     require_comparable,
     require_no_prior,
 )
-from geodp.kinds.flows.design import Design, LabelDesign
+from geodp.kinds.flows.design import FlowDesign, LabelDesign
 from geodp.kinds.flows.errors import PairErrors, are_near, state_errors
 from geodp.kinds.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
@@ -41,7 +41,7 @@ from geodp.kinds.flows.kind import (
     FlowsCard,
     FlowsGuarantee,
     MeasuredLabels,
-    MeasuredLevel,
+    MeasuredPairs,
     StatedDecay,
     StatedEndsPrior,
     StatedFlowsPrior,
@@ -54,7 +54,7 @@ from geodp.kinds.flows.noisy import write_measured
 from geodp.kinds.flows.prior import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
 from geodp.kinds.flows.screenlines import Crossing, divide_zones
-from geodp.kinds.flows.streams import Plan, count_labels
+from geodp.kinds.flows.streams import StreamPlan, count_labels
 from geodp.kinds.flows.units import draw_lines
 from geodp.kinds.flows.zones import Zones, zones_of
 from geodp.mechanisms import find_method
@@ -67,11 +67,10 @@ from geodp.release.card import PRIOR_PUBLIC
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.counts import coalesce
+from geodp.table.counts import ReleasedTable, coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
 from geodp.table.plain import write_plain
 from geodp.table.prior import RULES
-from geodp.table.released import ReleasedTable
 
 LABELLED = "Origins and destinations are those of trips of all labels together."
 """The constraint that is added where flows have labels."""
@@ -345,13 +344,13 @@ class Flows(Composite[FlowsCard]):
         >>> release.compare((west, west), (east, east)).is_certain
         True
         """
-        how = Simulation(simulations, seed)
+        how = SimulationSettings(simulations, seed)
         first, second = pair_sides((one, one if other is None else other), labels)
         if release is None:
             return self.compare_sides(first, second, how).difference
         return self.compare_all(release, [(first, second)], how)[0].difference
 
-    def compare_sides(self, one: Side, other: Side, how: Simulation) -> Compared:
+    def compare_sides(self, one: FlowSide, other: FlowSide, how: SimulationSettings) -> Compared:
         """Compare two flows of this release, each of many regions; see :meth:`compare`."""
         return compare_within(self._estimator(), one, other, how)
 
@@ -359,13 +358,13 @@ class Flows(Composite[FlowsCard]):
         self,
         groups: Sequence[Group],
         labels: tuple[Mapping[str, Any], Mapping[str, Any]],
-        how: Simulation,
+        how: SimulationSettings,
     ) -> list[Compared]:
         """Compare many flows of this release by two sets of labels; see :meth:`compare`."""
         return compare_labels(self._estimator(), groups, labels, how)
 
     def compare_all(
-        self, release: Flows, sides: Sequence[tuple[Side, Side]], how: Simulation
+        self, release: Flows, sides: Sequence[tuple[FlowSide, FlowSide]], how: SimulationSettings
     ) -> list[Compared]:
         """Compare many flows with those of another release; see :meth:`compare`."""
         require_comparable(
@@ -476,7 +475,7 @@ class Flows(Composite[FlowsCard]):
         return replace(found, maps=(self.origins, self.destinations))
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> StreamPlan:
         """The plan of the measurements, by the tables and the index."""
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         grid, attributes = self.origins.grid, self.flows.grid.attributes
@@ -545,7 +544,7 @@ class Flows(Composite[FlowsCard]):
 
 
 def make_index(
-    plan: Plan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
+    plan: StreamPlan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
 ) -> FlowsCard:
     """Make the index of a release that is to be drawn; ``facts``: those of its tables' cards."""
     return FlowsCard.state(
@@ -559,7 +558,7 @@ def make_index(
 
 
 def make_estimator(
-    plan: Plan,
+    plan: StreamPlan,
     tables: Sequence[ReleasedTable],
     index: FlowsCard,
     noisy: Sequence[NoisyPairs],
@@ -578,7 +577,7 @@ def make_estimator(
     return FlowEstimator(plan, flows, origins, destinations, noisy, known, labels, trusted)
 
 
-def list_constraints(plan: Plan) -> tuple[Constraint[Flows], ...]:
+def list_constraints(plan: StreamPlan) -> tuple[Constraint[Flows], ...]:
     """List what holds exactly in a release."""
     return (
         Constraint(
@@ -615,7 +614,7 @@ def _are_small(release: Flows) -> bool:
     return all(np.bincount(zones.blocks(side).of_zone).max() <= side**2 for side in sides)
 
 
-def state_labels(plan: Plan) -> MeasuredLabels | None:
+def state_labels(plan: StreamPlan) -> MeasuredLabels | None:
     """State what is measured by label; None: flows have no labels."""
     labels, law = plan.design.labels, plan.label_law
     if labels is None or law is None:
@@ -629,14 +628,14 @@ def state_labels(plan: Plan) -> MeasuredLabels | None:
     )
 
 
-def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
+def state_guarantee(plan: StreamPlan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
     """State the guarantee of all tables together.
 
     ``prior``: the source of one, if there is one; ``facts``: those of the tables' cards.
     """
     event, design = plan.whole, plan.design
     levels = [
-        MeasuredLevel(side, str(share), float(law.variance**0.5))
+        MeasuredPairs(side, str(share), float(law.variance**0.5))
         for side, share, law in zip(design.sides, design.shares, plan.laws, strict=True)
     ]
     max_weight, raked_to = find_weights(facts)
@@ -672,7 +671,7 @@ def state_decay(decay: float, unit: Any) -> StatedDecay:
     return StatedDecay(None if decay >= FLAT else float(f"{decay:.4g}"), unit)
 
 
-def name_flows(design: Design) -> FlowsOfTrips:
+def name_flows(design: FlowDesign) -> FlowsOfTrips:
     """Make the method of flows with what is measured as its settings."""
     labels = design.labels
     return FlowsOfTrips(
@@ -723,7 +722,7 @@ def describe_identity(
 
 
 def table_of_pairs(
-    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+    plan: StreamPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     """Make the released table of flows, divided among labels; ``flows`` are overwritten."""
     if labels and flows.count.size:
@@ -741,7 +740,7 @@ def table_of_pairs(
 
 
 def _table_of_labels(
-    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+    plan: StreamPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     zones, ends = plan.zones, (flows.origin, flows.destination)
     of, label, count = divide_labels(zones, (*ends, flows.count), labels, seed)
@@ -751,7 +750,7 @@ def _table_of_labels(
     return ReleasedTable(plan.pairs, *coalesce(plan.pairs.encode(index), count), event)
 
 
-def depend_ends(plan: Plan) -> Measurement:
+def depend_ends(plan: StreamPlan) -> Measurement:
     """Return the event of a map of ends, which depends on all that is measured of flows.
 
     Both maps have the mean of their noisy totals, and the card of each has a digest of everything.
@@ -760,23 +759,23 @@ def depend_ends(plan: Plan) -> Measurement:
     return noise.depending_on(plan.whole)
 
 
-def read_design(card: FlowsCard) -> Design:
+def read_design(card: FlowsCard) -> FlowDesign:
     """Read the design of the measurements from an index.
 
     UsageError for levels, and VerificationError for labels, that no release measures.
     """
     stated = card.guarantee.labels
     labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
-    return Design.of({one.side: one.share for one in card.guarantee.levels}, labels)
+    return FlowDesign.of({one.side: one.share for one in card.guarantee.levels}, labels)
 
 
 def make_plan_of(
     whole: Measurement,
     ends: Measurement,
-    design: Design,
+    design: FlowDesign,
     grid: Grid,
     attributes: tuple[Attribute, ...],
-) -> Plan:
+) -> StreamPlan:
     """Make the plan of a release from the events of its flows and of its origins.
 
     ``grid``: of the zones. Raises UsageError where the origins have another method than those of
@@ -793,4 +792,4 @@ def make_plan_of(
     terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
     part = terms.share(design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return Plan(zones, design, method.pyramid, whole, event, attributes)
+    return StreamPlan(zones, design, method.pyramid, whole, event, attributes)

@@ -7,11 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 from geodp.errors import Rule
 from geodp.release.index_kind import IndexKind, SeriesKind
-from geodp.table.charged import Amount, Count, Exact
 from geodp.table.index import PeriodsCard, TablesCard, TablesGuarantee, Together
 from geodp.table.plain import AtLeast, before
-from geodp.table.stated.prior import StatedPriorLevel, StatedSlope
-from geodp.table.stated.release import Size
+from geodp.table.stated.release import Amount, Count, Exact, Size, StatedPriorLevel, StatedSlope
 
 FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
 """Names of the tables: of their folders, files and columns."""
@@ -26,7 +24,7 @@ GROUPED = (
 
 
 @dataclass(frozen=True)
-class MeasuredLevel:
+class MeasuredPairs:
     """Noisy pairs of blocks of one size.
 
     Attributes
@@ -93,7 +91,7 @@ class FlowsGuarantee(TablesGuarantee):
     """
 
     end_share: Exact = field(metadata=before("neighbours"))
-    levels: tuple[MeasuredLevel, ...] = field(metadata=before("neighbours"))
+    levels: tuple[MeasuredPairs, ...] = field(metadata=before("neighbours"))
     labels: MeasuredLabels | None = field(metadata=before("neighbours"))
     max_weight: Size | None = None
     raked_to: str | None = None

@@ -16,7 +16,7 @@ from geodp.kinds.flows.noisy import (
     read_noisy,
     read_prior,
 )
-from geodp.kinds.flows.streams import MIN_VARIANCE, Plan
+from geodp.kinds.flows.streams import MIN_VARIANCE, StreamPlan
 from geodp.release.opening import open_release
 
 
@@ -38,7 +38,7 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     return replace(opened, noisy=_read_pairs(folder, plan), labels=labels, prior=prior)
 
 
-def _read_pairs(folder: Path, plan: Plan) -> tuple[NoisyPairs, ...]:
+def _read_pairs(folder: Path, plan: StreamPlan) -> tuple[NoisyPairs, ...]:
     """Read the noisy pairs of every level, with the variances of their laws."""
     # Of the laws, as the index states the nearest standard errors.
     return tuple(

@@ -89,7 +89,7 @@ WAYS, COLOURS = ("out", "into"), (OUT, INTO)
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class FlowPlaces:
     """Places of a page, those with the most trips first, and then a chosen one.
 
     Attributes
@@ -228,7 +228,7 @@ def describe_files(release: Flows, language: Language) -> dict[str, str]:
     }
 
 
-def _estimate(release: Flows, found: Places, simulations: int, limit: int | None) -> PageFlows:
+def _estimate(release: Flows, found: FlowPlaces, simulations: int, limit: int | None) -> PageFlows:
     """Estimate the flows of a page, of all labels and of each, from the same simulated releases."""
     grid = release.origins.grid
     if not found.names and grid.size > MAX_CELLS:
@@ -304,7 +304,7 @@ def find_places(
     public_list: Mapping[str, Any] | None,
     texts: Mapping[str, str],
     chosen: tuple[str | None, str | None] = (None, None),
-) -> Places:
+) -> FlowPlaces:
     """Find the places of a page with their trips; UsageError for too many, or an unknown one.
 
     ``chosen``: the place out of which, and that into which, flows are listed; None for both: all.
@@ -346,7 +346,7 @@ def find_places(
             candidates = [(candidates[0][0], WAYS)]
     out, _ = _sum_ends(release, regions)
     between = sum_between(release, regions)
-    return Places(names, regions, out, between, len(busy), candidates, is_chosen)
+    return FlowPlaces(names, regions, out, between, len(busy), candidates, is_chosen)
 
 
 def _sum_ends(release: Flows, regions: Sequence[Region]) -> tuple[IntArray, IntArray]:
@@ -413,7 +413,7 @@ def sum_between(release: Flows, regions: Sequence[Region]) -> IntArray:
     return np.asarray(sum_by_label(release, regions, [{}])[0])
 
 
-def _choose(found: Places) -> list[tuple[int, int]]:
+def _choose(found: FlowPlaces) -> list[tuple[int, int]]:
     """Choose the flows that are estimated: the largest of all, and those of listed places."""
     apart = found.apart
     among = apart[: found.listed, : found.listed]
@@ -441,7 +441,7 @@ def is_believed(one: Estimate, limit: int | None) -> bool:
 
 
 def _largest_section(
-    found: Places, flows: Found, ground: Ground, page: Page, limit: int | None
+    found: FlowPlaces, flows: Found, ground: Ground, page: Page, limit: int | None
 ) -> Html:
     """Draw the map of the largest flows, with a table of the first of them."""
     apart = [pair for pair in flows if pair[0] != pair[1] and max(pair) < found.listed]
@@ -471,7 +471,7 @@ def _largest_section(
 
 
 def _places_section(
-    found: Places, told: PageFlows, ground: Ground, page: Page, limit: int | None
+    found: FlowPlaces, told: PageFlows, ground: Ground, page: Page, limit: int | None
 ) -> Html:
     """Write the flows of places, of which a reader opens one."""
     number = len(told.shown)
@@ -493,7 +493,7 @@ def _places_section(
 
 def _labels_section(
     release: Flows,
-    found: Places,
+    found: FlowPlaces,
     told: PageFlows,
     ground: Ground,
     page: Page,
@@ -558,7 +558,7 @@ def _say_ends(name: str, both: tuple[Estimate, Estimate], page: Page, limit: int
 
 
 def _describe(
-    found: Places,
+    found: FlowPlaces,
     flows: Found,
     ground: Ground,
     shown: Shown,

@@ -10,11 +10,10 @@ from geodp.grid.grid import Grid
 from geodp.kinds.flows.methods import EndsOfFlows
 from geodp.kinds.flows.publish import make_plan
 from geodp.kinds.flows.reading.bounding import require_bounds
-from geodp.kinds.flows.reading.labels import By, LabelColumns
+from geodp.kinds.flows.reading.labels import By, TripLabels
 from geodp.kinds.flows.zones import Zones
-from geodp.privacy.budget import Budget
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
+from geodp.privacy.loss import Budget
+from geodp.privacy.terms import ADD_REMOVE, Terms
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def plan(
         )
     zones = Zones.of(Grid.mesh(grid) if isinstance(grid, str) else grid)
     terms = Terms.of(epsilon, rho, delta, neighbours, trips)
-    attributes = LabelColumns.of(by, labels or {}, None).attributes
+    attributes = TripLabels.of(by, labels or {}, None).attributes
     made = make_plan(zones, terms, method, levels, attributes=attributes, label_share=label_share)
     errors = EndsOfFlows.of(made.method).block_errors(zones.grid, made.ends)
     sides = made.design.sides

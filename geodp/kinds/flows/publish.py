@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.kinds.flows.declaring import declare_prior
 from geodp.kinds.flows.design import (
-    Design,
+    FlowDesign,
     LabelDesign,
     read_label_share,
     require_within,
@@ -40,17 +40,17 @@ from geodp.kinds.flows.streams import (
     DESTINATIONS,
     DIVIDING,
     ORIGINS,
-    Plan,
+    StreamPlan,
     TripStreams,
     count_labels,
 )
 from geodp.kinds.flows.zones import Zones, zones_of
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
-from geodp.privacy.budget import Budget, amounts_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
+from geodp.privacy.loss import Budget, amounts_of
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.composite import place_cells
@@ -63,9 +63,8 @@ from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
 
 MOST_LABELS = 1000
@@ -232,7 +231,7 @@ class FlowsDesign:
     ----------
     request : Request
     inputs : FlowsInputs
-    plan : Plan
+    plan : StreamPlan
     preview : Flows
         The release of empty tables, with the prior.
     """
@@ -241,7 +240,7 @@ class FlowsDesign:
 
     request: Request
     inputs: FlowsInputs
-    plan: Plan
+    plan: StreamPlan
     preview: Flows
 
     @property
@@ -407,7 +406,7 @@ def make_plan(
     key_origin: str = "entropy",
     attributes: tuple[Attribute, ...] = (),
     label_share: Budget | None = None,
-) -> Plan:
+) -> StreamPlan:
     """Choose what is measured of flows, and with which noise, from public things only.
 
     ``terms``: with a contribution. UsageError for a method, levels, labels or a budget that do not
@@ -422,9 +421,9 @@ def make_plan(
     per_loss = float(terms.contribution / cast(Any, loss))
     labels = choose_labels(zones, attributes, per_loss, label_share)
     if levels is None:
-        design = Design.choose(zones.grid, per_loss, labels)
+        design = FlowDesign.choose(zones.grid, per_loss, labels)
     else:
-        design = Design.of(levels, labels)
+        design = FlowDesign.of(levels, labels)
     if levels is not None:
         require_within(levels, zones.grid)
     design.require_fit(zones.grid)
@@ -433,7 +432,7 @@ def make_plan(
     whole = Measurement.of(name_flows(design).spec, terms, 1, key_origin)
     for share in (*design.shares, *([] if labels is None else [labels.each])):
         whole.require_drawable(share)
-    return Plan(zones, design, method, whole, ends, attributes)
+    return StreamPlan(zones, design, method, whole, ends, attributes)
 
 
 def choose_labels(
@@ -462,7 +461,7 @@ def choose_labels(
 
 
 def preview_flows(
-    plan: Plan,
+    plan: StreamPlan,
     request: Request,
     facts: tuple[str, ...],
     reading: StatedReading | None,

@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.kinds.flows.design import Design
+from geodp.kinds.flows.design import FlowDesign
 from geodp.kinds.flows.estimator import NoisyPairs
 from geodp.kinds.flows.labels import NoisyLabels, find_cells
 from geodp.kinds.flows.merging import AT_ONCE
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.trees import informed
 from geodp.mechanisms.trees.traversal import Traversal
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray, KeyedCounts
 
 ORIGINS = digest(b"geodp flows stream 1", b"origins")
@@ -171,13 +171,13 @@ class DrawnEnds:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class StreamPlan:
     """Streams to be drawn on a grid, with the privacy event of each.
 
     Attributes
     ----------
     zones : Zones
-    design : Design
+    design : FlowDesign
     method : Pyramid
         Of both maps of ends.
     whole : Measurement
@@ -189,7 +189,7 @@ class Plan:
     """
 
     zones: Zones
-    design: Design
+    design: FlowDesign
     method: Pyramid
     whole: Measurement
     ends: Measurement
@@ -372,9 +372,6 @@ def release_informed(
     The measurements are the same; where no prior can be trusted, so is the release. Also returns
     how far each can be.
     """
-    # Imported here, as releases without a prior need not load its kernels.
-    from geodp.mechanisms.trees import informed
-
     descent = method.descent(tables[0].grid, event)
     runs = [
         replace(informed.informed_of(one, descent, key, prior, 1), root_errors=ROOT_ERRORS)

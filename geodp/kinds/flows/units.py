@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.grid.cells.choose import cells_of
+from geodp.grid.cells import cells_of
 from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy

@@ -9,17 +9,16 @@ from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.bounds import Bounds, divide, subtract
+from geodp.accuracy.bounded_counts import Bounds, divide, subtract
 from geodp.accuracy.interval import Estimate, Interval
-from geodp.accuracy.parts import PartEstimates, Sum, intervals_around
+from geodp.accuracy.part_errors import PartEstimates, Sum, intervals_around
 from geodp.grid.region import Region
 from geodp.kinds.households.sizes import SizedGrid
 from geodp.privacy.event import Measurement
 from geodp.release.parts import PartErrors
 from geodp.release.release import Release
-from geodp.table.counts import coalesce
+from geodp.table.counts import ReleasedTable, coalesce
 from geodp.table.display import is_below
-from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 

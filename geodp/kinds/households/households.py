@@ -51,9 +51,8 @@ from geodp.release.composite import Composite, fill_tables
 from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
-from geodp.table.counts import coalesce
+from geodp.table.counts import ReleasedTable, coalesce
 from geodp.table.index import Constraint, Joint, Rebuilt, state_event
-from geodp.table.released import ReleasedTable
 from geodp.typing import KeyArray
 
 JOINT = "persons-and-households"

@@ -16,9 +16,8 @@ from geodp.kinds.households.kind import Protect
 from geodp.kinds.households.publish import design_households, require_protect
 from geodp.kinds.households.sizes import add_sizes
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.budget import Budget
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
+from geodp.privacy.loss import Budget
+from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs
 

@@ -45,10 +45,8 @@ from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
-from geodp.table.counts import CountTable
-from geodp.table.reading import join_known
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.reading import StatedReading, join_known
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 HOUSEHOLDS = digest(b"geodp households stream 1", b"households")
@@ -66,7 +64,7 @@ AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class HouseholdNodes:
     """The nodes of a level that have released households, in key order.
 
     Attributes
@@ -115,7 +113,7 @@ class MeasuredMembers:
         Of the root alone as a child first, and then of the nodes of each level but the last.
     """
 
-    levels: list[Nodes]
+    levels: list[HouseholdNodes]
     families: list[Families]
 
 
@@ -171,7 +169,7 @@ def measure_members(
         noisy, family = _measure_families(
             released.grid, counts, noise, (fanout, stride), prefix, above, first
         )
-        levels.append(Nodes(prefix, cap, noisy.astype(np.float64)))
+        levels.append(HouseholdNodes(prefix, cap, noisy.astype(np.float64)))
         families.append(family)
         prefix, cap = above, np.add.reduceat(cap, starts) if starts.size else cap
     return MeasuredMembers(levels[::-1], families[::-1])

@@ -10,10 +10,9 @@ from typing import Any, Literal, Self
 
 from geodp.privacy.assumption import Assumption, name_layout
 from geodp.reprs import one_line
-from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
-from geodp.table.stated.release import Identity, Size, Software
+from geodp.table.stated.release import Amount, Exact, Identity, Size, Software, StatedCharge
 
 SELECTION_SCHEMA: Literal["geodp-selection-1"] = "geodp-selection-1"
 """Value of ``schema`` in the card of a selection."""

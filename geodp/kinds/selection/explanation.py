@@ -8,7 +8,7 @@ from functools import partial
 
 from geodp.errors import printable
 from geodp.kinds.selection.card import Code, QuestionInfo, SelectionCard, SelectionGuarantee
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import ADD_REMOVE
 from geodp.tools.explain.bayes import reach_of_pure
 from geodp.tools.explain.card import write_explanation
 from geodp.tools.explain.page import Explanation, Section, Writer

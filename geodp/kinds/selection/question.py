@@ -24,7 +24,7 @@ from geodp.kinds.selection.mechanisms.questions import Counted
 from geodp.mechanisms.base import Plain
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import Draw
-from geodp.privacy.noise.geometric import LIMIT
+from geodp.privacy.noise.exact_draws import LIMIT
 from geodp.privacy.selected import Change, Selection
 from geodp.release.request import OF_TABLES, Request, make_request
 from geodp.table.counts import CountTable, coalesce

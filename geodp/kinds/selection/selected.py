@@ -37,13 +37,12 @@ from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
-from geodp.table.charged import StatedCharge
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.plain import read_plain, write_plain
+from geodp.table.reading import StatedReading
 from geodp.table.stated.domain import StatedDomain
-from geodp.table.stated.reading import StatedReading
-from geodp.table.stated.release import Software
+from geodp.table.stated.release import Software, StatedCharge
 
 LABEL = b"geodp selection identity 2"
 """Domain separation of this hash; the number is the version of the list of components."""

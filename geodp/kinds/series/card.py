@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from geodp.table.card import File, LeftOut
-from geodp.table.charged import Amount, Exact
 from geodp.table.index import IndexCard
 from geodp.table.plain import Text, before
-from geodp.table.stated.release import Digest, Identity, Size
+from geodp.table.stated.release import Amount, Digest, Exact, Identity, Size
 
 
 @dataclass(frozen=True)

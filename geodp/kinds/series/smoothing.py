@@ -35,9 +35,8 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import SMOOTHED, Release
 from geodp.reprs import one_line
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
 
 Mode = Literal["best", "both", "forward", "none"]
 

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.local.coins import Chance, Coins
 from geodp.local.oracles.state import State, StateOwner, of_another
-from geodp.privacy.budget import Budget, rational
 from geodp.privacy.event import Guarantee
+from geodp.privacy.loss import Budget, rational
 
 MAX_CELLS = 1 << 62
 """Largest domain of any oracle."""

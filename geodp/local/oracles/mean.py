@@ -19,7 +19,7 @@ from geodp.errors import CodeError, UsageError
 from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import oracles
 from geodp.local.oracles.base import MAX_CELLS, require_epsilon, require_integer
-from geodp.privacy.budget import Budget
+from geodp.privacy.loss import Budget
 
 
 def report_bits(

@@ -24,8 +24,8 @@ from geodp.local.oracles.olh import Olh
 from geodp.local.oracles.sketch import MAX_ROWS, MAX_SUMS, SEEDS, part_from_others
 from geodp.local.oracles.state import State
 from geodp.local.oracles.unary import bits_type, count_bits, draw_bits
-from geodp.privacy.budget import rational
 from geodp.privacy.event import Guarantee
+from geodp.privacy.loss import rational
 from geodp.privacy.noise.law import exp_interval
 from geodp.privacy.reports import LOCAL_PRIVACY
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.kernels import coo, radix
+from geodp.kernels import key_lists
 from geodp.local.kernels import oracles
 
 MAX_REPORTS = 1 << 62
@@ -192,8 +192,8 @@ def _sum_up(
     key: NDArray[np.uint64], count: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Merge equal keys and add their counts up; keys increase, and sums of 0 are dropped."""
-    key, count, out_key, out_count = radix.sort_pairs_into(key, count)
-    size = coo.coalesce(key, count, out_key, out_count)
+    key, count, out_key, out_count = key_lists.sort_pairs_into(key, count)
+    size = key_lists.coalesce(key, count, out_key, out_count)
     return out_key[:size].copy(), out_count[:size].copy()
 
 

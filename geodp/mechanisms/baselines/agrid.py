@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.baselines.ugrid import MIN_BLOCKS, count_blocks, noisy_total, why_no_plane
 from geodp.mechanisms.measure import add_noise, release_dense, stage_query
-from geodp.mechanisms.trees.plane import MIN_BLOCKS, count_blocks, noisy_total, why_no_plane
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 

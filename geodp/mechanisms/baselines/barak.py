@@ -16,9 +16,8 @@ from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.table.counts import CountTable, ReleasedTable
 
 MAX_COEFFICIENTS = 1 << 16
 """Most coefficients: their number is the sensitivity, and for more of them the noise of a budget

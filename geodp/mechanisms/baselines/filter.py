@@ -19,12 +19,10 @@ from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import LawName
-from geodp.privacy.noise.geometric import GeometricDraws
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.noise.law import Interval, exp_interval
+from geodp.privacy.noise.exact_draws import GeometricDraws
+from geodp.privacy.noise.law import DiscreteLaplace, Interval, exp_interval
 from geodp.privacy.noise.node import NodeNoise
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 
 MAX_PASSING = 1 << 26
 """Most empty cells that may be expected to pass."""

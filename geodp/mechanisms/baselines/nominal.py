@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import keys_of_domain
+from geodp.accuracy.closed_form import keys_of_domain
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.baselines.privelet import LINEAR, Privelet
@@ -24,9 +24,8 @@ from geodp.mechanisms.measure import (
 from geodp.mechanisms.trees.least_squares import MAX_UNALIGNED, sums_of_runs
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 

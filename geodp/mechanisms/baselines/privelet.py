@@ -24,9 +24,8 @@ from geodp.mechanisms.trees.least_squares import (
 )
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.table.counts import CountTable, ReleasedTable
 
 LINEAR = (
     "None but the inverse transform: every value and every sum is unbiased, negative counts stay "
@@ -196,7 +195,7 @@ def forward(values: NDArray[np.int64]) -> NDArray[np.int64]:
     -------
     int64, of the same shape
         Along that axis the total, then the differences left - right of all nodes from the root
-        down, in the order of :func:`geodp.table.haar.forward_dense`.
+        down, in the order of :func:`geodp.kernels.tree.forward_dense`.
 
     Examples
     --------

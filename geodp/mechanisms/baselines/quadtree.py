@@ -23,9 +23,8 @@ from geodp.mechanisms.trees.least_squares import (
 )
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.table.counts import CountTable, ReleasedTable
 
 # Integers and not float powers: shares are exact fractions and the same on every machine.
 CUBE_ROOTS = (1_000_000, 1_259_921, 1_587_401)

@@ -17,9 +17,8 @@ from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.table.counts import CountTable, ReleasedTable
 
 FINEST_SCALE = 4096
 """Bound of the scale of real-valued noise, in steps of its lattice: these are as small as it

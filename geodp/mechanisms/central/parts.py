@@ -14,21 +14,27 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.parts import MapTree, MarginalNoise, Split, StepNoise
+from geodp.accuracy.part_errors import MapTree, MarginalNoise, Split, StepNoise
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, BaseUse, Mechanism, Plain, Query
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import PartsPass
-from geodp.mechanisms.parts.counts import Shared, TrueParts
-from geodp.mechanisms.parts.levels import SIGNAL, Schedule, steps_of
-from geodp.mechanisms.parts.marginals import Marginal, list_marginals, normalise
+from geodp.mechanisms.parts.measuring import (
+    SIGNAL,
+    Marginal,
+    Schedule,
+    Shared,
+    TrueParts,
+    list_marginals,
+    normalise,
+    steps_of,
+)
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
-from geodp.table.counts import CountTable, coalesce
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable, coalesce
 
 MAX_PARTS = 1 << 12
 """Most combinations of labels."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.hierarchy import IrregularTree
+from geodp.accuracy.closed_form import IrregularTree
 from geodp.accuracy.variance import Drop, TreeVariance, fourths_from_below, from_below
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
@@ -28,18 +28,25 @@ from geodp.mechanisms.trees import (
     attributes,
     dense,
     descent,
+    informed,
     shrinkage,
     traversal,
 )
-from geodp.mechanisms.trees.default import FEW_BITS, default_levels, trusting_levels
-from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, weights_of
+from geodp.mechanisms.trees.levels import (
+    FEW_BITS,
+    LevelScheme,
+    default_levels,
+    preset,
+    steps_of,
+    trusting_levels,
+    weights_of,
+)
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior
+from geodp.table.stated.release import StatedPrior
 
 SETTINGS = ("auto", "R", "fine", "flat", "informed", "islands", "official")
 
@@ -71,7 +78,7 @@ class Pyramid(Mechanism):
     setting : str
         ``"auto"``: by the domain's shape and the law of the noise, for common queries (cells,
         municipalities, polygons, rectangles, the published areas of the grid's order), at the cost
-        of large aligned blocks; see :mod:`geodp.mechanisms.trees.default`.
+        of large aligned blocks; see :mod:`geodp.mechanisms.trees.levels`.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
         shares; ``"informed"``: nodes of 64 children, with less for the cells and more for the
@@ -282,9 +289,6 @@ class Pyramid(Mechanism):
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
         """Release the same measurements with a prior; open nodes of all levels stay in memory."""
-        # Imported here, as releases without a prior need not load its kernels.
-        from geodp.mechanisms.trees import informed
-
         result = informed.refine(table, self.descent(table.grid, event), key, prior)
         cells, counts, learned = result
         released = ReleasedTable(table.grid, cells, counts, event)

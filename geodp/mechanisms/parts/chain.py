@@ -1,7 +1,7 @@
 """Parts of a map's released counts, level by level: measured, predicted and apportioned.
 
-Which levels are measured is decided in :mod:`geodp.mechanisms.parts.levels`; tables are fitted and
-rounded by :mod:`geodp.kernels.parts`.
+Which levels are measured is decided in :mod:`geodp.mechanisms.parts.measuring`; tables are fitted
+and rounded by :mod:`geodp.kernels.part_tables`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,22 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
-from geodp.kernels.parts import fitting as kernels
+from geodp.kernels import part_tables as kernels
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.parts.counts import Measured, PartCounts, Shared, TrueParts
-from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
-from geodp.mechanisms.parts.marginals import Goals, Marginal, scale, shift
+from geodp.mechanisms.parts.measuring import (
+    Goals,
+    Marginal,
+    Measured,
+    PartCounts,
+    PartNodes,
+    Schedule,
+    Shared,
+    Step,
+    TrueParts,
+    scale,
+    shift,
+)
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import variance_of
 from geodp.privacy.event import Measurement
@@ -128,7 +138,7 @@ class Group:
             results = self.share((levels, i), allotted, parents[1], wanted)
         return _sparse(results)
 
-    def measure(self, levels: list[Nodes], some: int) -> list[Measured]:
+    def measure(self, levels: list[PartNodes], some: int) -> list[Measured]:
         """Measure the parts of all children of open nodes, on the first levels."""
         levels_measured = []
         for i, law in enumerate(self.schedule.laws(self.chain.event, some)):
@@ -159,7 +169,7 @@ class Group:
         groups = np.uint64(self.chain.step.groups)
         return np.asarray(node * groups + np.uint64(self.number), np.uint64)
 
-    def combine(self, levels: list[Nodes], measured: list[Measured]) -> None:
+    def combine(self, levels: list[PartNodes], measured: list[Measured]) -> None:
         """Improve the estimates of open nodes by those of all of their children."""
         # Weights by inverse variances, from the last measured level up: Hay et al. (2010).
         for i in range(len(measured) - 2, -1, -1):
@@ -174,7 +184,7 @@ class Group:
             above.variance[at] *= weight
 
     def measure_marginals(
-        self, levels: list[Nodes], measured: list[Measured]
+        self, levels: list[PartNodes], measured: list[Measured]
     ) -> list[MeasuredMarginal]:
         """Measure marginals as if they were parts, and improve them by the measured parts."""
         result = []
@@ -192,7 +202,7 @@ class Group:
 
     def estimate_parts(
         self,
-        level: tuple[list[Nodes], int],
+        level: tuple[list[PartNodes], int],
         above: NDArray[np.int64],
         parents: tuple[NDArray[np.int64], NDArray[np.int64]],
         measured: list[Measured],
@@ -215,7 +225,9 @@ class Group:
             return wanted if i < len(measured) else None
         return scale(wanted, people, goals)
 
-    def share_root(self, root: Nodes, z: NDArray[np.float64], goals: Goals) -> NDArray[np.int64]:
+    def share_root(
+        self, root: PartNodes, z: NDArray[np.float64], goals: Goals
+    ) -> NDArray[np.int64]:
         """Apportion the total to parts, close to their estimates: int64[1, parts]."""
         # Projection on the simplex, then systematic rounding with one uniform number.
         total = int(root.count[0])
@@ -228,7 +240,7 @@ class Group:
     def estimate(
         self,
         i: int,
-        nodes: Nodes,
+        nodes: PartNodes,
         expected: tuple[NDArray[np.float64], NDArray[np.float64]],
         measured: list[Measured],
     ) -> NDArray[np.float64]:
@@ -261,7 +273,7 @@ class Group:
         return estimates.reshape(z.shape)
 
     def find_parents(
-        self, levels: list[Nodes], i: int
+        self, levels: list[PartNodes], i: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the position of every node's parent, and the number of nodes of each parent."""
         above = levels[i].prefix // np.uint64(self.schedule.fanouts[i - 1])
@@ -270,7 +282,7 @@ class Group:
 
     def share(
         self,
-        level: tuple[list[Nodes], int],
+        level: tuple[list[PartNodes], int],
         above: NDArray[np.int64],
         members: NDArray[np.int64],
         wanted: NDArray[np.float64] | None,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2, prod, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,11 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
+from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.shrinkage import Trial
+from geodp.privacy.event import TableEvent
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
-
-if TYPE_CHECKING:
-    from geodp.mechanisms.base import Method
-    from geodp.privacy.event import TableEvent
 
 SMALL = 0.1
 """People of a small label, relative to every other label."""

@@ -32,11 +32,11 @@ from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.layer import Layer, Measured, Reliabilities, Stage
 from geodp.mechanisms.trees.traversal import open_roots, prefix_sums
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.noise.law import LAPLACE
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import Cells
 from geodp.table.prior import Prior
-from geodp.table.stated.prior import StatedPrior, StatedPriorLevel, StatedSlope
+from geodp.table.stated.release import StatedPrior, StatedPriorLevel, StatedSlope
 from geodp.typing import FloatArray, IntArray
 
 Item = TypeVar("Item")

@@ -1,20 +1,33 @@
-"""Levels of a pyramid: custom chains, presets, and their notation.
+"""Levels and shares of a pyramid: custom chains, presets, their notation, and the defaults.
 
 On every level an isolated settlement's measurement competes with those of empty siblings. Of the
 levels tried on synthetic maps (``python -m bench settlements``), the loss is smallest with narrow
 lowest nodes, which a settlement fills, few levels above them, and most of the budget for nodes and
 cells.
+
+Defaults, also that for who trusts a prior, depend on the domain's public shape and on the law
+alone. A domain of up to 2**12 keys without attributes has the cells and the total as its only
+levels; labels of attributes are asked for as well, and need levels above. On larger domains whose
+keys are bits, shares are those of a table, which ``python -m bench shares`` computes for common
+queries (cells, municipalities, polygons, rectangles) with a bound on aligned blocks. All other
+orders, of published areas, of regions and of attributes, take their shares by the levels' distance
+from the cells.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from math import prod
 
 from geodp.errors import UsageError
+from geodp.grid.area_levels import AreaLevels
+from geodp.grid.grid import Grid
+from geodp.grid.hierarchy import CELL, WIDEST
 
-NODE, STEP, TOP = 5, 12, 4
+NODE_BITS, STEP, TOP = 5, 12, 4
 """Bits of a lowest node; bits of every level above; fewest bits of the first level, if possible."""
 
 ROOT_WEIGHT, UPPER_WEIGHT, NODE_WEIGHT, CELL_WEIGHT = 1, 12, 35, 52
@@ -31,7 +44,7 @@ def islands_levels_of(bits: int) -> tuple[list[int], list[Fraction]]:
     >>> [int(weight) for weight in islands_levels_of(26)[1]]
     [1, 12, 35, 52]
     """
-    lowest = min(NODE, bits)
+    lowest = min(NODE_BITS, bits)
     above = bits - lowest
     steps = [above % STEP] * bool(above % STEP) + [STEP] * (above // STEP)
     if len(steps) > 1 and steps[0] < TOP:
@@ -97,7 +110,7 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
 
     An empty list of weights means 2 for the root, and otherwise the bits that a level splits.
     "islands" is :mod:`geodp.mechanisms.trees.levels`, for bits only. Digits that do not fit form a
-    smaller level at the top. The others are in :mod:`geodp.mechanisms.trees.default`.
+    smaller level at the top. The others are in :mod:`geodp.mechanisms.trees.levels`.
     """
     if setting == "islands":
         return islands_levels_of(len(radices))
@@ -133,4 +146,235 @@ def _group(radices: tuple[int, ...], max_fanout: int) -> list[int]:
             steps, fanout = [0, *steps], 1
         steps[0] += 1
         fanout *= radix
+    return steps
+
+
+FEW_BITS = 12
+"""Bits of the largest domain whose only levels are the cells and the total."""
+
+LAPLACE = {
+    13: "541-1012-2829-5618",
+    14: "1024-975-2666-5335",
+    15: "200-234-1006-2469-6091",
+    16: "200-416-904-2333-6147",
+    17: "200-601-841-2201-6157",
+    18: "200-826-794-2081-6099",
+    19: "200-200-882-756-1972-5990",
+    20: "200-327-824-724-1870-6055",
+    21: "200-479-754-697-1778-6092",
+    22: "200-649-1760-1568-1553-4270",
+    23: "200-200-625-1687-1504-1483-4301",
+    24: "200-253-611-1616-1446-1416-4458",
+    25: "200-381-574-1561-1392-1357-4535",
+    26: "200-539-550-1506-1342-1303-4560",
+    27: "200-200-590-529-1453-1294-1255-4479",
+    28: "200-215-603-512-1405-1251-1210-4604",
+    29: "200-326-557-495-1359-1210-1173-4680",
+    30: "200-462-523-480-1316-1170-1147-4702",
+    31: "200-200-511-503-465-1276-1134-1116-4595",
+    32: "200-200-528-486-451-1238-1097-1121-4679",
+    33: "200-281-498-473-438-1202-1063-1129-4716",
+    34: "200-402-468-461-426-1169-1031-1129-4714",
+    35: "200-200-447-452-448-414-1136-1002-1101-4600",
+    36: "200-200-463-438-436-403-1106-972-1117-4665",
+}
+"""Shares with Laplace noise, in parts of 10,000, the root's first, by the bits of a key.
+
+Lowest nodes have 64 cells, nodes above them 16 children, and the root what is left."""
+
+GAUSSIAN = {
+    13: "1374-200-601-1227-1080-1065-712-3741",
+    14: "1458-200-611-1153-1012-972-707-3887",
+    15: "200-200-200-584-1087-939-870-1004-4916",
+    16: "200-200-226-552-1023-873-858-1024-5044",
+    17: "200-200-262-200-526-966-818-842-1009-4977",
+    18: "200-200-289-200-492-919-763-851-1021-5065",
+    19: "200-200-232-272-200-465-874-720-837-1006-4994",
+    20: "200-200-261-253-200-441-833-678-847-1018-5069",
+    21: "200-200-200-260-238-200-420-794-645-834-1002-5007",
+    22: "200-200-386-758-663-672-672-673-652-637-761-3726",
+    23: "200-200-200-370-728-636-645-645-646-620-631-758-3721",
+    24: "200-200-200-357-701-613-621-621-621-586-650-779-3851",
+    25: "200-200-200-200-342-675-590-598-598-598-560-644-774-3821",
+    26: "200-200-200-200-329-651-569-577-577-576-533-660-793-3935",
+    27: "200-200-200-200-200-317-628-549-557-557-555-512-653-782-3890",
+    28: "200-200-200-200-200-305-608-531-539-539-535-494-666-799-3984",
+    29: "200-200-200-200-200-200-294-588-514-521-521-517-477-656-785-3927",
+    30: "200-200-200-200-200-200-285-570-498-505-505-498-468-666-802-4003",
+    31: "200-200-200-200-200-200-200-275-553-483-490-489-482-455-655-785-3933",
+    32: "200-200-200-200-200-200-200-266-537-469-476-475-464-454-662-800-3997",
+    33: "200-200-200-200-200-200-200-200-258-521-456-462-461-450-442-651-782-3917",
+    34: "200-200-200-200-200-200-200-200-250-507-443-449-449-434-444-660-791-3973",
+    35: "200-200-200-200-200-200-200-200-200-243-493-431-437-436-421-433-646-772-3888",
+    36: "200-200-200-200-200-200-200-200-200-236-480-420-426-425-406-438-652-783-3934",
+}
+"""Shares with Gaussian noise, where nodes have 4 children."""
+
+LADDERS = {
+    False: (64, 19, 12, 8, 5, 4, 3, 2),
+    True: (60, 14, 11, 9, 7, 6, 5, 4, 3, 3, 2),
+}
+"""Weights of the levels from the cells up, without and with Gaussian noise, where keys are no bits.
+
+The last one is repeated. The root is no rung, see ``ROOT``."""
+
+TRUSTING = {
+    False: (50, 32, 16, 8, 4, 2),
+    True: (50, 25, 16, 12, 8, 6, 4, 3, 2),
+}
+"""Weights of the setting ``informed``, as in ``LADDERS``, for keys of all kinds: more above the
+cells, whose numbers of people a prior does not know, and less for the cells, whose distribution it
+knows."""
+
+ROOT = 3
+"""Weight of the root relative to a ladder's."""
+
+TRUSTED_ROOT = 2
+"""Weight of the root beside a trusting ladder's."""
+
+REGIONS = {False: 14, True: 8}
+"""Smallest weight of the finest regions, which users ask for, without and with Gaussian noise."""
+
+LOWEST, NODE = 64, 16
+"""Fewest children of a lowest node and of the nodes above, with Laplace noise."""
+
+SMALLEST = 4
+"""Fewest children of a node with Gaussian noise."""
+
+LOWEST_BITS, MOST_BITS = 6, 10
+"""Bits of a lowest node inside a region, and the most of the levels above it."""
+
+
+def default_levels(grid: Grid, *, gaussian: bool) -> tuple[list[int], list[Fraction]]:
+    """Return the digits of each level, and weights, the root's first.
+
+    Parameters
+    ----------
+    grid : Grid
+    gaussian : bool
+        Whether noise is Gaussian.
+
+    Examples
+    --------
+    >>> default_levels(Grid.regular((64, 64)), gaussian=False)[0]
+    [12]
+    >>> default_levels(Grid.regular((512, 512)), gaussian=False)[0]
+    [4, 4, 4, 6]
+    """
+    radices, areas = grid.order.radices, grid.areas
+    if areas.tables:
+        return _levels_of_regions(areas, radices, gaussian)
+    few = prod(radices) <= 1 << FEW_BITS
+    if few and not grid.attributes:
+        steps = [len(radices)] * bool(radices)
+    elif grid.order.is_binary and len(radices) >= min(LAPLACE):
+        return table_levels(len(radices), gaussian=gaussian)
+    elif areas.nested and gaussian:
+        steps = [step for _, step in areas.steps]
+    elif areas.nested:
+        steps = _join_lowest([step for _, step in areas.steps], radices)
+    else:
+        steps = group_digits(radices, *((SMALLEST,) * 2 if gaussian else (LOWEST, NODE)))
+    return steps, ladder(len(steps), gaussian=gaussian)
+
+
+def trusting_levels(radices: Sequence[int], *, gaussian: bool) -> tuple[list[int], list[Fraction]]:
+    """Return the digits of each level, and weights, the root's first, for use with a prior.
+
+    Nodes have at least 64 children, or 4 with Gaussian noise, and the highest what is left.
+
+    Examples
+    --------
+    >>> steps, weights = trusting_levels([2] * 18, gaussian=False)
+    >>> steps, [int(weight) for weight in weights]
+    ([6, 6, 6], [2, 16, 32, 50])
+    """
+    fewest = SMALLEST if gaussian else LOWEST
+    steps = group_digits(radices, fewest, fewest)
+    return steps, _by_distance(TRUSTING[gaussian], len(steps), TRUSTED_ROOT)
+
+
+def table_levels(bits: int, *, gaussian: bool = False) -> tuple[list[int], list[Fraction]]:
+    """Return the bits of each level, and weights, the root's first, for keys of 13 bits or more.
+
+    Beyond the table the longest lines repeat the share of their second level as often as needed.
+
+    Examples
+    --------
+    >>> sum(table_levels(63)[0])
+    63
+    """
+    rows, step, lowest = (GAUSSIAN, 2, 2) if gaussian else (LAPLACE, 4, LOWEST_BITS)
+    more = max(0, -(-(bits - max(rows)) // step))
+    shares = rows[bits - step * more].split("-")
+    shares[2:2] = shares[2:3] * more
+    # A level for each share but the root's; the first one splits what the others leave.
+    below = [*[step] * (len(shares) - 3), lowest]
+    return [bits - sum(below), *below], [Fraction(share) for share in shares]
+
+
+def ladder(levels: int, *, gaussian: bool) -> list[Fraction]:
+    """Return weights by the levels' distance from the cells, the root's first.
+
+    Examples
+    --------
+    >>> [int(weight) for weight in ladder(3, gaussian=False)]
+    [3, 12, 19, 64]
+    """
+    return _by_distance(LADDERS[gaussian], levels, ROOT)
+
+
+def _by_distance(rungs: tuple[int, ...], levels: int, root: int) -> list[Fraction]:
+    """Return the root's weight and a ladder's, the last rung repeated, from the top down."""
+    weights = (*rungs, *rungs[-1:] * levels)[:levels]
+    return [Fraction(weight) for weight in (root, *reversed(weights))]
+
+
+def _levels_of_regions(
+    areas: AreaLevels, radices: Sequence[int], gaussian: bool
+) -> tuple[list[int], list[Fraction]]:
+    """Keep every level of regions, as users ask for these, and divide the cells inside anew."""
+    steps = [*areas.steps]
+    while steps and steps[-1][0] in ("", CELL):
+        steps.pop()
+    regions = [size for _, size in steps]
+    inside = _split_region(len(radices) - sum(regions), gaussian)
+    weights = ladder(len(regions) + len(inside), gaussian=gaussian)
+    if regions and inside:
+        weights[len(regions)] = max(weights[len(regions)], Fraction(REGIONS[gaussian]))
+    return [*regions, *inside], weights
+
+
+def _split_region(bits: int, gaussian: bool) -> list[int]:
+    """Divide the bits that number the cells of a region into levels."""
+    if gaussian:
+        return [1] * (bits % 2) + [2] * (bits // 2)
+    if bits <= LOWEST_BITS:
+        return [bits] * bool(bits)
+    # Few levels are best: what is asked for besides cells are the regions above.
+    above = bits - LOWEST_BITS
+    levels = -(-above // MOST_BITS)
+    return [above // levels + (level < above % levels) for level in range(levels)] + [LOWEST_BITS]
+
+
+def _join_lowest(steps: list[int], radices: Sequence[int]) -> list[int]:
+    """Join the lowest levels of published areas until a lowest node has enough cells."""
+    joined = list(steps)
+    while len(joined) > 1 and prod(radices[-joined[-1] :]) < LOWEST:
+        if prod(radices[-sum(joined[-2:]) :]) > WIDEST:
+            break
+        joined[-2:] = [sum(joined[-2:])]
+    return joined
+
+
+def group_digits(radices: Sequence[int], lowest: int, above: int) -> list[int]:
+    """Group digits into levels, from the cells up, of at least so many children a node."""
+    steps: list[int] = []
+    children, fewest = WIDEST, 0
+    for radix in reversed(radices):
+        if children >= fewest or children * radix > WIDEST:
+            steps, children = [0, *steps], 1
+            fewest = lowest if len(steps) == 1 else above
+        steps[0] += 1
+        children *= radix
     return steps

@@ -72,7 +72,7 @@ class PassRecords:
     Attributes
     ----------
     pieces : list of uint64[.]
-        Arrays of :mod:`geodp.kernels.pyramid.records`; the last one is read first.
+        Arrays of :mod:`geodp.kernels.pyramid.passes`; the last one is read first.
     opened : int
         Number of open nodes of the last level.
     """

@@ -21,9 +21,9 @@ from geodp.release.report.sentences import (
     format_captioned,
     plain,
 )
-from geodp.table.caption import list_captioned
 from geodp.table.card import Card
 from geodp.table.display import show_limit
+from geodp.table.plain import list_captioned
 from geodp.table.stated.error import (
     StatedCells,
     StatedError,

@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.table.caption import list_captioned
+from geodp.privacy.terms import ADD_REMOVE
 from geodp.table.card import Card
-from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedLoss
+from geodp.table.plain import list_captioned
 from geodp.table.stated.domain import StatedDomain
-from geodp.table.stated.release import StatedGuarantee, StatedMechanism
+from geodp.table.stated.release import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    StatedGuarantee,
+    StatedLoss,
+    StatedMechanism,
+)
 
 TIMING = (
     "Running time and memory depend on the number of input rows and the released cells; those who "

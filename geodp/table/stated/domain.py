@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from geodp.table.charged import Count
 from geodp.table.plain import read_plain
-from geodp.table.stated.release import Digest, Size
+from geodp.table.stated.release import Count, Digest, Size
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from geodp.table.charged import Amount, Count
-from geodp.table.stated.release import Size
+from geodp.table.stated.release import Amount, Count, Size
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,91 @@
-"""Software, guarantee, charge and mechanism of a release, as its card states them."""
+"""Software, guarantee, charge, mechanism and prior of a release, as its card states them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
+from geodp.privacy.accounts import Charge
 from geodp.privacy.assumption import Assumption, name_layout
-from geodp.table.caption import caption
-from geodp.table.charged import Amount, Count, Exact
-from geodp.table.plain import AtLeast, Text
+from geodp.table.plain import AtLeast, Text, caption, read_plain, write_plain
+
+Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
+"""An exact number; an exponent could ask for more digits than memory holds."""
+
+Count = Annotated[int, AtLeast(0)]
+Amount = Annotated[float, AtLeast(0)]
+
+
+@dataclass(frozen=True)
+class PureLoss:
+    """A privacy loss of pure differential privacy."""
+
+    variant: Literal["pure"]
+    epsilon: Exact
+    epsilon_decimal: Amount
+
+
+@dataclass(frozen=True)
+class ConcentratedLoss:
+    """A privacy loss of zero-concentrated differential privacy."""
+
+    variant: Literal["zero-concentrated"]
+    rho: Exact
+    rho_decimal: Amount
+
+
+@dataclass(frozen=True)
+class ApproximateLoss:
+    """A privacy loss of approximate differential privacy, and what it was converted from."""
+
+    variant: Literal["approximate"]
+    epsilon: Exact
+    epsilon_decimal: Amount
+    delta: Exact
+    delta_decimal: Amount
+    converted_from: ConcentratedLoss | None = None
+
+
+StatedLoss = PureLoss | ConcentratedLoss | ApproximateLoss
+
+
+@dataclass(frozen=True)
+class StatedCharge:
+    """Charge to a ledger, before the release was written.
+
+    Attributes
+    ----------
+    ledger, dataset, unit, neighbours : str
+    loss : StatedLoss
+        Loss of this release; ``spent``: including it; ``cap``: the largest that is allowed.
+    earlier_releases : int
+    sequence : int
+        Number of the ledger's entry; ``head``: its hash.
+    """
+
+    ledger: str
+    dataset: str
+    unit: str
+    neighbours: str
+    loss: StatedLoss
+    spent: StatedLoss
+    cap: StatedLoss
+    earlier_releases: Count
+    sequence: Count
+    head: str
+
+    @classmethod
+    def of(cls, charge: Charge | StatedCharge) -> Self:
+        """Convert a ledger's charge to its form on cards."""
+        # By way of plain values, so that a new charge and one read from a card are checked alike.
+        return read_plain(cls, charge.describe(), "budget")
+
+    def describe(self) -> dict[str, Any]:
+        """Return plain values for a card, as :meth:`geodp.privacy.ledger.Charge.describe` does."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain
+
 
 Digest = Annotated[str, Text(r"[0-9a-f]{64}")]
 Size = Annotated[int, AtLeast(1)]
@@ -182,3 +258,60 @@ class StatedMechanism:
     values: str = field(metadata=caption("released values", "公表する値"))
     whole: bool
     nonnegative: bool
+
+
+@dataclass(frozen=True)
+class StatedPriorLevel:
+    """Trust in a prior on a level, as estimated from the noisy counts.
+
+    Attributes
+    ----------
+    keys : int
+        Number of keys of a node.
+    nodes : int
+        Number of nodes that were measured.
+    in_use : float
+        Fraction of them whose estimates the prior influenced.
+    reliability : float
+        Fraction by which the prior reduced an estimate's variance, on average: 0 to 1.
+    """
+
+    keys: Size
+    nodes: Count
+    in_use: Amount
+    reliability: Amount
+
+
+@dataclass(frozen=True)
+class StatedSlope:
+    """The mean fraction of a change against the prior, of so many counts, that a cell shows."""
+
+    change: Amount
+    slope: float
+
+
+@dataclass(frozen=True)
+class StatedPrior:
+    """A prior that a release was made with.
+
+    Attributes
+    ----------
+    source : str
+        Where it was published, in the words of the operator, who vouches that it is public; or
+        which charged release it is.
+    version : int
+        Version of what is computed from a prior.
+    finest : int
+        Keys that one of its cells covers.
+    meaning : str
+    levels : tuple of StatedPriorLevel
+        Below the root; empty before anything is drawn.
+    attenuation : tuple of StatedSlope
+    """
+
+    source: str
+    version: Size
+    finest: Size
+    meaning: str
+    levels: tuple[StatedPriorLevel, ...] = ()
+    attenuation: tuple[StatedSlope, ...] = ()

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import IO, Any
 
 from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, quiet_axes
-from geodp.privacy.budget import Budget
+from geodp.privacy.loss import Budget
 from geodp.reprs import one_line
 from geodp.tools.audit.binomial import delta_bounds, min_epsilon
 from geodp.tools.audit.threshold import (

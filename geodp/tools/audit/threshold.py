@@ -26,11 +26,10 @@ from numpy.typing import ArrayLike
 
 from geodp.errors import Rule, UsageError, require_none
 from geodp.literature.recoding import RECODED_FROM_DATA, Recoding
-from geodp.privacy.budget import Budget, rational
 from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.loss import ApproximateDP
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.loss import ApproximateDP, Budget, rational
 from geodp.privacy.samples import SecretSample
+from geodp.privacy.terms import ADD_REMOVE
 from geodp.reprs import one_line
 from geodp.table.counts import as_counts
 from geodp.tools.audit.binomial import (

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget, rational
+from geodp.privacy.loss import Budget, rational
 from geodp.reprs import one_line
 from geodp.typing import FloatArray
 

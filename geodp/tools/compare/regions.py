@@ -20,7 +20,7 @@ from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
-from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
+from geodp.privacy.noise.law import LAPLACE, DiscreteLaplace
 from geodp.release.release import Release
 from geodp.tools.compare.difference import (
     Alternative,

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 
 Keys = NDArray[np.uint64] | None
 """Keys of values; None: the values are those of all keys, in key order."""

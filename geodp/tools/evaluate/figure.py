@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, style_axes
-from geodp.privacy.budget import amounts_of
+from geodp.privacy.loss import amounts_of
 
 if TYPE_CHECKING:
     from geodp.tools.evaluate.result import Evaluation

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import amounts_of
+from geodp.privacy.loss import amounts_of
 from geodp.privacy.terms import Terms
 from geodp.reprs import one_line
 from geodp.tools.evaluate.blocks import CLASS_NAMES, HOT_AREAS, HOT_COUNTS, Truth

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget, rational
+from geodp.privacy.loss import Budget, rational
 
 
 @dataclass(frozen=True)

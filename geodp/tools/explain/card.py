@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from geodp.errors import VerificationError
 from geodp.io.folder.kinds import PublicCard, kind_of
-from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import ADD_REMOVE
 from geodp.table.card import Card
 from geodp.table.index import IndexCard
 from geodp.table.stated.error import StatedError

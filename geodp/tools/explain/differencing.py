@@ -17,7 +17,7 @@ from random import Random
 from typing import NamedTuple
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget, rational
+from geodp.privacy.loss import Budget, rational
 from geodp.tools.explain.bayes import beliefs
 from geodp.tools.explain.page import Explanation, Section, Writer, write_number
 

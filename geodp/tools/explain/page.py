@@ -22,7 +22,7 @@ from geodp.tools.explain import english
 
 
 @dataclass(frozen=True)
-class Texts:
+class ExplainTexts:
     """Texts of a language.
 
     Attributes
@@ -44,7 +44,7 @@ class Texts:
 
 
 @cache
-def texts_of(language: str) -> Texts:
+def texts_of(language: str) -> ExplainTexts:
     """Return the texts of a language; UsageError for one that explanations do not have."""
     # A term that a language has no word for would be found in sentences that are quoted from cards.
     terms = {
@@ -52,7 +52,7 @@ def texts_of(language: str) -> Texts:
         for term, meaning in english.TERMS.items()
         if language == LANGUAGES[0] or translate_text(term, language, "term") != term
     }
-    return Texts(
+    return ExplainTexts(
         translate_texts(english.SENTENCES, language, "sentence"),
         terms,
         {name: translate_text(one, language, "unit") for name, one in english.UNITS.items()},
@@ -163,7 +163,7 @@ class Writer:
         require_language(self.language)
 
     @property
-    def texts(self) -> Texts:
+    def texts(self) -> ExplainTexts:
         """The sentences and terms of the language."""
         return texts_of(self.language)
 

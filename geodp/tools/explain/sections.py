@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from geodp.errors import printable
-from geodp.table.charged import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
+from geodp.table.stated.release import ApproximateLoss, ConcentratedLoss, StatedCharge, StatedLoss
 from geodp.tools.explain.bayes import BeliefShift, shift_belief
 from geodp.tools.explain.page import Section, Writer, write_number
 

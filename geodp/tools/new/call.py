@@ -49,7 +49,7 @@ LAYOUT_AREA_STAYS = Rule(
 
 
 @dataclass(frozen=True)
-class Call:
+class DraftCall:
     """A valid call, and what it leaves open.
 
     Attributes
@@ -177,7 +177,7 @@ def area_options(text: str) -> list[str]:
 
 def read_call(
     outer: click.Context, arguments: tuple[str, ...], fetched: Mapping[str, Path]
-) -> Call:
+) -> DraftCall:
     """Parse a call of a command, and inspect the form of its inputs.
 
     ``fetched``: files of URLs. Raises UsageError, InputError and Click's errors for an invalid
@@ -198,14 +198,16 @@ def read_call(
     preset = options.pop("preset")
     names = tuple(map(str, context.meta[INPUTS]))
     if not options["inputs"]:
-        return Call(arguments, context, options, names)
+        return DraftCall(arguments, context, options, names)
     _choose_names(options, names)
     resolved = resolve_inputs(context, options, {}, preset)
     proposal = resolved.proposal
     name = preset or (proposal.preset if proposal is not None else "")
     persons = () if proposal is None else filter(is_about_persons, proposal.questions)
     prompts = tuple(dict.fromkeys((*resolved.questions, *persons)))
-    call = Call(arguments, context, options, names, prompts, find_preset(name) if name else None)
+    call = DraftCall(
+        arguments, context, options, names, prompts, find_preset(name) if name else None
+    )
     if area == OF_LAYOUT and not call.layout_area and call.grid_kind:
         raise UsageError(NOT_OF_LAYOUT)
     if area == ENTIRE and call.layout_area:

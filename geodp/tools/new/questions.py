@@ -19,7 +19,7 @@ from geodp.tools.new.call import (
     ENTIRE,
     OF_LAYOUT,
     VOUCHED,
-    Call,
+    DraftCall,
     is_about_area,
     is_about_persons,
 )
@@ -45,7 +45,7 @@ def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
     from rich.markup import escape
     from rich.table import Table
 
-    from geodp.privacy.budget import budget
+    from geodp.privacy.loss import budget
     from geodp.tools.plan.plan import Planner
 
     all_terms = [replace(terms, loss=budget(epsilon, None, None)) for epsilon in epsilons]
@@ -122,7 +122,7 @@ MAX_NAMES = 4
 
 
 @dataclass(frozen=True)
-class Question:
+class InterviewQuestion:
     """A question of the interview.
 
     Attributes
@@ -174,12 +174,12 @@ def split_arguments(answer: str) -> list[str]:
         raise UsageError("A quotation mark is not closed.", code="answer-quote-open") from None
 
 
-def list_questions(call: Call) -> list[Question]:
+def list_questions(call: DraftCall) -> list[InterviewQuestion]:
     """List the questions that a call leaves open, in their order."""
     questions = (
         [_file_prompt_question(call, prompt) for prompt in call.file_prompts]
         if call.inputs
-        else [Question(1, WHICH_FILE, "File", "FILE", split_arguments)]
+        else [InterviewQuestion(1, WHICH_FILE, "File", "FILE", split_arguments)]
     )
     if questions and (columns := call.columns):
         questions[0] = replace(questions[0], notes=(_list_columns(columns),))
@@ -198,7 +198,7 @@ def _list_columns(columns: Sequence[str]) -> str:
     return translate_message(f"Its columns: {list_names(columns)}.")
 
 
-def _file_prompt_question(call: Call, ask: str) -> Question:
+def _file_prompt_question(call: DraftCall, ask: str) -> InterviewQuestion:
     """Build the question for a decision about the form of the file, with the options it names."""
     params = call.context.command.get_params(call.context)
     flags = {
@@ -209,7 +209,7 @@ def _file_prompt_question(call: Call, ask: str) -> Question:
     taking = [parameter for parameter in named if not parameter.is_flag]
     flag = (taking or named)[0].opts[-1] if named else "--preset"
     rows = [(parameter.opts[-1], parameter.help or "") for parameter in named]
-    return Question(
+    return InterviewQuestion(
         1,
         _sentence(ask),
         flag.removeprefix("--"),
@@ -225,7 +225,7 @@ def _sentence(ask: str) -> str:
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
 
 
-def _area_question(call: Call) -> Question:
+def _area_question(call: DraftCall) -> InterviewQuestion:
     rows: list[tuple[str, str]] = []
     default = None
     if options := call.layout_area:
@@ -239,7 +239,7 @@ def _area_question(call: Call) -> Question:
         rows += _places(call)
         if call.grid_kind and not options and not any(map(is_about_area, call.prompts)):
             rows.append((ENTIRE, f"the whole extent of {call.options['spec']}"))
-    return Question(
+    return InterviewQuestion(
         2,
         WHICH_AREA,
         "Area",
@@ -250,7 +250,7 @@ def _area_question(call: Call) -> Question:
     )
 
 
-def _places(call: Call) -> list[tuple[str, str]]:
+def _places(call: DraftCall) -> list[tuple[str, str]]:
     """List the public areas that may be named, first those that the grid is made for."""
     from geodp.grid.codes import code_system
     from geodp.io.read.layout.propose import FIXED_EXTENT
@@ -271,7 +271,7 @@ def _places(call: Call) -> list[tuple[str, str]]:
     ]
 
 
-def _contribution_question(call: Call) -> Question:
+def _contribution_question(call: DraftCall) -> InterviewQuestion:
     prompts = [
         prompt
         for prompt in call.prompts
@@ -284,7 +284,7 @@ def _contribution_question(call: Call) -> Question:
         *(("--person COLUMN", _sentence(prompt)) for prompt in named),
         ("?", "you do not know"),
     ]
-    return Question(
+    return InterviewQuestion(
         3,
         HOW_OFTEN,
         "Times",
@@ -301,7 +301,7 @@ def _contribution_options(answer: str) -> list[str]:
     return ["--contribution", answer]
 
 
-def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
+def _epsilon_question(call: DraftCall, *, has_grid: bool) -> InterviewQuestion:
     rows = (
         ("0.1", "or another of these, or any number above 0"),
         ("--people N", "a public guess of how many are counted, shown next to the errors"),
@@ -310,7 +310,7 @@ def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
     def show() -> None:
         show_errors(call.grid, call.terms, EPSILONS)
 
-    return Question(
+    return InterviewQuestion(
         4,
         WHICH_EPSILON,
         "Epsilon",
@@ -321,7 +321,7 @@ def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
     )
 
 
-def print_question(question: Question, formatter: click.HelpFormatter) -> None:
+def print_question(question: InterviewQuestion, formatter: click.HelpFormatter) -> None:
     """Print a question, and the possible answers."""
     text = " ".join((translate_message(question.text), *question.notes))
     formatter.write_text(f"{question.number}. {text}")

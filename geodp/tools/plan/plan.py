@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.blocks import BlockError, resolution_floor
+from geodp.accuracy.closed_form import BlockError, resolution_floor
 from geodp.accuracy.interval import Z
 from geodp.accuracy.variance import TreeVariance
 from geodp.advice import takes
@@ -255,7 +255,7 @@ class Plan:
 
     @property
     def floor(self) -> int | None:
-        """Resolution floor, see :func:`geodp.accuracy.blocks.resolution_floor`, or None."""
+        """Resolution floor, see :func:`geodp.accuracy.closed_form.resolution_floor`, or None."""
         if self.people is None:
             return None
         return resolution_floor(self._errors, self.people, self.grid.size)

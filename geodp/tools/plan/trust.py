@@ -13,10 +13,9 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
-from geodp.table.counts import CountTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
 from geodp.table.proxy import Proxy
-from geodp.table.released import ReleasedTable
 from geodp.tools.plan.plan import Plan, Planner
 from geodp.typing import FloatArray
 

@@ -33,8 +33,7 @@ from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 CLASSES = (500, 2000)

@@ -5,18 +5,18 @@ import pytest
 import shapely
 
 from geodp.errors import CodeError, UsageError
+from geodp.grid.cells import SYSTEMS
 from geodp.grid.cells.area import (
     MAX_CELLS,
     RADIUS,
-    Bounds,
+    BoxArea,
     CellMask,
-    Outlines,
+    OutlineArea,
     box_around,
     radii,
     read_box,
     select_cells,
 )
-from geodp.grid.cells.choose import SYSTEMS
 from geodp.grid.cells.system import degrees, sphere
 from tests.grid.cells.libraries import NEEDS
 from tests.refusals import refuses
@@ -54,7 +54,7 @@ def test_bounds_hold_the_cells_whose_centres_lie_there(system, box):
         x, y = degrees(system.outline(cells)[0])
         across = (west <= x) & (x <= east) if west < east else (x >= west) | (x <= east)
         inside = np.sort(cells[across & (south <= y) & (y <= north)])
-        assert np.array_equal(select_cells(system, level, [Bounds(box)]), inside)
+        assert np.array_equal(select_cells(system, level, [BoxArea(box)]), inside)
 
 
 FIJI = [shapely.box(177, -19, 180, -16), shapely.box(-180, -19, -179, -16)]
@@ -71,7 +71,7 @@ def test_a_mask_without_a_distance_holds_the_cells_that_it_touches(system, name)
     """Points of shapes lie in cells of the mask, and cells of it lie near to shapes."""
     shapes = np.array(SHAPES[name], object)
     for level in DEPTHS[system.name]:
-        found = select_cells(system, level, [Outlines(shapes)])
+        found = select_cells(system, level, [OutlineArea(shapes)])
         west, south, east, north = shapely.bounds(shapes).T[:, :1]
         x = np.linspace(west, east, 40)[:, 0]
         y = np.linspace(south, north, 40)[:, 0]
@@ -79,7 +79,7 @@ def test_a_mask_without_a_distance_holds_the_cells_that_it_touches(system, name)
         held = system.locate(x[within], y[within], level)
         assert np.isin(held, found).all()
         centre, corners = system.outline(found)
-        wide = Outlines(shapes).touches(centre, radii(centre, corners))
+        wide = OutlineArea(shapes).touches(centre, radii(centre, corners))
         assert wide.all()
     assert found.size < every(system, level).size / 3
 
@@ -92,7 +92,7 @@ def test_the_edge_of_a_mask_is_that_of_the_cells_outlines(system):
     near = np.flatnonzero((np.abs(x - 10).max(1) < 60) & (np.abs(y - 50).max(1) < 35))
     outlines = shapely.polygons(np.stack([x[near], y[near]], axis=-1))
     expected, clear = shapely.intersects(outlines, shape), shapely.distance(outlines, shape) > 0.5
-    found = np.isin(cells[near], select_cells(system, level, [Outlines(np.array([shape]))]))
+    found = np.isin(cells[near], select_cells(system, level, [OutlineArea(np.array([shape]))]))
     deep = shapely.area(shapely.intersection(shapely.make_valid(outlines), shape)) > 1
     assert found[expected & deep].all()
     assert not found[clear].any()
@@ -101,7 +101,7 @@ def test_the_edge_of_a_mask_is_that_of_the_cells_outlines(system):
 def test_land_is_widened_by_the_distance_at_least(system):
     level, reach = DEPTHS[system.name][-1] + 2, 300.0
     point = np.array([shapely.Point(139.7, 35.6)], object)
-    found = select_cells(system, level, [Outlines(point, reach)])
+    found = select_cells(system, level, [OutlineArea(point, reach)])
     centre, corners = system.outline(found)
     away = np.arccos(np.clip(centre @ sphere(139.7, 35.6), -1, 1)) * RADIUS
     assert (away <= 2 * (reach + radii(centre, corners) * RADIUS)).all()
@@ -113,11 +113,11 @@ def test_land_is_widened_by_the_distance_at_least(system):
 
 def test_regions_and_lists_of_cells_are_met_together(system):
     level, box = DEPTHS[system.name][-1], (0.0, 40.0, 30.0, 60.0)
-    parents = select_cells(system, level - 1, [Bounds(box)])
+    parents = select_cells(system, level - 1, [BoxArea(box)])
     start = {level - 1: parents}
     both = np.array(SHAPES["a country"], object)
-    listed = select_cells(system, level, [Outlines(both), Bounds(box)], start)
-    plain = select_cells(system, level, [Outlines(both), Bounds(box)])
+    listed = select_cells(system, level, [OutlineArea(both), BoxArea(box)], start)
+    plain = select_cells(system, level, [OutlineArea(both), BoxArea(box)])
     assert np.array_equal(listed, plain[np.isin(system.parents(plain, level - 1), parents)])
     assert np.array_equal(
         select_cells(system, level, [], start), np.sort(system.children(parents, level))
@@ -126,7 +126,7 @@ def test_regions_and_lists_of_cells_are_met_together(system):
 
 def test_more_than_a_million_cells_are_refused(system):
     with refuses(UsageError, f"area-has-too-many-cells: {MAX_CELLS:,} .*{system.name}:15"):
-        select_cells(system, 15, [Outlines(np.array(SHAPES["a country"], object))])
+        select_cells(system, 15, [OutlineArea(np.array(SHAPES["a country"], object))])
 
 
 def test_codes_of_a_mask_are_of_the_level_or_coarser(system):

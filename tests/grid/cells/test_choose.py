@@ -3,7 +3,7 @@
 import pytest
 
 from geodp.errors import UsageError
-from geodp.grid.cells.choose import SYSTEMS, cells_of, find_cells, is_cells
+from geodp.grid.cells import SYSTEMS, cells_of, find_cells, is_cells
 from geodp.grid.units import grid_of_units
 from tests.refusals import refuses
 

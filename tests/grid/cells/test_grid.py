@@ -12,9 +12,9 @@ import pytest
 
 import geodp
 from geodp.errors import CodeError, UsageError
+from geodp.grid.cells import cells_of, find_cells
 from geodp.grid.cells.area import MAX_CELLS, CellMask
-from geodp.grid.cells.choose import cells_of, find_cells
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from tests.command import geodp as command
 from tests.grid.cells.libraries import NEEDS, need_h3
 from tests.refusals import refuses

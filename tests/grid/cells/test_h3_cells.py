@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.grid.cells.choose import SYSTEMS
+from geodp.grid.cells import SYSTEMS
 from geodp.grid.cells.system import degrees
 from tests.grid.cells.libraries import need_h3
 

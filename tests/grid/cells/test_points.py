@@ -8,9 +8,8 @@ from pyproj import Transformer
 
 import geodp
 from geodp.errors import CodeError, InputError, UsageError
-from geodp.grid.cells.choose import find_cells
-from geodp.grid.cells.grid import grid_of_cells
-from geodp.grid.cells.points import CellMap
+from geodp.grid.cells import find_cells
+from geodp.grid.cells.cell_grid import CellMap, grid_of_cells
 from geodp.grid.units import grid_of_units
 from tests.command import geodp as command
 from tests.grid.cells.libraries import NEEDS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import UsageError
-from geodp.grid.cells.choose import SYSTEMS
+from geodp.grid.cells import SYSTEMS
 from geodp.grid.cells.system import degrees
 from tests.grid.cells.libraries import need_s2
 from tests.refusals import refuses

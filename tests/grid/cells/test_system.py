@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import CodeError, UsageError
-from geodp.grid.cells.choose import SYSTEMS
+from geodp.grid.cells import SYSTEMS
 from geodp.grid.cells.system import degrees, sphere
 from tests.refusals import refuses
 

@@ -4,7 +4,7 @@ import pytest
 
 from geodp.grid.codes.description import parse_description
 from geodp.grid.codes.pattern_grid import PatternGrid
-from geodp.grid.codes.suggest import suggest_description
+from geodp.grid.codes.recognise import suggest_description
 
 FILLED = {
     'crs = "EPSG:"': 'crs = "EPSG:25832"',

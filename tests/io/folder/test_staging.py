@@ -12,7 +12,7 @@ from geodp.io.folder import disk, staging
 from geodp.io.folder.disk import hold
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.folder.staging import find_interrupted, is_release, stage
-from geodp.privacy.access import has_owners
+from geodp.privacy.key import has_owners
 from geodp.table.card import SCHEMA
 from tests.apart import exit_code, exit_codes
 from tests.bits import has_bits

@@ -26,8 +26,8 @@ from geodp.io.read.rows import external_sort as module
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.scratch import Spill
 from geodp.io.read.table import read_mesh, read_table
-from geodp.kernels import coo
-from geodp.privacy.access import has_owners
+from geodp.kernels import key_lists
+from geodp.privacy.key import has_owners
 from tests.refusals import refuses
 
 MIB = 1 << 20
@@ -320,6 +320,6 @@ def test_coalescing_with_records():
     order, count = np.array([2, 0, 1, 3]), np.array([1, 2, 4, 0])
     record, again = np.array([70, 50, 60, 40]), np.array([2**63 - 1] * 2)
     out = np.empty_like(key), np.empty_like(count), np.empty_like(count)
-    n = coo.coalesce_with_records(key, order, count, record, *out, again)
+    n = key_lists.coalesce_with_records(key, order, count, record, *out, again)
     assert [column[:n].tolist() for column in out] == [[3, 8], [7, 0], [50, 40]]
     assert again.tolist() == [50, 60]

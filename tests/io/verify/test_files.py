@@ -10,7 +10,7 @@ from geodp.errors import VerificationError
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.verify import files
 from geodp.io.verify.files import check_restricted
-from geodp.privacy.access import has_owners
+from geodp.privacy.key import has_owners
 from tests.command import geodp
 from tests.refusals import refuses
 

@@ -480,7 +480,6 @@ def test_one_place_opens_files():
         ("io/opening.py", "json.loads("),
         ("io/read/public/land.py", "json.loads("),  # the coastline that is part of the package
         ("kernels/shipped.py", "json.loads("),  # the same, of compiled kernels
-        ("kernels/signatures.py", "json.loads("),
         ("io/verify/verify_release.py", "json.loads("),  # it runs without this package
         *(
             (f"privacy/{ledger}.py", "json.loads(")  # own

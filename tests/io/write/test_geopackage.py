@@ -16,7 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.publication import sha256
 from geodp.io.verify.verify import verify
 from geodp.io.write import geopackage, tables
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.release.test_frames import GRIDS, METRES, release
 from tests.views import view_of
 

@@ -18,8 +18,7 @@ from geodp.io.write import geotiff, pixels, qgis_style, scale, tables
 from geodp.io.write.frame import Frame, cell_size
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.release.release import Release
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.io.write.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written
 from tests.views import view_of
 

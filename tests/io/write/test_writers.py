@@ -25,8 +25,7 @@ from geodp.io.write.uncertainty import ERROR, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import drop_written
-from geodp.table.counts import Cells, CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import Cells, CountTable, ReleasedTable
 from tests.bits import has_bits
 from tests.refusals import refuses
 

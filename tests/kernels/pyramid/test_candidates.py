@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.kernels.pyramid import candidates, layout, masks, shares
+from geodp.kernels.pyramid import edges, layout, rows, shares
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from tests.kernels.pyramid.test_rows import door, in_rows
 
@@ -16,11 +16,11 @@ def found_in(noisy, total, spread):
     block = in_rows(noisy.astype(np.int32), NOWHERE)
     row, mask = np.empty((6, block.size), np.int32), np.empty(block.size, np.uint32)
     row[layout.LOST, :size] = (noisy == NOWHERE).sum(axis=1)
-    candidates.find_candidates(total, fanout, block, spread, row, mask)
+    rows.find_candidates(total, fanout, block, spread, row, mask)
     to, lists = (np.empty(fanout, np.uint64), np.empty(fanout, np.int32)), []
     for f in range(size):
         lane = f, size, block.size // ROWS
-        some = door(masks.list_children)(mask, block, fanout, lane, to)
+        some = door(edges.list_children)(mask, block, fanout, lane, to)
         lists.append(to[0][: int(some)].copy())
     return lists
 
@@ -77,8 +77,8 @@ def test_nothing_is_raised_where_most_totals_are_small():
     row = np.empty((6, noisy.size), np.int32)
     row[layout.THRESHOLDS] = before = draw.integers(-50, 0, noisy.size)
     block, spread = in_rows(noisy.astype(np.int32)), 16.0 * np.arange(17)
-    door(candidates.raise_thresholds)(total, 16, block, spread, row)
+    door(rows.raise_thresholds)(total, 16, block, spread, row)
     assert (row[layout.THRESHOLDS] == before).all()
     total[:32] = 5  # above the noise's deviation
-    door(candidates.raise_thresholds)(total, 16, block, spread, row)
+    door(rows.raise_thresholds)(total, 16, block, spread, row)
     assert (row[layout.THRESHOLDS, :64] > before[:64]).any()

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from geodp.kernels.pyramid import candidates, families, layout, masks, passes, records, rows, shares
+from geodp.kernels.pyramid import edges, families, layout, passes, rows, shares
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS, STEP
 from geodp.kernels.pyramid.reweighting import reweight_all
 from geodp.mechanisms.trees import descent
@@ -106,13 +106,13 @@ def test_candidates_are_those_of_a_share_above_the_mean_excess(fanout, size, los
     row[layout.LOST, :size] = out.sum(axis=1)
     mean = (np.where(out, 0, z).sum(axis=1) - total) / (~out).sum(axis=1)
     spread = 1e12 * np.arange(fanout + 1)  # beside which totals are small: nothing is raised
-    candidates.find_candidates(total, fanout, noisy, spread, row, mask)
+    rows.find_candidates(total, fanout, noisy, spread, row, mask)
     child, at = np.empty((2, fanout), np.uint64)
     place = np.empty(fanout, np.int32)
     variance = np.where(out, 0.0, 9.0)
     for f in range(size):
         lane = f, size, noisy.size // ROWS
-        found = door(masks.list_children)(mask, noisy, fanout, lane, (child, place))
+        found = door(edges.list_children)(mask, noisy, fanout, lane, (child, place))
         ends, goal, found = (np.uint64(0), np.uint64(fanout)), float(total[f]), int(found)
         some, _, _ = door(shares.could_be_above_zero)(
             z[f].astype(float), variance[f], ends, goal, at
@@ -202,7 +202,7 @@ def test_a_mask_names_its_children_in_order():
         noisy = in_rows(np.arange(3 * fanout, dtype=np.int32).reshape(3, fanout))
         to = np.empty(fanout, np.uint64), np.empty(fanout, np.int32)
         lane = 1, 3, noisy.size // ROWS
-        found = door(masks.list_children)(mask, noisy, fanout, lane, to)
+        found = door(edges.list_children)(mask, noisy, fanout, lane, to)
         children = np.flatnonzero(some)
         assert to[0][: int(found)].tolist() == children.tolist()
         assert to[1][: int(found)].tolist() == (children + fanout).tolist()
@@ -221,7 +221,7 @@ def test_blocks_of_a_level_are_even_and_none_is_left_out():
         assert np.ptp(np.diff(ends)) <= 1
 
 
-@pytest.mark.parametrize("kind", [records.UNEVEN, records.EVEN, records.MEASURED])
+@pytest.mark.parametrize("kind", [passes.UNEVEN, passes.EVEN, passes.MEASURED])
 def test_records_are_read_as_they_were_written(kind):
     """Families of one and of several open children; none is longer than the room asked for."""
     draw = np.random.default_rng(kind)
@@ -235,20 +235,20 @@ def test_records_are_read_as_they_were_written(kind):
     workspace.child[here] = child
     workspace.child[start + ends - 1] |= layout.LAST_CHILD
     z, variance = draw.integers(-9, 90, child.size).astype(float), np.full(child.size, 7.0)
-    if kind == records.MEASURED:
+    if kind == passes.MEASURED:
         variance[:] = levels.real[layout.NOISE_VARIANCE, 1]
-    if kind == records.UNEVEN:
+    if kind == passes.UNEVEN:
         variance += draw.random(child.size)
     workspace.estimates[0][here], workspace.estimates[1][here] = z, variance
     number = draw.random(size)
     workspace.lane[1, layout.NUMBER, :size] = number
-    record = np.zeros(5 + records.max_words(size, child.size), np.uint64)
-    block = child.size, kind == records.MEASURED
-    end = records.write_record(workspace, start, workspace.lane[1], block, record, 5)
+    record = np.zeros(5 + passes.max_words(size, child.size), np.uint64)
+    block = child.size, kind == passes.MEASURED
+    end = passes.write_record(workspace, start, workspace.lane[1], block, record, 5)
     assert end <= record.size
     nodes = np.zeros((5, size + 2), np.int64)
     nodes[layout.PREFIX, 2:], nodes[layout.COUNT, 2:] = np.arange(size) + 9, 40
-    opened, begin = records.apportion_record(levels, 1, nodes, (2, size), below, record, end)
+    opened, begin = passes.apportion_record(levels, 1, nodes, (2, size), below, record, end)
     assert (opened, begin) == (child.size, 5)
     prefix, held = below.nodes[:, here]
     assert (

@@ -8,8 +8,8 @@ import geodp
 from geodp.kinds.amounts.english import PAGE
 from geodp.kinds.amounts.estimates import (
     NEGLIGIBLE,
-    Classes,
-    Margins,
+    AmountClasses,
+    SumMargins,
     estimate_streams,
     list_outside,
     share_outside,
@@ -27,7 +27,7 @@ def ends(value, margin):
 
 
 def test_sums_of_multiples_have_the_root_of_the_squares():
-    both = Margins.of([ends(10, 3), ends(7, 4)])
+    both = SumMargins.of([ends(10, 3), ends(7, 4)])
     value, low, high = both.combine([1, 1])
     assert (value[0], low[0], high[0]) == (17, 12, 22)
     value, low, high = both.combine([2, -1])
@@ -36,14 +36,14 @@ def test_sums_of_multiples_have_the_root_of_the_squares():
 
 
 def test_a_negative_multiple_turns_an_interval_round():
-    one = Margins.of([(np.array([10.0]), np.array([9.0]), np.array([15.0]))])
+    one = SumMargins.of([(np.array([10.0]), np.array([9.0]), np.array([15.0]))])
     value, low, high = one.combine([-1])
     assert (value[0], low[0], high[0]) == (-10, -15, -9)
 
 
 @pytest.mark.parametrize(("u", "v"), [(300, 700), (5000, 1), (1, 5000), (40, 60)])
 def test_a_share_may_be_any_at_which_the_difference_may_be_0(u, v):
-    both = Margins.of([ends(u, 20), ends(v, 30)])
+    both = SumMargins.of([ends(u, 20), ends(v, 30)])
     value, low, high = (float(one[0]) for one in both.share())
     assert value == u / (u + v)
     # By its definition: (1 - p) u - p v is within its margin exactly between both ends.
@@ -54,24 +54,24 @@ def test_a_share_may_be_any_at_which_the_difference_may_be_0(u, v):
 
 
 def test_a_share_of_nothing_may_be_any():
-    both = Margins.of([ends(0, 5), ends(0, 5)])
+    both = SumMargins.of([ends(0, 5), ends(0, 5)])
     assert [float(one[0]) for one in both.share()] == [0, 0, 1]
 
 
 def test_what_the_clamp_took_is_added_up():
     sums, noise = [ends(10, 9), ends(7, 2)], [np.array([3.0]), np.array([4.0])]
-    both = Margins.split(sums, noise)
+    both = SumMargins.split(sums, noise)
     value, low, high = both.combine([1, 1])
     # 6 on top of the noise of the first; the second is as sure as its whole interval.
     half = np.hypot(3, 2) + 6
     assert (value[0], low[0], high[0]) == pytest.approx((17, 17 - half, 17 + half))
-    value, low, high = Margins.split(sums, noise, rest=4.0).combine([1, 0])
+    value, low, high = SumMargins.split(sums, noise, rest=4.0).combine([1, 0])
     assert high[0] - 10 == pytest.approx(5 + 6)
 
 
 def test_what_sums_of_nothing_are_lifted_by_is_added_up():
     small = [(np.array([6.0]), np.array([0.0]), np.array([26.0]))] * 4
-    both = Margins.split(small, [np.array([20.0])] * 4)
+    both = SumMargins.split(small, [np.array([20.0])] * 4)
     value, low, high = both.combine(np.ones(4))
     # A quarter of the noise's interval of each adds up; the rest, 1 each, is independent.
     assert (value[0], low[0]) == pytest.approx((24, 24 - 20 - 2))
@@ -79,7 +79,7 @@ def test_what_sums_of_nothing_are_lifted_by_is_added_up():
 
 
 def test_a_share_allows_for_what_the_clamp_took_of_either():
-    both = Margins.split([ends(300, 25), ends(700, 45)], [np.array([20.0]), np.array([30.0])])
+    both = SumMargins.split([ends(300, 25), ends(700, 45)], [np.array([20.0]), np.array([30.0])])
     _, low, high = (float(one[0]) for one in both.share())
     for p in np.linspace(0.2, 0.4, 2001):
         noise = np.hypot((1 - p) * 20, p * 30)
@@ -91,7 +91,7 @@ def test_a_share_allows_for_what_the_clamp_took_of_either():
 def estimate(streams, scale=SCALE):
     """Estimate two streams, in records, whose count may be any."""
     number = sum(one[0] for one in streams)
-    return estimate_streams(Margins.of(streams), scale, (number, 0 * number, 9 * number))
+    return estimate_streams(SumMargins.of(streams), scale, (number, 0 * number, 9 * number))
 
 
 @pytest.mark.parametrize("gaussian", [True, False])
@@ -117,7 +117,7 @@ def test_a_lower_end_below_0_counts_in_the_sum():
 
 def test_a_sum_is_no_smaller_than_its_records_allow():
     count = tuple(np.array([x]) for x in (5.0, 2.0, 7.0))
-    both = Margins.of([ends(2, 9), ends(3, 9)])
+    both = SumMargins.of([ends(2, 9), ends(3, 9)])
     for clip, least, most in (((0, 1000), 0, 7000), ((100, 1000), 200, 7000),
                               ((-1000, -100), -7000, -200)):  # fmt: skip
         found = estimate_streams(both, Scale.of(clip, 1, "EUR", "income"), count)["sum"]
@@ -128,7 +128,7 @@ EDGES = np.array([0.0, 100, 200, 400, 1000])
 
 
 def classes(counts, margin):
-    return Classes(EDGES, Margins.of([ends(one, margin) for one in counts]))
+    return AmountClasses(EDGES, SumMargins.of([ends(one, margin) for one in counts]))
 
 
 def test_quantiles_are_interpolated_in_their_class():
@@ -163,7 +163,7 @@ def test_a_quantile_of_nothing_may_be_any_amount():
 def test_many_regions_are_estimated_as_each_alone():
     draw = np.random.default_rng(2)
     counts = draw.integers(0, 90, (4, 50)).astype(float)
-    several = Classes(EDGES, Margins.of([ends(one, 7.0) for one in counts]))
+    several = AmountClasses(EDGES, SumMargins.of([ends(one, 7.0) for one in counts]))
     for name, at in (("quantile", 0.3), ("share_below", 250.0)):
         together = getattr(several, name)(at)
         for i in range(50):

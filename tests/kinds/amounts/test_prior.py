@@ -20,11 +20,10 @@ from geodp.mechanisms.learned import residuals
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request
+from geodp.table.counts import ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
 from tests.command import geodp as command
 from tests.house.wiretap import listening
 from tests.keys import keep

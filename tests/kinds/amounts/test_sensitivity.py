@@ -10,9 +10,8 @@ import pytest
 
 import geodp
 from geodp.kinds.amounts.streams import release_streams
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.privacy.terms import NEIGHBOURS, Terms
+from geodp.table.counts import ReleasedTable
 from tests.kinds.amounts.worlds import (
     AMOUNTS,
     EDGES,

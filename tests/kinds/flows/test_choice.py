@@ -20,8 +20,7 @@ from geodp.kinds.selection.quantiles import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import ADD_REMOVE, REPLACE, Terms
 from geodp.release.request import Request
 from tests.kinds.flows.worlds import GRID, WHERE, persons, rows_of
 from tests.refusals import refuses

@@ -8,7 +8,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.kinds.flows.comparison import Side, Simulation, find_opposite
+from geodp.kinds.flows.comparison import FlowSide, SimulationSettings, find_opposite
 from geodp.kinds.flows.reading.reader import KEPT_FACT, find_bounds
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.test_by_label import labelled
@@ -65,8 +65,8 @@ def test_the_default_is_the_same_flow_in_both_releases(release, later):
 
 def test_many_are_compared_as_each_alone(release, later):
     pairs = [NEAR, FAR]
-    sides = [(Side([of(pair)], {}),) * 2 for pair in pairs]
-    found = release.compare_all(later, sides, Simulation(20))
+    sides = [(FlowSide([of(pair)], {}),) * 2 for pair in pairs]
+    found = release.compare_all(later, sides, SimulationSettings(20))
     assert [one.difference for one in found] == [
         release.compare(of(pair), release=later, simulations=20) for pair in pairs
     ]

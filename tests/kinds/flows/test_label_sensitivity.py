@@ -9,14 +9,13 @@ import pytest
 
 import geodp
 from geodp.grid.axes import Attribute
-from geodp.kinds.flows.design import Design, LabelDesign
+from geodp.kinds.flows.design import FlowDesign, LabelDesign
 from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
-from geodp.kinds.flows.streams import DIVIDING, LABELS, Plan, TripStreams, count_labels
+from geodp.kinds.flows.streams import DIVIDING, LABELS, StreamPlan, TripStreams, count_labels
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.privacy.terms import NEIGHBOURS, Terms
+from geodp.table.counts import ReleasedTable
 from tests.kinds.flows.test_sensitivity import ADD, KEY, REPLACE, ZONES, loss
 from tests.kinds.flows.test_sensitivity import measure as measure_flows
 from tests.kinds.flows.worlds import GRID, WHERE, rows_of
@@ -55,7 +54,7 @@ def table_of(world, trips):
 def plan_of(trips, side, neighbours=ADD, **amounts):
     terms = Terms.of(**amounts, neighbours=neighbours, contribution=trips)
     made = make_plan(ZONES, terms, "pyramid:setting=R", LEVELS, "fixed", ATTRIBUTES, SHARE)
-    return replace(made, design=Design.of(LEVELS, LabelDesign(side, SHARE)))
+    return replace(made, design=FlowDesign.of(LEVELS, LabelDesign(side, SHARE)))
 
 
 def measure(table, plan):
@@ -101,7 +100,7 @@ def test_labels_measured_with_a_quarter_more_than_their_share_are_found():
     plan = plan_of(1, 1, epsilon=1)
     more = plan.design.labels.share * Fraction(5, 4)
 
-    class Overspent(Plan):
+    class Overspent(StreamPlan):
         @property
         def label_law(self):
             return self.whole.law(more / 3)

@@ -9,7 +9,7 @@ import pytest
 import shapely
 
 import geodp
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.io.verify.verify import verify
 from geodp.io.write.geometry import CODES_ALONE
 from tests.command import geodp as run

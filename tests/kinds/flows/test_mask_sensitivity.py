@@ -13,10 +13,8 @@ from geodp.kinds.flows.publish import estimate_ends, make_plan
 from geodp.kinds.flows.streams import TripStreams
 from geodp.kinds.flows.zones import Zones
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.terms import NEIGHBOURS, Terms
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.kinds.flows.masks import masked
 from tests.kinds.flows.test_sensitivity import AMOUNTS, LEVELS, Claim, loss
 from tests.kinds.flows.worlds import WHERE

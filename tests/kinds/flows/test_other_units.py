@@ -14,7 +14,7 @@ import shapely
 
 import geodp
 from geodp.errors import InputError, UsageError
-from geodp.grid.cells.choose import cells_of
+from geodp.grid.cells import cells_of
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import add_other, grid_of_units
 from geodp.kinds.flows.page import write_page

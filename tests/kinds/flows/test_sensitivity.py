@@ -12,11 +12,9 @@ from geodp.kinds.flows.streams import DESTINATIONS, ORIGINS, PAIRS, ROUNDING, Tr
 from geodp.kinds.flows.zones import Zones
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.noise.laplace import LAPLACE
-from geodp.privacy.terms import Terms
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import LAPLACE
+from geodp.privacy.terms import NEIGHBOURS, Terms
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.kinds.flows.worlds import GRID, persons, table_of
 from tests.laws.audit import audited, caught
 

@@ -11,7 +11,7 @@ import shapely
 import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.axes import Attribute
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.units import find_outlines

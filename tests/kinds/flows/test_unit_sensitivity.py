@@ -10,18 +10,16 @@ import pytest
 
 import geodp
 from geodp.grid.axes import Attribute
-from geodp.grid.cells.grid import grid_of_cells
-from geodp.kinds.flows.design import Design, LabelDesign
+from geodp.grid.cells.cell_grid import grid_of_cells
+from geodp.kinds.flows.design import FlowDesign, LabelDesign
 from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
-from geodp.kinds.flows.streams import DIVIDING, Plan, TripStreams, count_labels
+from geodp.kinds.flows.streams import DIVIDING, StreamPlan, TripStreams, count_labels
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.terms import Terms
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.privacy.terms import NEIGHBOURS, Terms
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.grid.cells.libraries import need_h3
 from tests.kinds.flows.test_sensitivity import AMOUNTS, LEVELS, Claim, loss
 from tests.kinds.flows.units import make_units
@@ -200,7 +198,7 @@ def labelled_table(world, trips, grid, other=None):
 def labelled_plan(grid, trips, side, neighbours=ADD, key_origin="entropy", **amounts):
     terms = Terms.of(**amounts, neighbours=neighbours, contribution=trips)
     made = make_plan(Zones.of(grid), terms, None, LEVELS, key_origin, ATTRIBUTES, SHARE)
-    return replace(made, design=Design.of(LEVELS, LabelDesign(side, SHARE)))
+    return replace(made, design=FlowDesign.of(LEVELS, LabelDesign(side, SHARE)))
 
 
 def measure_labelled(table, plan):
@@ -250,7 +248,7 @@ def test_a_quarter_more_for_labels_is_found(side):
     """Control: counts by label alone are measured as if their share were 5/4 as large."""
     plan = labelled_plan(GRIDS["units"], 1, side, epsilon=1)
 
-    class Overspent(Plan):
+    class Overspent(StreamPlan):
         @property
         def label_law(self):
             return self.whole.law(SHARE * Fraction(5, 4) / 3)

@@ -14,13 +14,13 @@ import shapely
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.cells import system
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.places import Circle
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows import units
-from geodp.kinds.flows.design import Design
+from geodp.kinds.flows.design import FlowDesign
 from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.publish import prepare_flows
 from geodp.kinds.flows.screenlines import divide_zones
@@ -442,7 +442,7 @@ def test_the_fingerprint_knows_which_units_a_block_has():
 )
 def test_single_units_are_measured_where_they_are_few(number, trips, sides):
     grid = grid_of_units({"unit": [f"{one:05d}" for one in range(number)]}, "made up")
-    assert Design.choose(grid, trips).sides == sides
+    assert FlowDesign.choose(grid, trips).sides == sides
 
 
 def test_units_of_several_levels(tmp_path):

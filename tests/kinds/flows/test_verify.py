@@ -18,7 +18,7 @@ from geodp.io.verify.verify import verify
 from geodp.kinds.flows import publish as publishing
 from geodp.kinds.flows.flows import depend_ends
 from geodp.release.simulated_cells import errors_of
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.command import geodp
 from tests.kinds.flows.test_publish import publish, trips_on
 

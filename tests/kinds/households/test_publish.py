@@ -19,9 +19,8 @@ from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.release.simulated_cells import errors_of
-from geodp.table.reading import Reading
+from geodp.table.reading import Reading, StatedLayout, StatedReading
 from geodp.table.source import Source
-from geodp.table.stated.reading import StatedLayout, StatedReading
 from tests.grids import FORMS
 from tests.keys import keep
 from tests.refusals import refuses

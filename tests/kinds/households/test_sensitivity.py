@@ -11,11 +11,10 @@ from geodp.kinds.households.publish import HOUSEHOLDS, MEMBERS, release_streams
 from geodp.kinds.households.sizes import sizes_of
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.noise.draws import Draws
-from geodp.privacy.noise.laplace import LAPLACE
-from geodp.privacy.terms import Terms
-from geodp.table.released import ReleasedTable
+from geodp.privacy.noise.law import LAPLACE
+from geodp.privacy.terms import NEIGHBOURS, Terms
+from geodp.table.counts import ReleasedTable
 from tests.kinds.households.worlds import (
     GRID,
     LARGEST,

@@ -17,7 +17,7 @@ from geodp.io.verify.verify import verify
 from geodp.kinds.households import households as module
 from geodp.kinds.households.households import Households
 from geodp.release.simulated_cells import errors_of
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.command import geodp
 from tests.kinds.households.test_publish import others_on, publish, sizes_on
 

@@ -14,9 +14,8 @@ from geodp.kinds.selection.mechanisms import SELECTORS
 from geodp.kinds.selection.quantiles import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.selected import Change
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import ADD_REMOVE, REPLACE, Terms
 from geodp.release.request import Request
 from tests.keys import secret
 from tests.refusals import refuses

@@ -6,8 +6,7 @@ import numpy as np
 
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.privacy.neighbours import ADD_REMOVE
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import ADD_REMOVE, Terms
 
 
 def spent(method, grid, epsilon=1, neighbours=ADD_REMOVE):

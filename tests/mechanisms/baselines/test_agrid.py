@@ -20,7 +20,6 @@ from geodp.mechanisms.baselines.agrid import (
     weights,
 )
 from geodp.mechanisms.measure import add_noise, laplace_noise
-from geodp.mechanisms.trees import plane
 from geodp.privacy.key import NoiseKey
 from tests.mechanisms.baselines.test_ugrid import maps, spent
 from tests.mechanisms.maps import census, errors, standard_errors, towns
@@ -152,9 +151,8 @@ def test_the_budget_is_spent_once(monkeypatch, neighbours):
         drawn.append((stage, scale))
         return add_noise(counts, key, stage, scale)
 
-    for one in (module, plane):
+    for one in (module, ugrid):
         monkeypatch.setattr(one, "add_noise", spy)
-    monkeypatch.setattr(ugrid, "add_noise", spy)
     AGrid().release(table, spent(Fraction(1, 7), neighbours, 3), NoiseKey(bytes(32)))
     assert [stage for stage, _ in drawn] == [0, 1, 2]
     factor = 3 * (2 if neighbours == "replace-one" else 1)

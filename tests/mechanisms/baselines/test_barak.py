@@ -21,7 +21,7 @@ from geodp.mechanisms.baselines.barak import (
 )
 from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable
 from tests.mechanisms.baselines.cases import spent
 from tests.reference import fourier as reference

@@ -26,8 +26,8 @@ from geodp.mechanisms.baselines.filter import (
 from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise import geometric as module
-from geodp.privacy.noise.geometric import LIMIT, GeometricDraws
+from geodp.privacy.noise import exact_draws as module
+from geodp.privacy.noise.exact_draws import LIMIT, GeometricDraws
 from geodp.privacy.noise.law import decide, exp_interval
 from geodp.privacy.terms import Terms
 from geodp.release.publish import publish

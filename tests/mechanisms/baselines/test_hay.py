@@ -24,7 +24,7 @@ from geodp.mechanisms.trees.least_squares import (
     widths_of,
 )
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable
 from tests.mechanisms.baselines.cases import domain_of, masked, spent
 from tests.reference import hierarchy as reference

@@ -10,11 +10,12 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.baselines.matrix import STRATEGIES, Matrix, estimate
-from geodp.mechanisms.measure import laplace_noise
-from geodp.mechanisms.trees.strategies import (
+from geodp.mechanisms.baselines.matrix import (
     QUANTUM,
+    STRATEGIES,
     WORKLOADS,
+    Matrix,
+    estimate,
     gram_of,
     haar_levels,
     integer_columns,
@@ -24,8 +25,9 @@ from geodp.mechanisms.trees.strategies import (
     tree_rows,
     tree_weights,
 )
+from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable
 from tests.mechanisms.baselines.cases import spent
 from tests.reference import matrix as reference

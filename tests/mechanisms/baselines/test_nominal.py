@@ -13,9 +13,8 @@ from geodp.mechanisms.baselines import nominal
 from geodp.mechanisms.baselines.nominal import PriveletNominal
 from geodp.mechanisms.measure import laplace_noise, measure_deviations
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.terms import Terms
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.counts import CountTable
 from tests.grids import FORMS
 from tests.reference import nominal as reference

@@ -14,9 +14,8 @@ from geodp.mechanisms.baselines.quadtree import Quadtree, spread
 from geodp.mechanisms.measure import laplace_noise
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.neighbours import NEIGHBOURS
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.terms import Terms
+from geodp.privacy.noise.law import DiscreteLaplace
+from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.counts import CountTable
 from tests.mechanisms.baselines.cases import domain_of, masked
 from tests.reference import hierarchy as trees

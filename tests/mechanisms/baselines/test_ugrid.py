@@ -9,10 +9,8 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.mechanisms.baselines import ugrid as module
-from geodp.mechanisms.baselines.ugrid import UGrid
+from geodp.mechanisms.baselines.ugrid import UGrid, split_evenly
 from geodp.mechanisms.measure import add_noise, laplace_noise
-from geodp.mechanisms.trees import plane
-from geodp.mechanisms.trees.plane import split_evenly
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
@@ -108,8 +106,7 @@ def recorded(monkeypatch, method, table, shared):
         drawn.append((stage, scale, counts.size))
         return add_noise(counts, key, stage, scale)
 
-    for one in (module, plane):
-        monkeypatch.setattr(one, "add_noise", spy)
+    monkeypatch.setattr(module, "add_noise", spy)
     method.release(table, shared, NoiseKey(bytes(32)))
     return drawn
 
@@ -151,7 +148,7 @@ def test_one_person_changes_one_block_by_one():
     more[7, 3] += 1
     more = geodp.CountTable.from_dense(more, table.grid)
     block = split_evenly(12, 5)[:, None] * 4 + split_evenly(9, 4)
-    change = plane.count_blocks(more, block, 20) - plane.count_blocks(table, block, 20)
+    change = module.count_blocks(more, block, 20) - module.count_blocks(table, block, 20)
     assert np.abs(change).sum() == 1
 
 

@@ -15,8 +15,7 @@ from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
 from geodp.mechanisms.trees import parallel
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.noise.law import Law
+from geodp.privacy.noise.law import DiscreteLaplace, Law
 from geodp.privacy.terms import Terms
 from tests.reference import pyramid as reference
 from tests.refusals import refuses

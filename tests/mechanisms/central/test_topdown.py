@@ -15,20 +15,20 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
-from geodp.mechanisms.central.topdown import TopDown
-from geodp.mechanisms.trees import parallel, refinement
-from geodp.mechanisms.trees.refinement import (
+from geodp.mechanisms.central import topdown
+from geodp.mechanisms.central.topdown import (
     RefinementNoise,
+    TopDown,
     refine,
     refine_dense,
 )
+from geodp.mechanisms.trees import parallel
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from tests.reference import topdown as reference
 from tests.reference.continuous import refine_continuous
 from tests.refusals import refuses
@@ -95,9 +95,9 @@ def test_blocks_parts_and_threads_do_not_show(bits, monkeypatch):
     table, noise = scattered(bits, 320, 300), noise_of(bytes(range(32)), Fraction(20))
     key, count, visited = refine(table, noise)
     monkeypatch.setattr(parallel, "MANY", 8)
-    monkeypatch.setattr(refinement, "FEW_SPLIT", 0)
+    monkeypatch.setattr(topdown, "FEW_SPLIT", 0)
     for block, parts, threads in ((1, 1, 1), (7, 3, 2), (64, 64, 4), (200, 0, 3), (200, 0, 1)):
-        monkeypatch.setattr(refinement, "BLOCK", block)
+        monkeypatch.setattr(topdown, "BLOCK", block)
         again = refine(table, noise, parts, threads)
         assert (again[0] == key).all()
         assert (again[1] == count).all()
@@ -125,7 +125,7 @@ RELEASED = """
 import hashlib
 import numpy as np
 import geodp
-from geodp.mechanisms.trees.refinement import refine
+from geodp.mechanisms.central.topdown import refine
 from tests.mechanisms.central.test_topdown import Fraction, Grid, CountTable, noise_of
 for shape, places in (((60, 37), 40), ((1 << 20, 1 << 21), 3)):
     grid = Grid.regular(shape)

@@ -7,8 +7,7 @@ import pytest
 
 from geodp.grid.grid import Grid
 from geodp.mechanisms.parts.chain import Group, PartsPass, project
-from geodp.mechanisms.parts.counts import Shared, TrueParts
-from geodp.mechanisms.parts.levels import Nodes, Schedule, Step
+from geodp.mechanisms.parts.measuring import PartNodes, Schedule, Shared, Step, TrueParts
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.node import NodeNoise
@@ -64,7 +63,7 @@ def test_what_is_shared_out_depends_on_the_true_counts_through_the_measurements_
     table, truth = people(np.random.default_rng(3))
     own = Group(chain(), 0, truth)
     totals = released(table)
-    levels = [Nodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
+    levels = [PartNodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
     for some in (1, 2, 3):
         measured = own.measure(levels, some)
         for i, level in enumerate(measured):
@@ -80,7 +79,7 @@ def test_one_person_changes_one_entry_of_each_level():
     more[5] += 1
     other = TrueParts(truth.cell, truth.part, more)
     totals = released(table)
-    levels = [Nodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
+    levels = [PartNodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
     one, two = (Group(chain(), 0, own).measure(levels, 3) for own in (truth, other))
     for a, b in zip(one, two, strict=True):
         assert sorted(abs(a.y - b.y).reshape(-1))[-2:] == [0, 1]
@@ -128,7 +127,7 @@ def test_groups_and_parts_inside_of_them_have_noise_of_their_own(monkeypatch):
 def test_estimates_from_below_are_those_of_least_squares():
     table, truth = people(np.random.default_rng(5))
     totals = released(table)
-    levels = [Nodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
+    levels = [PartNodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
     own = Group(chain(), 0, truth)
     measured = own.measure(levels, 2)
     root, below = measured

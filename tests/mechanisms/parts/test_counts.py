@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from geodp.mechanisms.parts.counts import Measured, TrueParts
-from geodp.mechanisms.parts.levels import Step
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.mechanisms.parts.measuring import Measured, Step, TrueParts
+from geodp.privacy.noise.law import DiscreteLaplace
 
 CELL = np.array([1, 1, 5, 6], np.uint64)
 PART = np.array([0, 4, 2, 5])

@@ -7,7 +7,7 @@ import pytest
 
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
-from geodp.mechanisms.parts.levels import SIGNAL, Nodes, Schedule, steps_of
+from geodp.mechanisms.parts.measuring import SIGNAL, PartNodes, Schedule, steps_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
 
@@ -47,10 +47,10 @@ def test_the_last_measured_level_is_the_last_with_a_signal():
 
 
 def test_nodes_are_those_with_somebody():
-    nodes = Nodes.of(np.array([0, 3, 8, 9, 31], np.uint64), np.array([5, 1, 2, 2**59, 4]), 4)
+    nodes = PartNodes.of(np.array([0, 3, 8, 9, 31], np.uint64), np.array([5, 1, 2, 2**59, 4]), 4)
     assert nodes.prefix.tolist() == [0, 2, 7]
     assert nodes.count.tolist() == [6, 2 + 2**59, 4]
-    nobody = Nodes.of(np.empty(0, np.uint64), np.empty(0, np.int64), 4)
+    nobody = PartNodes.of(np.empty(0, np.uint64), np.empty(0, np.int64), 4)
     assert nobody.prefix.size == nobody.count.size == 0
 
 

@@ -7,10 +7,10 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.mechanisms.parts.chain import Group
-from geodp.mechanisms.parts.counts import TrueParts
-from geodp.mechanisms.parts.levels import Nodes
-from geodp.mechanisms.parts.marginals import (
+from geodp.mechanisms.parts.measuring import (
     Marginal,
+    PartNodes,
+    TrueParts,
     fit_rows,
     list_marginals,
     normalise,
@@ -80,7 +80,7 @@ def test_one_person_changes_one_label_of_each_level_and_marginal():
     more = truth.count.copy()
     more[5] += 1
     totals = released(table)
-    levels = [Nodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
+    levels = [PartNodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
     asked = chain(marginals=(SEX, AGE))
     seen = []
     for counts in (truth.count, more):
@@ -106,7 +106,7 @@ def test_true_counts_of_2_to_the_59_are_added_up_as_whole_numbers():
 def test_estimates_are_improved_by_sums_by_the_inverse_of_variances():
     table, truth = people(np.random.default_rng(9))
     totals = released(table)
-    levels = [Nodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
+    levels = [PartNodes.of(totals.cell, totals.count, stride) for stride in SCHEDULE.strides]
     group = Group(chain(marginals=(SEX,)), 0, truth)
     measured = group.measure(levels, 1)
     (beside,) = group.measure_marginals(levels, measured)

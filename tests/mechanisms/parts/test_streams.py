@@ -9,8 +9,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.parts.levels import STREAMS, Step, steps_of
-from geodp.mechanisms.parts.marginals import list_marginals
+from geodp.mechanisms.parts.measuring import STREAMS, Step, list_marginals, steps_of
 from geodp.privacy.key import Stream
 from geodp.privacy.terms import Terms
 

@@ -11,7 +11,7 @@ import numpy as np
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.privacy.key import Stream
-from geodp.privacy.noise.laplace import LAPLACE
+from geodp.privacy.noise.law import LAPLACE
 from geodp.privacy.noise.node import NodeNoise
 from tests.reference.pyramid import shared, spared
 

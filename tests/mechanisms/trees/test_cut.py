@@ -6,8 +6,7 @@ from sys import getsizeof
 import numpy as np
 
 from geodp.mechanisms.learned.residuals import Residuals
-from geodp.mechanisms.trees.cut import Held, Roots, Seen, Subtrees, fill_counts
-from geodp.mechanisms.trees.layer import Layer, Stage
+from geodp.mechanisms.trees.layer import Held, Layer, Roots, Seen, Stage, Subtrees, fill_counts
 
 PREFIX = np.array([2, 5, 9, 11], np.uint64)
 ROOTS = Roots(PREFIX, np.array([7, 1, 3, 8]), np.arange(4.0), np.arange(4.0) + 10)

@@ -11,17 +11,19 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.hierarchy import Hierarchy
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.trees.default import (
+from geodp.mechanisms.trees.levels import (
     GAUSSIAN,
     LAPLACE,
+    LevelScheme,
     group_digits,
     ladder,
+    preset,
+    steps_of,
     table_levels,
+    weights_of,
 )
-from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, weights_of
 from geodp.privacy.event import Measurement
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteGaussian, DiscreteLaplace
 from geodp.privacy.terms import Terms
 from tests.refusals import refuses
 

@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteGaussian, DiscreteLaplace
 from tests.reference import noise as reference
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise import decay
-from geodp.privacy.noise.decay import Decay, draw_below, draw_one_below
+from geodp.privacy.noise import exact_draws
+from geodp.privacy.noise.exact_draws import Decay, draw_below, draw_one_below
 from geodp.privacy.noise.law import DIGITS, decide
 from tests.keys import secret
 
@@ -88,9 +88,9 @@ def test_a_tie_of_63_digits_is_seen(monkeypatch):
     made = Decay(F(1))
     floor = made.floors([1])[0]
     monkeypatch.setattr(
-        decay, "_random_words", lambda key, stream, n, *law: np.full(n, floor, np.uint64)
+        exact_draws, "_random_words", lambda key, stream, n, *law: np.full(n, floor, np.uint64)
     )
-    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([0] * 3))
+    monkeypatch.setattr(exact_draws, "draw_digits", lambda key, stream, item, *law: iter([0] * 3))
     assert made.flip(np.array([1, 0, 2]), KEY, 5).tolist() == [True, True, False]
 
 
@@ -100,8 +100,10 @@ def test_every_tie_is_decided_by_digits_of_its_own(monkeypatch):
     next_one, next_two = (digits(F(d), 127) - (seen << 64) for d, seen in ((1, one), (2, two)))
     seen = np.array([one, one, two, two], np.uint64)
     further = [next_one - 1, next_one + 1, next_two + 1, next_two - 1]
-    monkeypatch.setattr(decay, "_random_words", lambda key, stream, n, *law: seen)
-    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([further[item]]))
+    monkeypatch.setattr(exact_draws, "_random_words", lambda key, stream, n, *law: seen)
+    monkeypatch.setattr(
+        exact_draws, "draw_digits", lambda key, stream, item, *law: iter([further[item]])
+    )
     falls = made.flip(np.array([1, 1, 2, 2]), KEY, 5)
     assert falls.tolist() == [True, False, False, True]
 
@@ -111,9 +113,9 @@ def test_all_63_digits_are_compared(monkeypatch, off, falls):
     made = Decay(F(1))
     seen = made.floors([1])[0] + off
     monkeypatch.setattr(
-        decay, "_random_words", lambda key, stream, n, *law: np.full(n, seen, np.uint64)
+        exact_draws, "_random_words", lambda key, stream, n, *law: np.full(n, seen, np.uint64)
     )
-    monkeypatch.setattr(decay, "draw_digits", lambda *_: pytest.fail("nothing is left open"))
+    monkeypatch.setattr(exact_draws, "draw_digits", lambda *_: pytest.fail("nothing is left open"))
     assert made.flip(np.array([1, 0]), KEY, 5).tolist() == [falls, True]
 
 
@@ -129,11 +131,15 @@ def test_whole_numbers_below_bounds():
 
 def test_numbers_in_the_incomplete_part_are_drawn_again(monkeypatch):
     top = np.uint64(2**64 - 1)
-    monkeypatch.setattr(decay, "_random_words", lambda key, stream, n, *law: np.full(n, top))
-    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([2**64 - 1, 8]))
+    monkeypatch.setattr(exact_draws, "_random_words", lambda key, stream, n, *law: np.full(n, top))
+    monkeypatch.setattr(
+        exact_draws, "draw_digits", lambda key, stream, item, *law: iter([2**64 - 1, 8])
+    )
     assert draw_one_below(3, KEY, 1) == 8 % 3  # 2**64 - 1 is a multiple of 3: its part is cut off
     assert draw_one_below(4, KEY, 1) == 3  # nothing is left over
-    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([item + 6]))
+    monkeypatch.setattr(
+        exact_draws, "draw_digits", lambda key, stream, item, *law: iter([item + 6])
+    )
     assert draw_below(np.array([3, 3, 3], np.uint64), KEY, 1).tolist() == [0, 1, 2]
 
 
@@ -151,7 +157,9 @@ def test_coins_before_the_first_follow_their_law():
 @pytest.mark.law
 @pytest.mark.parametrize("digit", [0, 1, 2**63, 2**64 - 1])
 def test_coins_before_the_first_are_those_of_the_inverse_distribution(digit, monkeypatch):
-    monkeypatch.setattr(decay, "draw_digits", lambda key, stream, item, *law: iter([digit] * 60))
+    monkeypatch.setattr(
+        exact_draws, "draw_digits", lambda key, stream, item, *law: iter([digit] * 60)
+    )
     made = Decay(F(1, 3))
     for distance, n in ((1, 10), (60, 1 << 40), (126, 1 << 62), (1000, 1 << 62)):
         with localcontext(prec=1300):

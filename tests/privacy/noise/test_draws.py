@@ -8,7 +8,7 @@ import pytest
 from geodp.errors import UndeclaredDrawError
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.draws import Draw, Draws
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from tests.keys import keep
 

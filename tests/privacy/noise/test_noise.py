@@ -16,9 +16,13 @@ from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 from geodp.errors import UsageError
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, Stream
 from geodp.privacy.noise import node
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
-from geodp.privacy.noise.law import FIRST, LARGEST_SCALE, exp_interval
+from geodp.privacy.noise.law import (
+    FIRST,
+    LARGEST_SCALE,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    exp_interval,
+)
 from geodp.privacy.noise.node import NodeNoise
 from tests.privacy.noise.laws import law_of, tail_of
 from tests.reference import additive
@@ -234,8 +238,8 @@ DRAWS = """
 import json, sys
 from fractions import Fraction
 import numpy as np
-from geodp.privacy.noise.gaussian import DiscreteGaussian
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteGaussian
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.key import NoiseKey
 result = []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from geodp.kernels import chacha
 from geodp.kernels import noise as kernels
 from geodp.privacy.key import NoiseKey, expose
-from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.noise.node import NodeNoise
 from tests.privacy.noise.laws import law_of, tail_of
 from tests.reference import chacha as plain

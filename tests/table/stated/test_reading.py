@@ -17,14 +17,14 @@ import geodp
 from geodp.cli.commands.publish import publish
 from geodp.io.verify.verify import verify
 from geodp.release.report.markdown import markdown
-from geodp.table.source import Fact
-from geodp.table.stated.reading import (
+from geodp.table.reading import (
     StatedCounts,
     StatedLayout,
     StatedReading,
     describe_facts,
     join_descriptions,
 )
+from geodp.table.source import Fact
 
 MESHES = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
 SEXES = MESHES.with_attribute("sex", ["m", "f"])

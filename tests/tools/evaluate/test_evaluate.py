@@ -12,8 +12,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
-from geodp.table.counts import CountTable
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import CountTable, ReleasedTable
 from geodp.tools.evaluate import blocks
 from geodp.tools.evaluate.blocks import Truth, total_variation
 from geodp.tools.evaluate.queries import Polygons, Queries, Rectangles

@@ -18,9 +18,9 @@ from geodp.kinds.selection.quantiles import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
-from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.contribution import SUMS
 from geodp.table.stated.error import StatedFloor
+from geodp.table.stated.release import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.tools.explain.audit import explain_audit
 from geodp.tools.explain.card import RARE, explain
 from geodp.tools.explain.page import texts_of, write_number

@@ -5,8 +5,8 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.table.counts import ReleasedTable
 from geodp.table.prior import Prior
-from geodp.table.released import ReleasedTable
 from geodp.tools.plan.api import trust
 from geodp.tools.plan.plan import plan
 from geodp.tools.plan.trust import block_errors, mean_error

@@ -17,12 +17,11 @@ from pyproj.exceptions import CRSError
 
 from geodp.advice import takes
 from geodp.errors import InputError, UsageError
-from geodp.grid.codes.recognise import QUADKEY
-from geodp.grid.codes.suggest import suggest_description
+from geodp.grid.codes.recognise import QUADKEY, suggest_description
 from geodp.io.read.layout.recognise import Column, Roles, recognise
 from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge, judge_values
 from geodp.io.read.rows.arrow import ArrowTable, decode
-from geodp.io.read.rows.columns import InputTable, Rows, guess_header_of, open_tables
+from geodp.io.read.rows.columns import InputTable, RowPositions, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
 from geodp.io.read.rows.forms.packed import unpack
@@ -188,7 +187,7 @@ def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
     )
     # A header that is repeated among the rows would otherwise be read as a code.
     if first and roles.code is not None:
-        require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])
+        require_one_header(RowPositions(table, 0), [first[roles.code]], [roles.code])
     description["own_grid"] = _suggest(roles, samples)
     return description | _geometry(table, first) | _roles(titles, roles, samples)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
 from geodp.io.read.layout.presets import Preset, find_layout
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.names import match
 from geodp.io.read.rows.tally import MAX_PARTS
@@ -106,7 +106,7 @@ class PartNumbers:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def number(self, rows: Rows, column: pa.Array) -> NDArray[np.int64]:
+    def number(self, rows: RowPositions, column: pa.Array) -> NDArray[np.int64]:
         """Return the numbers int64[n] of the parts of n rows, below ``MAX_PARTS``.
 
         Case and blanks around a name are ignored; a missing name counts as a name. InputError if

@@ -38,7 +38,7 @@ from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.names import find_matching_patterns, fold_case, match
-from geodp.table.stated.reading import StatedLayout
+from geodp.table.reading import StatedLayout
 
 OF_ATTRIBUTES: Mapping[str, type] = {
     "name": str,

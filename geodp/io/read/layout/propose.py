@@ -17,7 +17,7 @@ from typing import Any
 
 from geodp.errors import GeodpError, Rule, UsageError
 from geodp.grid.axes import JOINT
-from geodp.grid.cells.choose import SYSTEMS, is_cells
+from geodp.grid.cells import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
 from geodp.io.read.layout.inspect import KnownRoles, inspect

@@ -18,7 +18,7 @@ from geodp.grid.lattice import Lattice, parse_codes
 from geodp.grid.mask import Blocks, blocks_of_codes
 from geodp.io.read.public.tables import error_at, open_public, read_texts, texts_without_blanks
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
+from geodp.io.read.rows.columns import InputTable, RowPositions, batches, find_column
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.span import Opening
@@ -118,12 +118,12 @@ class _Parts:
     def __init__(self, table: InputTable, place: Lattice) -> None:
         self.table, self.place = table, place
         self.labels: dict[str, list[NDArray[Any]]] = {}
-        self._rows: list[Rows] = []
+        self._rows: list[RowPositions] = []
         self._cells: list[NDArray[np.int64]] = []
         self._row: list[NDArray[np.int64]] = []
         self._read = 0
 
-    def add(self, rows: Rows, blocks: Blocks) -> None:
+    def add(self, rows: RowPositions, blocks: Blocks) -> None:
         """Add rectangles of cells, int64[4, n], one for each row, clipped to the extent."""
         # Tables of a country list cells outside a smaller grid; these are clipped, not refused.
         low = np.maximum(blocks[:2], 0)

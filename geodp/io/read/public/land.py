@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.grid.cells.grid import IN_MASK
+from geodp.grid.cells.cell_grid import IN_MASK
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS
 from geodp.grid.lattice import Lattice

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
-from geodp.grid.cells.area import CellMask, Outlines
-from geodp.grid.cells.choose import find_cells
+from geodp.grid.cells import find_cells
+from geodp.grid.cells.area import CellMask, OutlineArea
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.mask import Blocks, blocks_of_array, blocks_of_codes, mask_of_blocks
@@ -212,7 +212,7 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
             code="mask-is-raster",
         )
     if Path(path).suffix.lower() in ENDINGS:
-        return CellMask(source, Outlines(_read_shapes(path)))
+        return CellMask(source, OutlineArea(_read_shapes(path)))
     codes, lines = read_codes(path, lambda text: system.levels_of_codes([text])[0] >= 0)
     try:
         return CellMask.of_codes(system, level, codes, source)
@@ -229,7 +229,7 @@ def mask_of_land(land: str) -> CellMask:
     # Coastline and cells may refer to different datums, which differ by less than DATUM on the
     # ground.
     shapes = np.array(read_lands(name), object)
-    return CellMask(source, Outlines(shapes, kilometres + DATUM / 1000))
+    return CellMask(source, OutlineArea(shapes, kilometres + DATUM / 1000))
 
 
 def _read_shapes(path: FilePath) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, UsageError, require_none
 from geodp.io.opening import texts_of
-from geodp.io.read.rows.columns import InputTable, Rows, open_tables
+from geodp.io.read.rows.columns import InputTable, RowPositions, open_tables
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.span import opening_options
 
@@ -77,7 +77,7 @@ def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
 
 
 def read_texts(
-    rows: Rows, names: Sequence[str], columns: Sequence[pa.Array], rule: str
+    rows: RowPositions, names: Sequence[str], columns: Sequence[pa.Array], rule: str
 ) -> list[NDArray[Any]]:
     """Return columns of names as texts [n], those of each name; InputError with a rule for a blank.
 
@@ -90,7 +90,7 @@ def read_texts(
     return texts
 
 
-def error_at(read: Sequence[Rows], position: int, rule: str) -> InputError:
+def error_at(read: Sequence[RowPositions], position: int, rule: str) -> InputError:
     """Return an InputError at a row of a table, by its place among the rows of all batches."""
     rows = next(one for one in reversed(read) if one.first <= position)
     return rows.error(position - rows.first, rule)

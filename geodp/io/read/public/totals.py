@@ -12,7 +12,7 @@ from geodp.errors import CodeError, InputError, Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.public.tables import error_at, open_public, read_texts
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import Rows, batches
+from geodp.io.read.rows.columns import RowPositions, batches
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.span import Opening
@@ -64,7 +64,7 @@ def read_totals(
         )
     codes: list[tuple[str, ...]] = []
     counts: list[NDArray[np.int64]] = []
-    read: list[Rows] = []
+    read: list[RowPositions] = []
     for rows, (*columns, total) in batches(table, [*plain]):
         texts = read_texts(rows, names, columns, Rule("code-missing", "a code is missing."))
         with rows.named(TOTAL):

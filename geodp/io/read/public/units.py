@@ -21,7 +21,7 @@ from geodp.grid.outlines import Outlines
 from geodp.grid.units import TWICE, TWO_PARENTS, add_other, grid_of_units
 from geodp.io.read.public.polygons import JUMPS, jump
 from geodp.io.read.public.tables import error_at, open_public, read_texts
-from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
+from geodp.io.read.rows.columns import InputTable, RowPositions, batches, find_column
 from geodp.io.read.rows.forms.geometry import Geometry, find_geometry, plain_columns, read_shapes
 from geodp.io.read.rows.forms.json import CRS84
 from geodp.io.read.rows.input_files import FilePath
@@ -78,7 +78,7 @@ def read_units(
     chosen, names = _choose_columns(table, columns, outlined=drawn is not None)
     texts: list[list[np.ndarray]] = [[] for _ in names]
     shapes: list[np.ndarray] = []
-    read: list[Rows] = []
+    read: list[RowPositions] = []
     for rows, arrays in batches(table, [*chosen, *([] if drawn is None else [drawn[0]])]):
         read.append(rows)
         for values, one in zip(texts, read_texts(rows, names, arrays, _BLANK), strict=True):

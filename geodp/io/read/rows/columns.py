@@ -85,22 +85,22 @@ class InputTable(Protocol):
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPositions:
     """Positions of the rows of a batch in their table, for errors."""
 
     table: InputTable
     first: int
     selected: NDArray[np.int64] | None = field(default=None, repr=False)
 
-    def select(self, mask: NDArray[np.bool_]) -> Rows:
+    def select(self, mask: NDArray[np.bool_]) -> RowPositions:
         """Return the rows where a mask is true."""
         selected = np.flatnonzero(mask) if self.selected is None else self.selected[mask]
-        return Rows(self.table, self.first, selected)
+        return RowPositions(self.table, self.first, selected)
 
-    def at(self, positions: NDArray[np.int64]) -> Rows:
+    def at(self, positions: NDArray[np.int64]) -> RowPositions:
         """Return the rows at these positions."""
         selected = positions if self.selected is None else self.selected[positions]
-        return Rows(self.table, self.first, selected)
+        return RowPositions(self.table, self.first, selected)
 
     def records(self, n: int) -> NDArray[np.int64]:
         """Return the numbers of these n rows in the table, from 0: int64[n], increasing."""
@@ -204,7 +204,7 @@ def batches(
     chosen: Sequence[int],
     where: Mapping[int, object] | None = None,
     survey: Survey | None = None,
-) -> Iterator[tuple[Rows, list[pa.Array]]]:
+) -> Iterator[tuple[RowPositions, list[pa.Array]]]:
     """Yield rows and the chosen columns, batch by batch; only rows that meet ``where``, if given.
 
     Values are compared as described in :mod:`geodp.io.read.rows.selecting`. A file is skipped if
@@ -229,7 +229,7 @@ def batches(
             return
     selection, first = RowFilter([*terms.values()]), 0
     for arrays in _arrays(table, [*chosen, *terms], partitions):
-        rows, columns, read = Rows(table, first), arrays[: len(chosen)], len(arrays[0])
+        rows, columns, read = RowPositions(table, first), arrays[: len(chosen)], len(arrays[0])
         if not first:
             survey.note(table.name, _types(table, [*chosen, *terms], arrays))
         begins, first = not first, first + read
@@ -263,7 +263,7 @@ def _arrays(
     first = 0
     for arrays in table.arrays([*chosen, *partitions]):
         for term, array in zip(partitions.values(), arrays[len(chosen) :], strict=True):
-            with Rows(table, first).named(term.column):
+            with RowPositions(table, first).named(term.column):
                 require_agreement(term, array)
         yield arrays[: len(chosen)]
         first += len(arrays[0])
@@ -278,7 +278,7 @@ def _folders_match(table: FileTable, terms: Mapping[int, Term], survey: Survey) 
     for term in terms.values():
         if fold(term.column) not in values:
             continue
-        with Rows(table, 0).named(term.column):
+        with RowPositions(table, 0).named(term.column):
             term_match = term.match(pa.array([values[fold(term.column)]], pa.string()))
         if not term_match.mask.true_count:
             unmet.append(str(term))

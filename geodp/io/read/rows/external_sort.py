@@ -12,7 +12,7 @@ from geodp.errors import InputError
 from geodp.io.memory import bytes_of
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, require_scratch
-from geodp.kernels import coo, radix
+from geodp.kernels import key_lists
 from geodp.table.counts import MAX_PEOPLE, TOO_MANY, exact_sum
 
 PENDING = 1 << 22
@@ -206,16 +206,16 @@ class Runs:
         keys, values = np.empty_like(key), np.empty_like(value)
         # Strictly increasing keys need no sort; many files are sorted by their code.
         if not (key[1:] > key[:-1]).all():
-            radix.sort_pairs(key, value, keys, values)
+            key_lists.sort_pairs(key, value, keys, values)
         run: Columns = (keys, values)
         if self._recorded:
             last = np.empty_like(value)
             run = (keys, values, last)
-            n = coo.coalesce_with_records(
+            n = key_lists.coalesce_with_records(
                 key, value, count, records[0], keys, values, last, self._again
             )
         else:
-            n = coo.coalesce(key, value, keys, values)
+            n = key_lists.coalesce(key, value, keys, values)
         # A copy frees the buffers where duplicates left much of them unused.
         shrunk = n < key.size * 7 // 8
         return tuple(column[:n].copy() if shrunk else column[:n] for column in run)

@@ -17,7 +17,7 @@ from geodp.errors import CodeError, InputError, Rule, UsageError, printable, req
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.table.source import Fact
 
 ON_LATTICE = 1e-3
@@ -80,7 +80,7 @@ NOT_WKT = Rule(
 
 
 def locate(
-    grid: Grid, rows: Rows, locators: Sequence[Locator], arrays: Sequence[pa.Array]
+    grid: Grid, rows: RowPositions, locators: Sequence[Locator], arrays: Sequence[pa.Array]
 ) -> NDArray[np.int64]:
     """Return cell indices int64[d, n] of a batch, from the locators' columns in their order.
 

@@ -21,7 +21,7 @@ from geodp.grid.codes import JISMesh
 from geodp.grid.grid import Grid
 from geodp.grid.mask import grid_of_primaries
 from geodp.io.read.rows.arrow import largest_byte
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.names import fold
@@ -73,7 +73,9 @@ def key_of(table: InputTable, grid: Grid) -> str | None:
     return names[0] if is_mesh_grid(grid) and len(names) == 1 else None
 
 
-def require_one_header(rows: Rows, arrays: Sequence[pa.Array], columns: Sequence[int]) -> None:
+def require_one_header(
+    rows: RowPositions, arrays: Sequence[pa.Array], columns: Sequence[int]
+) -> None:
     """Raise InputError for a row of a text that repeats the header in all these columns.
 
     Files that were concatenated have such rows, and may be copies of one table.
@@ -86,8 +88,8 @@ def require_one_header(rows: Rows, arrays: Sequence[pa.Array], columns: Sequence
 
 
 def drop_labels(
-    rows: Rows, arrays: list[pa.Array], columns: Sequence[int]
-) -> tuple[Rows, list[pa.Array]]:
+    rows: RowPositions, arrays: list[pa.Array], columns: Sequence[int]
+) -> tuple[RowPositions, list[pa.Array]]:
     """Drop rows that repeat the labels, as files concatenated under one header do."""
     table = rows.table
     if not isinstance(table, TextTable) or not any(table.labels):

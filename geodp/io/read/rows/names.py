@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from unicodedata import category, name, normalize
 
 from geodp.errors import printable
-from geodp.privacy.names import look_alike
+from geodp.privacy.samples import look_alike
 
 MAX_NAMES = 12
 """Number of names that a message lists."""

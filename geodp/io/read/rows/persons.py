@@ -22,7 +22,7 @@ from geodp.errors import InputError, Rule, require_none
 from geodp.grid.markers import NOBODY
 from geodp.io.memory import bytes_of
 from geodp.io.read.rows.arrow import bytes_of_texts, decode, numbers_of_digits
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import RowPositions
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, require_scratch
@@ -103,7 +103,7 @@ class Persons:
 
     def add(
         self,
-        rows: Rows,
+        rows: RowPositions,
         key: NDArray[np.uint64],
         names: pa.Array,
         inside: NDArray[np.bool_] | None,
@@ -158,7 +158,7 @@ def number_names(text: pa.Array, *, in_order: bool = False) -> NDArray[np.int64]
 
 
 def name_persons(
-    rows: Rows, column: str, names: pa.Array, inside: NDArray[np.bool_] | None
+    rows: RowPositions, column: str, names: pa.Array, inside: NDArray[np.bool_] | None
 ) -> pa.Array:
     """Return the persons of the rows inside the domain as texts, given those of all rows.
 

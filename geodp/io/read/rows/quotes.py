@@ -25,7 +25,7 @@ import numpy as np
 
 from geodp.errors import Rule
 from geodp.grid.markers import is_placeholder
-from geodp.kernels.quotes import find_broken
+from geodp.kernels.records import find_broken
 
 OPEN = Rule(
     "quote-open",

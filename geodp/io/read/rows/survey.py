@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from geodp.io.read.rows.selecting import Term
 from geodp.table.counts import exact_sum
-from geodp.table.reading import Reading
+from geodp.table.reading import Reading, StatedReading, join_descriptions
 from geodp.table.source import Fact, Outside, Source
-from geodp.table.stated.reading import StatedReading, join_descriptions
 from geodp.table.totals import find_totals
 
 

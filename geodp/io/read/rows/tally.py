@@ -15,7 +15,7 @@ from geodp.grid.order import bits_for
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.numbers import numbers_of
 from geodp.io.read.rows.arrow import numbers_of_digits
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.survey import Survey
@@ -118,7 +118,7 @@ class Tally:
 
     def add(
         self,
-        rows: Rows,
+        rows: RowPositions,
         index: NDArray[np.int64],
         count: NDArray[np.int64],
         sizes: NDArray[np.int64] | None = None,
@@ -240,13 +240,13 @@ class Groups:
         self._lists = np.empty((5, 0), np.int64)
 
     def group(
-        self, rows: Rows, column: pa.Array, count: NDArray[np.int64]
-    ) -> tuple[Rows, pa.Array, NDArray[np.int64], NDArray[np.int64] | None]:
+        self, rows: RowPositions, column: pa.Array, count: NDArray[np.int64]
+    ) -> tuple[RowPositions, pa.Array, NDArray[np.int64], NDArray[np.int64] | None]:
         """Return the first row of each code of a batch, the codes, and the sums of their counts.
 
         Parameters
         ----------
-        rows : Rows
+        rows : RowPositions
         column : integer, dictionary or string[n]
             Codes; texts that are not all digits are not grouped.
         count : int64[n]
@@ -254,7 +254,7 @@ class Groups:
 
         Returns
         -------
-        rows : Rows
+        rows : RowPositions
             The first of each code.
         column : pyarrow.Array
             Its codes.
@@ -301,13 +301,13 @@ class Groups:
 
 def place(
     grid: Grid,
-    rows: Rows,
+    rows: RowPositions,
     index: NDArray[np.int64],
     outside: Outside | None,
     survey: Survey,
     count: NDArray[np.int64] | None = None,
     sizes: NDArray[np.int64] | None = None,
-) -> tuple[Rows, NDArray[np.uint64], NDArray[np.bool_] | None]:
+) -> tuple[RowPositions, NDArray[np.uint64], NDArray[np.bool_] | None]:
     """Return the rows inside the domain, their keys uint64[n], and a mask of them (None: all).
 
     The survey notes where rows lie; ``count`` and ``sizes`` are those of :meth:`Tally.add`, and by

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.errors import CodeError, Rule, UsageError, require_none
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import RowPositions
 from geodp.io.read.rows.decimals import LARGEST, MISSING, POINT_OR_THOUSANDS, exact_decimals
 from geodp.io.read.rows.fields import decimal_points, find_missing
 from geodp.io.read.rows.survey import Survey
@@ -100,13 +100,13 @@ LEFT_OUT = (
 
 
 def leave_out(
-    rows: Rows,
+    rows: RowPositions,
     arrays: list[pa.Array],
     named: Mapping[int, str],
     missing: Sequence[str | float],
     survey: Survey,
     decimal: str | None,
-) -> tuple[Rows, list[pa.Array]]:
+) -> tuple[RowPositions, list[pa.Array]]:
     """Return rows and their columns without those whose amount or weight is missing.
 
     Parameters
@@ -186,7 +186,7 @@ class Weights:
             )
         return cls(column, int(largest), raked_to)
 
-    def count(self, rows: Rows, column: pa.Array, decimal: str | None = None) -> IntArray:
+    def count(self, rows: RowPositions, column: pa.Array, decimal: str | None = None) -> IntArray:
         """Return the weights of rows as whole numbers, not trimmed yet: int64[n].
 
         Weights far above the largest are cut to about its size. Raises InputError at the first

@@ -22,7 +22,7 @@ from geodp.io.write.netcdf import COUNT, LARGEST, MAX_BYTES, add_variable, count
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
 from geodp.io.write.zones import count_zones, list_zones, number_zones
-from geodp.table.caption import list_captioned
+from geodp.table.plain import list_captioned
 from geodp.typing import IntArray
 
 ENDS = ("origin", "destination")

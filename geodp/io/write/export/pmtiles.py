@@ -64,7 +64,7 @@ class Zooms:
 
 
 @dataclass(frozen=True, eq=False)
-class Size:
+class TileSize:
     """Tiles of squares of one size, as written by GDAL.
 
     Attributes
@@ -167,7 +167,7 @@ def _latitude(place: Lattice) -> float:
     return float(latitude)
 
 
-def _write_sizes(view: View, folder: Path) -> Iterator[Size]:
+def _write_sizes(view: View, folder: Path) -> Iterator[TileSize]:
     """Write a file for each size of squares, the smallest first."""
     from pyogrio.raw import write_arrow
 
@@ -202,7 +202,7 @@ def _write_sizes(view: View, folder: Path) -> Iterator[Size]:
             for field in schema
             if field.name != "geometry"
         }
-        yield Size(zooms, path, extent, fields)
+        yield TileSize(zooms, path, extent, fields)
 
 
 def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
@@ -217,7 +217,7 @@ def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
     return columns.append_column("geometry", wkb).filter(pa.array(there))
 
 
-def join_sizes(view: View, sizes: list[Size], path: Path) -> None:
+def join_sizes(view: View, sizes: list[TileSize], path: Path) -> None:
     """Join tiles of all sizes into one file; the largest squares come first."""
     from pmtiles.reader import MmapSource, all_tiles
     from pmtiles.tile import Compression, TileType, zxy_to_tileid
@@ -244,7 +244,7 @@ def join_sizes(view: View, sizes: list[Size], path: Path) -> None:
         joined.finalize(header, describe_tiles(view, sizes))
 
 
-def describe_tiles(view: View, sizes: list[Size]) -> dict[str, Any]:
+def describe_tiles(view: View, sizes: list[TileSize]) -> dict[str, Any]:
     """Return the metadata of a file of tiles, as plain values."""
     metadata = view.card.metadata
     captions = {

@@ -10,7 +10,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import NOWHERE, has_geometry, projjson, why_no_geometry
 from geodp.io.write.view import View
-from geodp.table.caption import list_captioned
+from geodp.table.plain import list_captioned
 
 EDGE = 21
 """Number of points along a side of the extent, as its sides are curves in degrees."""

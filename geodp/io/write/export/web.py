@@ -25,8 +25,8 @@ from geodp.io.write.tables import CHUNK
 from geodp.io.write.uncertainty import ERROR, six_digits
 from geodp.io.write.view import View
 from geodp.table.card import Card
+from geodp.table.counts import ReleasedTable
 from geodp.table.display import is_below, show_limit
-from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 CLASSES = tuple(name_class(number) for number in range(len(BEGINS) + 1))

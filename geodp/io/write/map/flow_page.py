@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import measure
 from geodp.io.write.drawing.sheet import Line, Sheet
-from geodp.io.write.map.flows import Flows
+from geodp.io.write.map.flows import MappedFlows
 from geodp.io.write.map.look import PAPER, UNTOLD_LAND, Look
 from geodp.io.write.map.page import (
     EDGE,
@@ -38,7 +38,7 @@ BEND, POINTS, HEAD, MAX_HEAD_SHARE = 0.16, 24, 7.0, 0.3
 pixels, and the largest as a share of the line."""
 
 
-def compose_flows(view: View, look: Look, flows: Flows) -> Sheet:
+def compose_flows(view: View, look: Look, flows: MappedFlows) -> Sheet:
     """Lay out the page of the largest flows of a release of origins and destinations."""
     look.require_fonts()
     captions = look.captions
@@ -86,7 +86,7 @@ def _draw_land(page: Page, panel: Panel, left: float) -> None:
 
 
 def _draw_flow(
-    page: Page, flows: Flows, number: int, edges: tuple[float, float, float, float]
+    page: Page, flows: MappedFlows, number: int, edges: tuple[float, float, float, float]
 ) -> list[Line]:
     """Return the line of a flow and the two lines of its head."""
     left, top, width, height = edges
@@ -119,7 +119,7 @@ def _bend(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.fl
     return (1 - part) ** 2 * start + 2 * part * (1 - part) * middle + part**2 * end
 
 
-def _draw_legend(page: Page, view: View, flows: Flows, panel: Panel) -> None:
+def _draw_legend(page: Page, view: View, flows: MappedFlows, panel: Panel) -> None:
     """Draw a line for every class that a flow can have, then land and water."""
     look = page.look
     theme, captions, top = look.theme, look.captions, page.y

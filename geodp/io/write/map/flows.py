@@ -12,7 +12,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.write.map.panel import Bounds, crop, cut
 from geodp.io.write.tables import chunks, slices
 from geodp.io.write.view import View
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 
 MAX_FLOWS = 100
 """Largest number of flows that are drawn."""
@@ -31,7 +31,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Flows:
+class MappedFlows:
     """Flows between different squares of cells that reach their 95 % margin, the largest first.
 
     Attributes
@@ -60,7 +60,7 @@ class Flows:
     share: float
 
 
-def find_flows(view: View, bounds: Bounds | None = None) -> Flows | None:
+def find_flows(view: View, bounds: Bounds | None = None) -> MappedFlows | None:
     """Find the flows of a release between the smallest squares that resolve half of it.
 
     None for a release of one map, with attributes or without a closed form of its error, and
@@ -153,7 +153,7 @@ def _sum(
 
 def _choose(
     squares: _Squares, key: NDArray[np.int64], count: NDArray[np.float64], margin: float
-) -> Flows:
+) -> MappedFlows:
     """Select the largest flows between different squares that reach their margin."""
     large = np.flatnonzero(count >= margin)
     index = squares.decode(key[large])
@@ -163,10 +163,10 @@ def _choose(
     middle = np.minimum((squares.decode(key[some]) + 0.5) * squares.side, sizes)
     ends = middle.reshape(2, 2, -1).transpose(2, 0, 1)[:, :, ::-1]
     place = Lattice(squares.rows, squares.cols)
-    return Flows(place, squares.side, margin, ends, count[some], int(moves.size), 0.0)
+    return MappedFlows(place, squares.side, margin, ends, count[some], int(moves.size), 0.0)
 
 
-def _zoom(flows: Flows) -> Flows:
+def _zoom(flows: MappedFlows) -> MappedFlows:
     """Crop the map to the flows and a margin around them."""
     place = flows.place
     if place.transform is None:

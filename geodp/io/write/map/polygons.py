@@ -13,7 +13,7 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.outlines import Outlines
 from geodp.io.write.frame import Frame, cell_size, crs_of
 from geodp.io.write.tables import chunks
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray
 
 MARGIN = 0.01

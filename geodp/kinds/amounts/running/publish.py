@@ -163,10 +163,10 @@ def publish_series(**options: Any) -> None:
     classes. Writes OUTPUT/public, with a release of amounts in a folder for every period, and
     OUTPUT/restricted. Nothing that depends on the data is printed.
     """
-    carry_out(options, lambda *run: SeriesPublishing(*run).run())
+    carry_out(options, lambda *run: AmountSeriesPublishing(*run).run())
 
 
-class SeriesPublishing(AmountsPublishing):
+class AmountSeriesPublishing(AmountsPublishing):
     """A run of ``geodp amounts publish-series``, checked before anything is read."""
 
     def read_request(self) -> Request:

@@ -15,7 +15,7 @@ from geodp.errors import CodeError, InputError, Rule, UsageError, printable, req
 from geodp.grid.axes import Attribute
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.arrow import decode
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.known_attributes import STANDARD
 from geodp.io.read.rows.locators import ENDS
 from geodp.io.read.rows.scratch import Columns
@@ -82,7 +82,7 @@ DAY_TYPE_FACT = "that day types know weekends, and no public holidays"
 
 
 @dataclass(frozen=True)
-class LabelColumns:
+class TripLabels:
     """Attributes of trips, and where their labels come from.
 
     Attributes
@@ -96,9 +96,7 @@ class LabelColumns:
     columns: dict[str, str]
 
     @classmethod
-    def of(
-        cls, by: By | None, labels: Mapping[str, Iterable[str]], time: str | None
-    ) -> LabelColumns:
+    def of(cls, by: By | None, labels: Mapping[str, Iterable[str]], time: str | None) -> TripLabels:
         """Read what trips are published by; ``time``: the column of times, if one is named.
 
         UsageError for an attribute without labels, and for labels without their attribute.
@@ -295,7 +293,7 @@ class RecordLabels:
     _starts: list[int] = field(default_factory=lambda: [0], repr=False)
 
     @classmethod
-    def of(cls, labelled: LabelColumns) -> RecordLabels:
+    def of(cls, labelled: TripLabels) -> RecordLabels:
         """Make the reader of the attributes that have columns."""
         some = tuple(one for one in labelled.attributes if one.name in labelled.columns)
         return cls(some, tuple(labelled.columns[one.name] for one in some))
@@ -309,7 +307,7 @@ class RecordLabels:
         labels = len(self.columns)
         return 2 * (4 * labels + 8) + 8 * labels if labels else 0
 
-    def read(self, rows: Rows, arrays: Sequence[pa.Array]) -> Columns:
+    def read(self, rows: RowPositions, arrays: Sequence[pa.Array]) -> Columns:
         """Read the labels of a batch; no columns without attributes.
 
         Returns

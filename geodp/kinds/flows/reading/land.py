@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import CodeError, Rule, require_none
-from geodp.grid.cells.points import OUTSIDE, CellMap
+from geodp.grid.cells.cell_grid import OUTSIDE, CellMap
 from geodp.grid.cells.system import NO_DEGREES
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period

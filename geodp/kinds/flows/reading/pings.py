@@ -15,7 +15,7 @@ from geodp.advice import takes
 from geodp.errors import CodeError, Rule, UsageError, require_none
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.forms.geometry import crs_of_points, read_points
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.projection import Transform, locate_points, transformation
@@ -198,7 +198,7 @@ class Pings(Traces):
 
     def read_batch(
         self,
-        rows: Rows,
+        rows: RowPositions,
         arrays: Sequence[pa.Array],
         places: PointReader,
         labels: Columns,
@@ -221,7 +221,7 @@ class Pings(Traces):
             more.append(number_periods(seconds, self.protected, zone).astype(np.int32))
         yield rows, index, names, [*more, *labels]
 
-    def _find_accurate(self, rows: Rows, column: pa.Array) -> NDArray[np.bool_]:
+    def _find_accurate(self, rows: RowPositions, column: pa.Array) -> NDArray[np.bool_]:
         """Return which rows are accurate enough; InputError for an accuracy that is none."""
         assert self.accuracy is not None
         with rows.named(self.accuracy):

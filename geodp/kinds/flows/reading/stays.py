@@ -13,7 +13,7 @@ import pyarrow as pa
 from geodp.advice import takes
 from geodp.errors import Rule, UsageError, require_none
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
 from geodp.io.read.rows.scratch import Columns
@@ -144,7 +144,7 @@ class Stays(Traces):
 
     def read_batch(
         self,
-        rows: Rows,
+        rows: RowPositions,
         arrays: Sequence[pa.Array],
         places: list[Locator],
         labels: Columns,

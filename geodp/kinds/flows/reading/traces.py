@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.io.read.layout.presets import describe_layout
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
-from geodp.kernels import radix
+from geodp.kernels import key_lists
 from geodp.kinds.flows.reading.bounding import TRIPS_MISSING
 from geodp.kinds.flows.reading.labels import (
     HOUR,
@@ -49,10 +49,10 @@ from geodp.kinds.flows.reading.periods import (
 from geodp.kinds.flows.reading.reader import SEPARATOR, Place, RowReader, Units
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray, KeyArray
 
-Batch: TypeAlias = tuple[Rows, IntArray, pa.Array, list[NDArray[Any]]]
+Batch: TypeAlias = tuple[RowPositions, IntArray, pa.Array, list[NDArray[Any]]]
 """Rows, their cells, the names of their persons, and further columns."""
 
 
@@ -212,7 +212,7 @@ class Traces(RowReader):
 
     def read_batch(
         self,
-        rows: Rows,
+        rows: RowPositions,
         arrays: Sequence[pa.Array],
         places: Any,
         labels: Columns,
@@ -271,7 +271,7 @@ class Traces(RowReader):
         return RecordLabels.of(self.labelled)
 
     def read_times(
-        self, rows: Rows, column: str | None, times: pa.Array, zone: str | None
+        self, rows: RowPositions, column: str | None, times: pa.Array, zone: str | None
     ) -> IntArray:
         """Return times in seconds: int64[n]; InputError for one that is none.
 
@@ -303,7 +303,7 @@ class Traces(RowReader):
 
     def _rows(
         self, paths: TableSource, survey: Survey
-    ) -> Iterator[tuple[Rows, pa.Array, KeyArray, Sequence[NDArray[Any]]]]:
+    ) -> Iterator[tuple[RowPositions, pa.Array, KeyArray, Sequence[NDArray[Any]]]]:
         """Yield rows, the names of persons, zones, and further columns."""
         assert self.person is not None
         places, labels = self.list_columns(), self._labels
@@ -395,7 +395,7 @@ def sort_rows(*columns: NDArray[Any]) -> IntArray:
         key <<= np.uint64(width)
         key |= (one - low).astype(np.uint64)
     order = np.arange(key.size)
-    radix.sort_pairs(key, order, np.empty_like(key), np.empty_like(order))
+    key_lists.sort_pairs(key, order, np.empty_like(key), np.empty_like(order))
     return order
 
 

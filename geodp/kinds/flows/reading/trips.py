@@ -16,7 +16,7 @@ from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.reader import CountsReader, WeightedReader
-from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.headers import MATRIX
@@ -33,7 +33,7 @@ from geodp.kinds.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.kinds.flows.reading.reader import CRS_UNUSED, SEPARATOR, Place, RowReader, Units
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
-from geodp.table.stated.reading import StatedReading
+from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
 
 PLACES = Rule(
@@ -310,7 +310,7 @@ class Trips(RowReader, WeightedReader):
 
     def _place(
         self, tables: Iterator[InputTable], survey: Survey
-    ) -> Iterator[tuple[Rows, Any, pa.Array, Any, list[IntArray]]]:
+    ) -> Iterator[tuple[RowPositions, Any, pa.Array, Any, list[IntArray]]]:
         """Yield rows in the domain, their keys, the units of all rows, those inside, and weights.
 
         Weights are a list of one array of the rows in the domain, if there are any.
@@ -340,7 +340,9 @@ class Trips(RowReader, WeightedReader):
                 yield within, key, *named, self._weigh(within, arrays[-1], inside)
             self.clock.complete(table.name)
 
-    def _name(self, within: Rows, arrays: list[pa.Array], inside: Any) -> tuple[pa.Array, Any]:
+    def _name(
+        self, within: RowPositions, arrays: list[pa.Array], inside: Any
+    ) -> tuple[pa.Array, Any]:
         """Return the units of rows, and which of these rows are in the domain; None: all."""
         if len(arrays) < 2:
             return (arrays[0] if arrays else None), inside
@@ -354,7 +356,7 @@ class Trips(RowReader, WeightedReader):
             period = name_periods(times, self.protected, self.time_zone)
         return pc.binary_join_element_wise(as_text(names), period, SEPARATOR), None
 
-    def _weigh(self, within: Rows, column: pa.Array, inside: Any) -> list[IntArray]:
+    def _weigh(self, within: RowPositions, column: pa.Array, inside: Any) -> list[IntArray]:
         """Return the weights of the rows in the domain in a list, which is empty without any."""
         if self._weights is None:
             return []

@@ -276,7 +276,7 @@ def compare(**options: Any) -> None:
 
 def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tuple[str, Compared]]:
     """Compare what is asked for; UsageError for other numbers of releases or of flows."""
-    from geodp.kinds.flows.comparison import Side, Simulation
+    from geodp.kinds.flows.comparison import FlowSide, SimulationSettings
 
     asked, by_label = _list_groups(releases[0], options), bool(options["other_labels"])
     if len(releases) > 2 or (len(releases) == 1 and not by_label and len(asked) != 2):
@@ -286,9 +286,9 @@ def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tupl
             "releases.",
             code="flows-compare-two",
         )
-    labels, how = _read_wanted(options["labels"]), Simulation(options["simulations"])
+    labels, how = _read_wanted(options["labels"]), SimulationSettings(options["simulations"])
     others = _read_wanted(options["other_labels"]) if by_label else labels
-    sides = [(Side(group, labels), Side(group, others)) for _, _, group in asked]
+    sides = [(FlowSide(group, labels), FlowSide(group, others)) for _, _, group in asked]
     names = [f"{start} to {end}" for start, end, _ in asked]
     if by_label:
         shown = " - ".join(", ".join(options[one]) for one in ("other_labels", "labels"))

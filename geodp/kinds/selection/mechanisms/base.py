@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
-from geodp.privacy.budget import Budget, rational, read_exact
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream
-from geodp.privacy.noise.decay import Decay
+from geodp.privacy.loss import Budget, rational, read_exact
 from geodp.privacy.noise.draws import Draw, Draws
+from geodp.privacy.noise.exact_draws import Decay
 from geodp.privacy.selected import rate_of
 
 STREAMS = 4

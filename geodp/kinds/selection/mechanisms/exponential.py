@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from geodp.kinds.selection.mechanisms.base import Candidates, Selector
 from geodp.privacy.event import PURE, Guarantee
 from geodp.privacy.key import NoiseKey, draw_digits
-from geodp.privacy.noise.decay import Decay, draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw
+from geodp.privacy.noise.exact_draws import Decay, draw_one_below
 
 # Digits of weights beyond those of the uniform number, so that ties of bounds are rare.
 _EXTRA = 128

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from geodp.kinds.selection.mechanisms.base import Candidates, Selector
 from geodp.privacy.event import PURE, Guarantee
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise.decay import Decay, draw_below, draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw
+from geodp.privacy.noise.exact_draws import Decay, draw_below, draw_one_below
 
 
 class PermuteAndFlip(Selector):

@@ -22,9 +22,9 @@ from geodp.release.report.html.markup import (
     table,
 )
 from geodp.release.report.sentences import describe_loss
-from geodp.table.caption import list_captioned
 from geodp.table.card import Card
 from geodp.table.index import TablesCard
+from geodp.table.plain import list_captioned
 from geodp.table.stated.error import StatedBlock, StatedError, StatedLevel
 
 

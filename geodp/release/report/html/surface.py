@@ -34,7 +34,7 @@ from geodp.release.report.html.markup import (
     pack_sorted,
 )
 from geodp.release.report.html.outlines import lay_ground, pack_outlines
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from geodp.typing import IntArray
 
 MAX_SQUARES = 1 << 22
@@ -347,7 +347,7 @@ MAX_CANDIDATES = 5
 
 
 @dataclass(frozen=True)
-class Squares:
+class SquareLevel:
     """Level of squares of cells.
 
     Attributes
@@ -382,7 +382,7 @@ class Squares:
         }
 
 
-def list_levels(release: Release) -> list[Squares]:
+def list_levels(release: Release) -> list[SquareLevel]:
     """List the levels of a map, cells first: nested squares of the key order, official areas."""
     grid = release.grid
     sides = _nested_sides(grid) if grid.outlines is None else [1]
@@ -395,7 +395,7 @@ def list_levels(release: Release) -> list[Squares]:
             place = grid.places[0]
             offset = place.row0 % side, place.col0 % side
         margins = _margins_of(release, side, offset)
-        levels.append(Squares(side, offset, areas.get(side), nested, margins))
+        levels.append(SquareLevel(side, offset, areas.get(side), nested, margins))
     return levels
 
 

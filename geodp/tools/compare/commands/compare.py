@@ -247,7 +247,7 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
 
 def _list_epsilons(requested: str | None) -> list[str | None]:
     """List the common epsilons and the requested one in order; None, without noise, is the last."""
-    from geodp.privacy.budget import rational
+    from geodp.privacy.loss import rational
 
     if requested is None:
         return [*COMMON]

@@ -9,7 +9,7 @@ import shapely
 
 import geodp
 from geodp.errors import UsageError
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
 from geodp.io.read.layout.completion import complete_reader, phrase_for_python

@@ -8,8 +8,8 @@ import rasterio
 import shapely
 
 from geodp.errors import InputError, UsageError
-from geodp.grid.cells.choose import find_cells
-from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.cells import find_cells
+from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.io.read.public.land import state_land
 from geodp.io.read.public.mask import mask_of_land, read_cell_mask
 from tests.grid.cells.libraries import NEEDS

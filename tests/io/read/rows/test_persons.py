@@ -17,11 +17,10 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.rows import persons as module
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import RowPositions
 from geodp.io.read.rows.persons import Persons
-from geodp.privacy.access import has_owners
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.key import NoiseKey
+from geodp.privacy.key import NoiseKey, has_owners
 from tests.refusals import refuses
 
 SQUARE = Grid.regular((64, 64), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
@@ -39,7 +38,9 @@ def trips(records, people, seed=0):
 
 
 def add(persons, names, keys):
-    persons.add(Rows(None, 0), np.array(keys, np.uint64), pa.array(names, pa.string()), None)
+    persons.add(
+        RowPositions(None, 0), np.array(keys, np.uint64), pa.array(names, pa.string()), None
+    )
 
 
 @pytest.mark.parametrize("bounds", [{}, {"cells": 3, "per_cell": 2}])
@@ -209,7 +210,7 @@ def test_one_person_has_one_name_in_decimals_of_every_scale(coded, kind):
     ]
     assert [read_points(one, **OPTIONS).count.tolist() for one in files] == [[2], [2]]
     named = [
-        module.name_persons(Rows(None, 0), "id", one["id"].chunk(0), None).to_pylist()
+        module.name_persons(RowPositions(None, 0), "id", one["id"].chunk(0), None).to_pylist()
         for one in files
     ]
     assert named == [["300", "1200"]] * 2

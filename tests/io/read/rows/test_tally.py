@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.columns import RowPositions
 from geodp.io.read.rows.tally import Groups
 
 
@@ -29,7 +29,7 @@ def test_batches_of_any_size_one_after_the_other(kind):
             codes = [f"c{code}" for code in codes]
         else:
             column, codes = pa.array(codes, kind), codes.tolist()
-        rows, column, total, sizes = groups.group(Rows(None, 100), column, counts)
+        rows, column, total, sizes = groups.group(RowPositions(None, 100), column, counts)
         kept.append((rows, column, total, sizes, naive(codes, counts.tolist())))
     for rows, column, total, sizes, expected in kept:  # no batch has taken another's place
         first = (rows.records(len(column)) - 100).tolist()
@@ -43,7 +43,7 @@ def test_later_batches_take_no_arrays_of_their_length():
     taken = []
     for _ in range(3):
         tracemalloc.start()
-        groups.group(Rows(None, 0), column, counts)
+        groups.group(RowPositions(None, 0), column, counts)
         taken.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert taken[0] > 5 * 8 * n
@@ -52,5 +52,5 @@ def test_later_batches_take_no_arrays_of_their_length():
 
 def test_what_is_no_number_or_has_gaps_stays_row_by_row():
     for column in (pa.array(["a", "a"]), pa.array([1, None]), pa.array([], pa.int64())):
-        given = Rows(None, 0), column, np.ones(len(column), np.int64)
+        given = RowPositions(None, 0), column, np.ones(len(column), np.int64)
         assert Groups().group(*given) == (*given, None)

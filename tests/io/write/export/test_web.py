@@ -20,7 +20,7 @@ from geodp.io.write.export.styles import MapLibre
 from geodp.io.write.export.web import Squares, outlines_of, why_not_on_web
 from geodp.io.write.export.workbook import Xlsx
 from geodp.table.card import StatedMetadata
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import ReleasedTable
 from tests.io.write.export.test_exports import view_of
 from tests.refusals import refuses
 from tests.release.test_frames import GRIDS, KEY, release

@@ -9,8 +9,7 @@ from geodp.kinds.amounts.publish import AmountsInputs
 from geodp.kinds.amounts.series import AmountsSeriesOptions, design_series
 from geodp.kinds.amounts.streams import AmountAxes
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.neighbours import ADD_REMOVE, NEIGHBOURS, REPLACE
-from geodp.privacy.terms import Terms
+from geodp.privacy.terms import ADD_REMOVE, NEIGHBOURS, REPLACE, Terms
 from geodp.release.periods import Periods
 from geodp.release.request import Request
 from tests.kinds.amounts.worlds import (

@@ -13,7 +13,7 @@ from geodp.kinds.selection.mechanisms.questions import (
     quantile_candidates,
 )
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.noise import decay
+from geodp.privacy.noise import exact_draws
 from tests.keys import secret
 from tests.reference import selection as reference
 
@@ -120,13 +120,13 @@ def test_quantiles_of_large_counts_are_exact():
 
 def test_what_is_drawn_grows_with_the_occupied_cells_and_not_with_the_domain(monkeypatch):
     drawn = []
-    words = decay._random_words
+    words = exact_draws._random_words
 
     def counted(key, stream, n, *law):
         drawn.append(n)
         return words(key, stream, n, *law)
 
-    monkeypatch.setattr(decay, "_random_words", counted)
+    monkeypatch.setattr(exact_draws, "_random_words", counted)
     cost = []
     for m, size in ((1000, 1 << 18), (1000, 1 << 62), (2000, 1 << 62)):
         drawn.clear()

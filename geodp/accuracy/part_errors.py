@@ -1,0 +1,431 @@
+"""Errors of the parts of a map's counts: from the map, from noise, and from differences of places.
+
+Parts of areas are measured down to some level; below it every cell has the shares of its area. So
+the error of a sum of parts over some cells has three sources. The map's count of the cells has an
+error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
+by people to the areas inside. And areas differ from their surroundings: of t people, of whom the
+area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared
+deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the
+last measured level, where they are shrunk, ``V D / (V + D)``. The released deviations there have
+the variance ``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for
+many parts (``python -m bench parts``): the sexes differ less from place to place, and the old more.
+Levels below have the same factor.
+
+With f(v) the part of a node's people that live in the region, the variance is
+
+    f(root)**2 V(root) + sum over nodes c below the root of (f(c) - f(parent of c))**2 tau(c),
+
+as the error of a child is its own, less what its siblings and it receive together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import sqrt
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.accuracy.interval import SKEWED_Z, round_out
+from geodp.grid.joint import Joint
+from geodp.table.counts import ReleasedTable
+from geodp.typing import FloatArray, IntArray, KeyArray
+
+VERSION = 2
+"""Version of the constants, in cards: increases with every change of intervals in files."""
+
+DIFFERENCE = 0.7
+"""Constant of the differences between places: see above."""
+
+FACTORS, HALVINGS = (-5.0, 9.0), 12
+"""Range of the binary logarithm of a level's factor, and steps of its bisection."""
+
+FEWEST_NODES = 10
+"""Smallest number of nodes, weighted by how well they are known, from which a factor is learned."""
+
+BELOW, ABOVE = 2.12, SKEWED_Z
+"""Half of a 95 % interval, in standard errors, below and above a count: small parts are skewed."""
+
+COIN = 0.25
+"""Maximal variance of randomised rounding to an integer."""
+
+
+@dataclass(frozen=True, eq=False)
+class StepNoise:
+    """Noise of the measurements of one step: groups of parts, or the parts in each group.
+
+    Attributes
+    ----------
+    inside : int
+        Number of parts in one measured count.
+    together : int
+        Number of counts in each group that is apportioned together; the last may have fewer.
+    variance : float64[groups, levels]
+        Variance of a count; infinite if it is not measured.
+    """
+
+    inside: int
+    together: int
+    variance: FloatArray = field(repr=False)
+
+    def of(self, part: IntArray, parts: int) -> FloatArray:
+        """Return variances of the sum of some parts, and of the others apportioned with them.
+
+        Returns
+        -------
+        float64[2, levels]
+            0 if the parts are all that is apportioned.
+        """
+        sizes = np.bincount(np.arange(parts) // self.inside)
+        unit, held = np.unique(part // self.inside, return_counts=True)
+        complete = held == sizes[unit]
+        variances = np.zeros((2, self.variance.shape[1]))
+        for group in np.unique(unit // self.together):
+            members = unit // self.together == group
+            n, of = int(members.sum()), min(self.together, sizes.size - group * self.together)
+            # Parts that are a complete group have no noise of their own: their sum is that of the
+            # node.
+            if n < of or not complete[members].all():
+                variances += self.variance[group] * np.array([[n], [max(of - n, 1)]])
+        return variances
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalNoise:
+    """Noise of sums of parts that were measured separately.
+
+    Attributes
+    ----------
+    label : int64[parts]
+        Label of every part.
+    variance : float64[levels]
+        Variance of a count; infinite if it is not measured.
+    """
+
+    label: IntArray = field(repr=False)
+    variance: FloatArray = field(repr=False)
+
+    def of(self, part: IntArray) -> FloatArray | None:
+        """Return variances as :meth:`StepNoise.of`; None unless the parts are entire labels."""
+        sizes = np.bincount(self.label)
+        held = np.bincount(self.label[part], minlength=sizes.size)
+        n = int((held == sizes).sum())
+        if n == sizes.size or (held % sizes).any():
+            return None
+        return np.asarray(self.variance * np.array([[n], [sizes.size - n]]), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class MapTree:
+    """Non-empty nodes of a released map, level by level, the root's first.
+
+    Attributes
+    ----------
+    strides : tuple of int
+        Number of keys of a node of each level; the last is 1.
+    node : list of uint64[n]
+        Nodes, strictly increasing.
+    count : list of float64[n]
+    parent : list of int64[n]
+        Position of each node's parent on the level above; 0 for the root.
+    """
+
+    strides: tuple[int, ...]
+    node: list[KeyArray] = field(repr=False)
+    count: list[FloatArray] = field(repr=False)
+    parent: list[IntArray] = field(repr=False)
+
+    @classmethod
+    def of(cls, table: ReleasedTable, strides: tuple[int, ...]) -> Self:
+        """Create the tree of a map's cells with some levels."""
+        node, count = [table.key], [table.count.astype(np.float64)]
+        parent: list[IntArray] = []
+        for stride, below in zip(strides[-2::-1], strides[:0:-1], strict=True):
+            coarser = node[0] // np.uint64(stride // below)
+            above, place = np.unique(coarser, return_inverse=True)
+            count.insert(0, _add_up(place, count[0], above.size))
+            node.insert(0, above)
+            parent.insert(0, place)
+        return cls(strides, node, count, [np.zeros(node[0].size, np.int64), *parent])
+
+    def add_up(self, held: FloatArray) -> list[FloatArray]:
+        """Return sums over the nodes of all levels of values of their cells: float64[n] each."""
+        sums = [held]
+        for i in range(len(self.node) - 1, 0, -1):
+            sums.insert(0, _add_up(self.parent[i], sums[0], self.node[i - 1].size))
+        return sums
+
+    def find(self, key: KeyArray) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Return the positions of cells among the non-empty ones, and whether they are there."""
+        at = np.searchsorted(self.node[-1], key)
+        at = np.minimum(at, max(self.node[-1].size - 1, 0))
+        return at, (self.node[-1][at] == key) if self.node[-1].size else np.zeros(at.size, bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A release as a map and its parts.
+
+    Attributes
+    ----------
+    joint : Joint
+    map : ReleasedTable
+    tree : MapTree
+        Tree on whose first levels the parts of nodes are measured.
+    steps : tuple of StepNoise
+    marginals : tuple of MarginalNoise
+    """
+
+    joint: Joint
+    map: ReleasedTable
+    tree: MapTree
+    steps: tuple[StepNoise, ...]
+    marginals: tuple[MarginalNoise, ...] = ()
+
+    def add_up(self, part: IntArray, count: FloatArray) -> Sum:
+        """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
+        noise = np.zeros((2, len(self.tree.strides)))
+        for step in self.steps:
+            noise += step.of(part, self.joint.parts)
+        for marginal in self.marginals:
+            # A marginal measured only sums over complete labels.
+            if (other := marginal.of(part)) is not None:
+                noise = pool(noise, other)
+        return Sum(self.tree, self.tree.add_up(count), noise)
+
+
+@dataclass(frozen=True, eq=False)
+class PartEstimates:
+    """Estimates of some parts together, at some places.
+
+    Attributes
+    ----------
+    share : float64[n]
+        Share of the people of the cell, from the smallest area that is known better than its cells.
+    doubt : float64[n]
+        Standard error of the share.
+    variance : float64[n]
+        Variance of the parts' sum in the cell, given the map's counts.
+    """
+
+    share: FloatArray
+    doubt: FloatArray
+    variance: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """Sums of the same parts over the nodes of a map, as released.
+
+    Attributes
+    ----------
+    tree : MapTree
+    held : list of float64[n]
+        Sums by level, the root's first.
+    noise : float64[2, levels]
+        Variance of the measurements of these parts together, and of the others; infinite below the
+        measured levels.
+    """
+
+    tree: MapTree
+    held: list[FloatArray] = field(repr=False)
+    noise: FloatArray
+
+    @property
+    def last(self) -> int:
+        """The level whose shares are used: the last measured one above the cells."""
+        return max(0, min(int(np.isfinite(self.noise[0]).sum()), len(self.held) - 1) - 1)
+
+    def _share_above(self, i: int) -> FloatArray:
+        """Return the share of each node's parent, at the root its own: float64[n]."""
+        above = max(i - 1, 0)
+        return (self.held[above] / self.tree.count[above])[self.tree.parent[i]]
+
+    def _noise_of(self, i: int, share: FloatArray) -> FloatArray:
+        """Return the variance of measured counts that are fitted to their sum: float64[n]."""
+        variance, rest = self.noise[:, i]
+        return np.asarray((1 - share) ** 2 * variance + share**2 * rest)
+
+    @cached_property
+    def factor(self) -> float:
+        """Factor of the differences between places, learned on the last measured level."""
+        i = int(np.isfinite(self.noise[0]).sum()) - 1
+        if i < 1:
+            return 1.0
+        people, share = self.tree.count[i], self._share_above(i)
+        differ, noise = difference(people, share), self._noise_of(i, share)
+        factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
+        return factor if nodes >= FEWEST_NODES else max(factor, 1.0)
+
+    @cached_property
+    def left(self) -> list[FloatArray]:
+        """Variances that remain of the nodes' own counts, by level: float64[n] each."""
+        remaining, measured = [], int(np.isfinite(self.noise[0]).sum())
+        for i in range(len(self.held)):
+            people, share = self.tree.count[i], self._share_above(i)
+            differ = self.factor * difference(people, share)
+            left = differ if i >= measured else self._noise_of(i, share)
+            if i == measured - 1 and i:
+                left = left * differ / (left + differ)
+            # Counts are rounded at random.
+            remaining.append(left + np.minimum(people * share, COIN))
+        return remaining
+
+    @cached_property
+    def estimates(self) -> list[PartEstimates]:
+        """Estimates for the nodes of each level."""
+        root = self.held[0] / self.tree.count[0]
+        variance = self.left[0]
+        doubt = np.sqrt(variance) / self.tree.count[0]
+        estimates = [PartEstimates(root, doubt, variance)]
+        for i in range(1, len(self.held)):
+            people, parent = self.tree.count[i], self.tree.parent[i]
+            part = people / self.tree.count[i - 1][parent]
+            left = self.left[i]
+            siblings = np.bincount(parent, left)[parent] - left
+            variance = part**2 * (variance[parent] + siblings) + (1 - part) ** 2 * left
+            share, doubt = estimates[-1].share[parent], estimates[-1].doubt[parent]
+            # Below the last measured level, parts have the share of their area, and its doubt.
+            if i <= self.last:
+                share, doubt = self.held[i] / people, np.sqrt(variance) / people
+            estimates.append(PartEstimates(share, doubt, variance))
+        return estimates
+
+    def of_cells(self, key: KeyArray) -> PartEstimates:
+        """Return the estimates of cells.
+
+        Cells without people have those of the area around them.
+        """
+        estimate = PartEstimates(*(np.zeros(key.size) for _ in range(3)))
+        missing = np.ones(key.size, np.bool_)
+        # From the cells up to the first node with people, whose share applies to empty cells, too.
+        for i in range(len(self.held) - 1, -1, -1):
+            node, some = self.tree.node[i], np.flatnonzero(missing)
+            if not node.size or not some.size:
+                break
+            ancestor = key[some] // np.uint64(self.tree.strides[i])
+            at = np.minimum(np.searchsorted(node, ancestor), node.size - 1)
+            here = node[at] == ancestor
+            at, some = at[here], some[here]
+            estimate.share[some], estimate.doubt[some] = (
+                self.estimates[i].share[at],
+                self.estimates[i].doubt[at],
+            )
+            if i == len(self.held) - 1:
+                estimate.variance[some] = self.estimates[i].variance[at]
+            missing[some] = False
+        return estimate
+
+    def of_region(self, key: KeyArray) -> PartEstimates:
+        """Return the estimate of cells together: float64[1] each."""
+        cells = self.of_cells(key)
+        if key.size == 1:
+            return cells
+        at, some = self.tree.find(key)
+        inside = np.zeros(self.tree.node[-1].size)
+        inside[at[some]] = 1.0
+        people = self.tree.add_up(inside * self.tree.count[-1])
+        if not some.any():
+            share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
+            return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1))
+        weight = self.tree.count[-1][at[some]] / people[0].sum()
+        share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
+        of = [
+            inside_people / count
+            for inside_people, count in zip(people, self.tree.count, strict=True)
+        ]
+        variance = float(of[0] ** 2 @ self.left[0])
+        for i in range(1, len(of)):
+            # Second sum of the module's equation: only deviations from the parent's part add
+            # variance.
+            apart = of[i] - of[i - 1][self.tree.parent[i]]
+            variance += float(apart**2 @ self.left[i])
+        return PartEstimates(np.array([share]), np.array([doubt]), np.array([variance]))
+
+
+def pool(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return variances of means of two estimates, weighted inversely to theirs.
+
+    Some are infinite.
+    """
+    # The formula is NaN for infinite variances: the smaller one stands there.
+    both = np.isfinite(one) & np.isfinite(other)
+    pooled = np.minimum(one, other)
+    pooled[both] = one[both] * other[both] / (one[both] + other[both])
+    return pooled
+
+
+def learn_factor(apart: FloatArray, differ: FloatArray, noise: FloatArray) -> tuple[float, float]:
+    """Estimate by which factor places differ more than expected, from released counts.
+
+    Parameters
+    ----------
+    apart : float64[n]
+        Released deviations from the shares of the areas above.
+    differ : float64[n]
+        Expected squared deviations, for a factor of 1.
+    noise : float64[n]
+        Variances of the measurements, above 0.
+
+    Returns
+    -------
+    factor : float
+        With an allowance for the number of nodes.
+    nodes : float
+        Number of nodes, each weighted by 0 to 1: how much of its deviation is measured.
+    """
+    some = differ > 0
+    apart, differ, noise = np.square(apart[some]), differ[some], noise[some]
+    low, high = FACTORS
+    for _ in range(HALVINGS):
+        factor = 2.0 ** ((low + high) / 2)
+        weight = factor * differ / (factor * differ + noise)
+        # A deviation that is shrunk towards 0 by its weight w has the variance w D.
+        if float((apart / differ).sum()) > factor * float(weight.sum()):
+            low = (low + high) / 2
+        else:
+            high = (low + high) / 2
+    nodes = float(weight.sum())
+    return factor * (1 + 2 * sqrt(2 / nodes)) if nodes else factor, nodes
+
+
+def _add_up(place: IntArray, held: FloatArray, n: int) -> FloatArray:
+    return np.bincount(place, held, n).astype(np.float64)
+
+
+def difference(people: Any, share: Any) -> Any:
+    """Return the expected squared deviation of parts from a share of people."""
+    return spread(people * np.clip(share * (1 - share), 0.0, 0.25))
+
+
+def spread(mean: Any) -> Any:
+    """Return the expected squared deviation for a value of ``t s (1 - s)``."""
+    return mean * (1 + DIFFERENCE * np.sqrt(mean))
+
+
+def intervals_around(
+    count: Any, estimate: PartEstimates, people: Any, ends: tuple[Any, Any]
+) -> tuple[FloatArray, FloatArray]:
+    """Return low and high ends of 95 % intervals of sums of parts: float64[n] each.
+
+    Parameters
+    ----------
+    count : float64[n]
+        Released counts of the parts.
+    estimate : PartEstimates
+    people : float64[n]
+        Released counts of the map.
+    ends : (float64[n], float64[n])
+        Low and high ends of the map's intervals.
+    """
+    low, high = ends
+    upper_share = np.minimum(estimate.share + estimate.doubt, 1.0)
+    more = difference(np.maximum(high - people, 0.0), upper_share) + people * (
+        upper_share - estimate.share
+    )
+    down = np.hypot(estimate.share * (people - low), BELOW * np.sqrt(estimate.variance))
+    up = np.hypot(estimate.share * (high - people), ABOVE * np.sqrt(estimate.variance + more))
+    low_end = np.maximum(count - round_out(down, count), 0.0)
+    return low_end, np.maximum(np.minimum(count + round_out(up, count), high), count)

@@ -1,1 +1,0 @@
-"""Tables of children times parts: fitted to both margins, and rounded along cycles."""
