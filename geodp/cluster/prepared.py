@@ -15,7 +15,7 @@ from geodp.cluster.run import Options, Run
 from geodp.cluster.secret import require_owners, require_trusted
 from geodp.errors import UsageError
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.parts import PartsFolder, check_parts, part_path, write_parts
+from geodp.io.folder.release_in_parts import PartsFolder, check_parts, part_path, write_parts
 from geodp.io.write import qgis_style, tiles
 from geodp.io.write.geotiff import EXACT_FLOAT32, EXACT_FLOAT64, MEDIA_TYPE
 from geodp.io.write.tiles import Tiling, tile_bands, view_tiles, why_no_mosaic, write_vrt

@@ -4,7 +4,7 @@ The fields of a dataclass are the keys of its JSON object, in their order, but f
 stated to come :func:`before` another; a field whose name in Python differs has its key in its
 metadata. Types are enforced on reading, so that untrusted input
 becomes a value of these types or is refused. Arrays of NumPy are values of their own, which no JSON
-has (:mod:`geodp.io.folder.packing`).
+has (:mod:`geodp.io.folder.pending`).
 """
 
 from __future__ import annotations

@@ -386,8 +386,7 @@ TARGETS = (
     Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
-    Target("geodp.io.folder.pending", RESUME),
-    Target("geodp.io.folder.packing", ("tests/io/folder/test_packing.py",)),
+    Target("geodp.io.folder.pending", (*RESUME, "tests/io/folder/test_packing.py")),
     Target("geodp.release.transaction", ("tests/release/test_transaction.py",)),
     Target(
         "geodp.cli.publishing",

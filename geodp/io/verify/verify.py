@@ -19,7 +19,7 @@ from geodp.errors import OutputError, Rule, VerificationError
 from geodp.grid.lattice import transform_of
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
-from geodp.io.folder.parts import parts_id
+from geodp.io.folder.release_in_parts import parts_id
 from geodp.io.verify.again import check_again
 from geodp.io.verify.card import describe_error, open_card, public_folder, require
 from geodp.io.verify.files import (

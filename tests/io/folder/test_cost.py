@@ -15,8 +15,7 @@ import pytest
 import geodp
 from geodp.accuracy.cell_interval import ClampedIntervals, PlainIntervals
 from geodp.grid.grid import Grid
-from geodp.io.folder.exports import choose_exports, write_exports
-from geodp.io.folder.formats import find_formats
+from geodp.io.folder.formats import choose_exports, find_formats, write_exports
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS
 from geodp.io.write.uncertainty import RowErrors
