@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from geodp.io.read.reading import read as read
     from geodp.io.read.table import read_mesh as read_mesh
     from geodp.io.read.table import read_table as read_table
-    from geodp.io.write.uncertainty import Intervals as Intervals
-    from geodp.io.write.uncertainty import RowErrors as RowErrors
+    from geodp.io.write.tables import Intervals as Intervals
+    from geodp.io.write.tables import RowErrors as RowErrors
     from geodp.kinds.series.card import SeriesCard as SeriesCard
     from geodp.kinds.series.publish import publish_series as publish_series
     from geodp.kinds.series.series import Series as Series
@@ -136,7 +136,7 @@ _HOME = {
     "Head": "geodp.privacy.hash_chain",
     "Hierarchy": "geodp.grid.hierarchy",
     "InputError": "geodp.errors",
-    "Intervals": "geodp.io.write.uncertainty",
+    "Intervals": "geodp.io.write.tables",
     "Lattice": "geodp.grid.lattice",
     "Law": "geodp.privacy.noise.law",
     "Ledger": "geodp.privacy.ledger",
@@ -161,7 +161,7 @@ _HOME = {
     "Region": "geodp.grid.region",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.released",
-    "RowErrors": "geodp.io.write.uncertainty",
+    "RowErrors": "geodp.io.write.tables",
     "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.kinds.series.series",
     "SeriesCard": "geodp.kinds.series.card",

@@ -28,7 +28,7 @@ from geodp.io.folder.staging import _exchange
 from geodp.io.opening import database_uri, strange_entry
 from geodp.io.read.rows.forms import folder, packed
 from geodp.io.read.rows.forms.url import _name_of, is_url
-from geodp.io.verify.packed import unpack_release
+from geodp.io.verify.card import unpack_release
 from geodp.io.verify.verify_release import plain_files
 from geodp.io.write.drawing.fonts import _folders
 from geodp.tools.evaluate.trials import count_processes
@@ -99,10 +99,10 @@ def test_a_release_in_an_archive_opens_no_device(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("release.json", "SHA256SUMS", "con.csv"):
             archive.writestr(f"out/public/{name}", "{}")
-    monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", True)
+    monkeypatch.setattr("geodp.io.verify.card.OPENS_FOLDERS", True)
     assert (unpack_release(tmp_path / "a.zip") / "public" / "con.csv").exists()
     (tmp_path / "a.zip").rename(tmp_path / "b.zip")
-    monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", False)
+    monkeypatch.setattr("geodp.io.verify.card.OPENS_FOLDERS", False)
     with refuses(VerificationError, "archive-has-device-name"):
         unpack_release(tmp_path / "b.zip")
 

@@ -159,7 +159,7 @@ OUTSIDE = {
     "shapely": ("", "grid io/read io/write/export kinds tools local cluster release/frames"),
     "scipy": (
         "",
-        "mechanisms/baselines/barak mechanisms/trees/strategies kinds tools local io/write/netcdf "
+        "mechanisms/baselines/barak mechanisms/trees/strategies kinds tools local "
         "io/write/export io/verify/rewritten",
     ),
     "PIL": ("", "io/write/drawing"),

@@ -24,7 +24,7 @@ from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, write_parquet
-from geodp.io.write.uncertainty import extra_columns_of
+from geodp.io.write.tables import extra_columns_of
 from geodp.io.write.view import View
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
 

@@ -28,8 +28,7 @@ from geodp.io.write.drawing.png import read_png
 from geodp.io.write.geometry import same_geo_metadata
 from geodp.io.write.geopackage import quote
 from geodp.io.write.pixels import windows
-from geodp.io.write.tables import ROW_GROUP
-from geodp.io.write.uncertainty import HIGH, LOW
+from geodp.io.write.tables import HIGH, LOW, ROW_GROUP
 from geodp.io.write.view import View
 from geodp.table.index import Joint
 from geodp.table.plain import write_plain

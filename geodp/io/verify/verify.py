@@ -28,10 +28,9 @@ from geodp.io.verify.files import (
     check_restricted,
     has_formats,
 )
-from geodp.io.verify.intervals import check_intervals
 from geodp.io.verify.measurements import check_measurements, has_measurements
 from geodp.io.verify.readback import BROKEN
-from geodp.io.verify.statements import check_statements
+from geodp.io.verify.statements import check_intervals, check_statements
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.verify.written import OpenView, Remake, Remaking, has_totals
 from geodp.table.card import Card

@@ -22,9 +22,8 @@ from geodp.io.verify.card import require
 from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import read_rows
 from geodp.io.write.areas import file_names
-from geodp.io.write.tables import slices
+from geodp.io.write.tables import ERROR, Intervals, RowErrors, extra_columns_of, slices
 from geodp.io.write.totals import totals_file
-from geodp.io.write.uncertainty import ERROR, Intervals, RowErrors, extra_columns_of
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.public_totals import PublicTotals

@@ -14,8 +14,7 @@ from geodp.io.write.drawing.png import DPI, draw_png
 from geodp.io.write.drawing.sheet import Sheet
 from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.map.flow_page import compose_flows
-from geodp.io.write.map.flows import find_flows
+from geodp.io.write.map.flows import compose_flows, find_flows
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
 from geodp.io.write.view import View

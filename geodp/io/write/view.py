@@ -16,15 +16,16 @@ from geodp import progress
 from geodp.accuracy.areas import Areas
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.tables import (
+    RowErrors,
     arrow_columns,
     centre_columns,
     column_names,
     name_of_counts,
+    names_of,
     region_columns,
     require_released,
     slices,
 )
-from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.reprs import one_line
 from geodp.table.card import Card
 from geodp.table.measured import Measurements

@@ -20,7 +20,7 @@ from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.csv import write_csv
-from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.tables import RowErrors
 from geodp.release.release import Release
 from tests.io.write.test_writers import GRIDS, KANTO, released
 from tests.views import view_of

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
 from geodp.io.write.format import Export
-from geodp.io.write.uncertainty import ERROR, HIGH, LOW
+from geodp.io.write.tables import ERROR, HIGH, LOW
 from geodp.io.write.view import View
 from geodp.table.display import is_below, show_limit
 

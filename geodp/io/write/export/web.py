@@ -21,8 +21,7 @@ from geodp.io.write.frame import Frame
 from geodp.io.write.geometry import NOWHERE, has_geometry, why_no_geometry
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY, classify, name_class
-from geodp.io.write.tables import CHUNK
-from geodp.io.write.uncertainty import ERROR, six_digits
+from geodp.io.write.tables import CHUNK, ERROR, six_digits
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.display import is_below, show_limit

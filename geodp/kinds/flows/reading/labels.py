@@ -19,7 +19,7 @@ from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.known_attributes import STANDARD
 from geodp.io.read.rows.locators import ENDS
 from geodp.io.read.rows.scratch import Columns
-from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
+from geodp.io.write.tables import UNCERTAINTY_COLUMNS
 from geodp.kinds.flows.reading.periods import MONDAY, SECONDS_A_DAY, localise, read_seconds
 from geodp.typing import IntArray
 
