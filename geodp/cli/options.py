@@ -385,7 +385,7 @@ weight_options = add_options(
         "invariants outside the guarantee, and stand on the card.",
     ),
 )
-"""Options of weights, which :mod:`geodp.io.read.rows.weights` describes."""
+"""Options of weights, which :mod:`geodp.io.read.rows.decimals` describes."""
 
 
 def split_specs(texts: Sequence[str]) -> list[str]:

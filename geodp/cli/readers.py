@@ -381,7 +381,7 @@ def require_no_persons(path: Path, options: Mapping[str, Any], named: str | None
     """
     from contextlib import closing
 
-    from geodp.io.read.layout.vocabulary import find_named, fold_columns
+    from geodp.io.read.layout.recognise import find_named, fold_columns
     from geodp.io.read.rows.columns import open_tables
     from geodp.io.read.rows.names import fold
     from geodp.io.read.rows.span import OPENING

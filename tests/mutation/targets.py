@@ -141,7 +141,7 @@ TARGETS = (
     Target(
         "geodp.release.prior", ("tests/release/test_assumptions.py", "tests/release/test_prior.py")
     ),
-    Target("geodp.io.read.layout.one_table", ("tests/io/read/layout/test_one_table.py",)),
+    Target("geodp.io.read.layout.official_tables", ("tests/io/read/layout/test_one_table.py",)),
     # How much noise.
     Target("geodp.privacy.budget", ("tests/privacy/test_event.py",), ("rational", "budget")),
     Target(

@@ -238,7 +238,7 @@ def _blank_of(question: str) -> str:
 
 def _blanks_of_labels(by: Sequence[str]) -> list[str]:
     """Return placeholders for columns of labels, which distinguish rows of one cell."""
-    from geodp.io.read.rows.known_attributes import find_standard
+    from geodp.io.read.rows.names import find_standard
 
     named = [f"--by {','.join(by)}"] if by else []
     return named + [f"--labels {name}=LABEL,LABEL" for name in by if find_standard(name) is None]
@@ -327,14 +327,14 @@ BY_NAMES = (
 
 def _attribute_of(name: str) -> str:
     """Return the attribute that a column's name denotes, or the name itself."""
-    from geodp.io.read.rows.known_attributes import find_attribute
+    from geodp.io.read.rows.names import find_attribute
 
     return find_attribute(name) or name
 
 
 def _attribute(name: str) -> str:
     """Return the role of a column whose name denotes an attribute; empty for others."""
-    from geodp.io.read.rows.known_attributes import find_attribute
+    from geodp.io.read.rows.names import find_attribute
 
     attribute = find_attribute(name)
     return "" if attribute is None else f"(attribute {attribute})"

@@ -106,7 +106,7 @@ class Points(LabelledReader):
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Count the records of tables whose attributes the grid has; ``facts``: their origin."""
         from geodp.io.memory import MIN_MEMORY, bytes_of
-        from geodp.io.read.rows.external_sort import Runs
+        from geodp.io.read.rows.scratch import Runs
         from geodp.io.read.rows.survey import Survey
         from geodp.privacy.assumption import ContributionBound
         from geodp.table.counts import CountTable
@@ -210,7 +210,7 @@ class Points(LabelledReader):
 
     def _columns(self) -> Locator:
         from geodp.io.read.layout.plane import REMEDY_OF_POINTS, UnitCheck
-        from geodp.io.read.rows.projection import point_locator, transformation
+        from geodp.io.read.rows.locators import point_locator, transformation
 
         lattice = self._lattice
         move = transformation(lattice, self.crs, self.allow_ballpark)

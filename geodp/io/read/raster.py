@@ -25,8 +25,8 @@ from geodp.io.read.reader import (
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.read.rows.count_parser import Rounder, Rounding
     from geodp.io.read.rows.input_files import FilePath, LabelledArray, TableSource
-    from geodp.io.read.rows.rounding import Rounder, Rounding
     from geodp.io.read.rows.tally import Outside, Tally
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
@@ -94,8 +94,8 @@ class Raster(Reader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Read the pixels of the one raster, or the numbers of the array."""
+        from geodp.io.read.rows.count_parser import rounder
         from geodp.io.read.rows.input_files import LabelledArray
-        from geodp.io.read.rows.rounding import rounder
         from geodp.io.read.rows.tally import Tally
 
         progress.begin("Reading")

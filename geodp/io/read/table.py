@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.columns import InputTable, Rows
+    from geodp.io.read.rows.count_parser import CountParser
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.pairing import ColumnPairing, Values
-    from geodp.io.read.rows.rounding import CountParser
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Tally
     from geodp.privacy.key import NoiseKey
@@ -115,7 +115,7 @@ class Table(LabelledReader, CountsReader):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.suppressed != "error":
-            from geodp.io.read.rows.mesh_columns import KEY, is_mesh_grid
+            from geodp.io.read.layout.official_tables import KEY, is_mesh_grid
             from geodp.io.read.rows.names import fold
 
             key = self.x is None and fold(self.code or KEY) == fold(KEY)
@@ -146,9 +146,9 @@ class Table(LabelledReader, CountsReader):
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Read tables whose attributes the grid has; ``facts``: their origin."""
-        from geodp.io.read.layout.named import name_joint
-        from geodp.io.read.layout.one_table import OneTable, PartNumbers, find_parts
-        from geodp.io.read.rows import mesh_columns as mesh
+        from geodp.io.read.layout import official_tables as mesh
+        from geodp.io.read.layout.attributes import name_joint
+        from geodp.io.read.layout.official_tables import OneTable, PartNumbers, find_parts
         from geodp.io.read.rows.columns import batches, find_column
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.pairing import pair
@@ -214,8 +214,8 @@ class Table(LabelledReader, CountsReader):
         ``values`` and ``names``: titles of the columns of counts, and names of the columns of
         places and labels.
         """
+        from geodp.io.read.layout.official_tables import key_of
         from geodp.io.read.layout.presets import describe_layout
-        from geodp.io.read.rows.mesh_columns import key_of
         from geodp.table.stated.reading import StatedCounts, StatedReading
 
         coordinates = {"code": self.code, "x": self.x, "y": self.y}
@@ -261,9 +261,8 @@ class Table(LabelledReader, CountsReader):
 
     def _counting(self, official: bool) -> CountParser:
         """Return the conversion of values to counts; official mesh files have special markers."""
-        from geodp.io.read.rows.flags import Flags
-        from geodp.io.read.rows.mesh_columns import HIDDEN, NO_PEOPLE, SUPPRESSED
-        from geodp.io.read.rows.rounding import CountParser
+        from geodp.io.read.layout.official_tables import HIDDEN, NO_PEOPLE, SUPPRESSED
+        from geodp.io.read.rows.count_parser import CountParser, Flags
 
         how = (self.decimal, self.rounding, self.secret)
         more: dict[str, Any] = {"flags": Flags.of(self.flags), "unit": self.value_unit}
@@ -282,10 +281,10 @@ class Table(LabelledReader, CountsReader):
 
         Raises InputError for a column that is named for amounts, or titled in multiples.
         """
+        from geodp.io.read.layout.official_tables import find_columns
+        from geodp.io.read.rows.amount_titles import require_counts
         from geodp.io.read.rows.columns import find_column
         from geodp.io.read.rows.delimited import TextTable
-        from geodp.io.read.rows.known_amounts import require_counts
-        from geodp.io.read.rows.mesh_columns import find_columns
 
         if official and isinstance(table, TextTable):
             columns = find_columns(table, names)
@@ -332,8 +331,8 @@ class Table(LabelledReader, CountsReader):
         self, grid: Grid, table: InputTable, wide: bool, official: bool
     ) -> list[Locator]:
         """Return locators if no option names columns of places: by the key, or by geometries."""
+        from geodp.io.read.layout.official_tables import NO_KEY, is_mesh_grid, key_of
         from geodp.io.read.rows.delimited import TextTable
-        from geodp.io.read.rows.mesh_columns import NO_KEY, is_mesh_grid, key_of
 
         key = key_of(table, grid)
         if official:
@@ -484,7 +483,7 @@ def read_mesh(
     ...     geodp.read_mesh(file, grid="jis:half", value="people").count.tolist()
     [12]
     """
-    from geodp.io.read.rows.mesh_columns import public_map, require_meshes
+    from geodp.io.read.layout.official_tables import public_map, require_meshes
 
     # Official files often cover more than a smaller public domain, whose other rows are left out.
     cropping = "drop" if primary is not None else "crop" if bounds is not None else "error"

@@ -272,7 +272,7 @@ def read_ordered_grid(folder: Path, card: Card) -> Grid:
     if not isinstance(order, StatedHierarchy) or not path.is_file():
         return grid
     # All readers of tables come with it, which few releases need.
-    from geodp.io.read.public.hierarchy import read_hierarchy
+    from geodp.io.read.public.tables import read_hierarchy
 
     declared = order.regions
     # Origins and destinations share one table, which is one of places.

@@ -181,7 +181,7 @@ def read_release_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | 
     if not has_totals(card) or card.domain.lacks_table(grid):
         return None
     # All readers of tables come with it, which few releases need.
-    from geodp.io.read.public.totals import read_totals
+    from geodp.io.read.public.tables import read_totals
 
     return read_totals(folder / totals_file(card.name), grid, source="the release")
 

@@ -16,17 +16,16 @@ from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
 from geodp.io.read.reader import WeightedReader, cli_option
+from geodp.io.read.rows.amount_titles import find_unit, require_counts
 from geodp.io.read.rows.columns import InputTable, Rows, find_column
-from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.count_parser import CountParser
+from geodp.io.read.rows.decimals import LEFT_OUT, Weights, leave_out
 from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.known_amounts import require_counts
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, number_names
-from geodp.io.read.rows.rounding import CountParser
+from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
-from geodp.io.read.rows.title_units import find_unit
-from geodp.io.read.rows.weights import LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import CODE
 from geodp.kinds.amounts.decimals import count_steps, drop_marks, require_unit
 from geodp.kinds.amounts.scale import Scale

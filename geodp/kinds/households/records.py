@@ -17,10 +17,10 @@ from geodp.grid.joint import Joint
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
 from geodp.io.read.rows.columns import InputTable
-from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.names import fold, list_names
 from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
 from geodp.kinds.households.inputs import DEFAULT_SIZE, require_size
 from geodp.kinds.households.sizes import add_sizes

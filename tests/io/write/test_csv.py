@@ -13,8 +13,8 @@ import pyogrio
 import pytest
 
 from geodp.grid.hierarchy import Hierarchy
-from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.mask import read_mask
+from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.read.table import read_table
 from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table

@@ -19,21 +19,28 @@ from geodp.advice import takes
 from geodp.errors import InputError, UsageError
 from geodp.grid.codes.recognise import QUADKEY
 from geodp.grid.codes.suggest import suggest_description
-from geodp.io.read.layout.recognise import Column, Roles, recognise
-from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge, judge_values
+from geodp.io.read.layout.official_tables import require_one_header
+from geodp.io.read.layout.recognise import (
+    SAMPLE,
+    Column,
+    Roles,
+    Verdict,
+    choose,
+    judge,
+    judge_values,
+    recognise,
+)
 from geodp.io.read.rows.arrow import ArrowTable, decode
 from geodp.io.read.rows.columns import InputTable, Rows, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
 from geodp.io.read.rows.forms.packed import unpack
-from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import RASTER, ArrowStream, FilePath, kind_of
-from geodp.io.read.rows.mesh_columns import require_one_header
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
 from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
-from geodp.io.read.rows.span import Opening
+from geodp.io.read.rows.span import Opening, is_name
 
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
 """Prefixes of the names of columns that say which values are hidden."""

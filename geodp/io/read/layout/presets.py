@@ -35,9 +35,9 @@ from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.names import find_matching_patterns, fold_case, match
+from geodp.io.read.rows.span import is_name
 from geodp.table.stated.reading import StatedLayout
 
 OF_ATTRIBUTES: Mapping[str, type] = {

@@ -21,27 +21,25 @@ from geodp.errors import InputError, Rule, UsageError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii, map_values
 from geodp.io.read.rows.complete.files import DAMAGES, fact_of_end
-from geodp.io.read.rows.headers import (
-    ABOVE,
-    AFTER_LAST,
-    BLANK,
-    DELIMITERS,
-    HEAD_ROWS,
-    is_number,
-    split_line,
-    suggest_header,
-)
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.io.read.rows.span import (
+    ABOVE,
+    AFTER_LAST,
     BETWEEN,
+    BLANK,
+    DELIMITERS,
+    HEAD_ROWS,
     NO_FIRST,
     ORDER,
     Opening,
     UpToLine,
     find_row,
+    is_number,
+    split_line,
+    suggest_header,
 )
 from geodp.table.source import Fact, FactSource
 

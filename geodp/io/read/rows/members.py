@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from geodp.errors import InputError, printable
 from geodp.io.read.rows.complete.files import DAMAGES
 from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, split_line, trim
 from geodp.io.read.rows.names import fold, list_names
+from geodp.io.read.rows.span import DELIMITERS, HEAD_ROWS, split_line, trim
 from geodp.table.source import Fact
 
 TABLES = (".txt", ".csv", ".tsv")

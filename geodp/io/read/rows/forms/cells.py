@@ -12,7 +12,7 @@ from xml.parsers.expat import ExpatError
 
 from geodp.errors import InputError, Rule
 from geodp.io.read.rows.complete.files import DAMAGES
-from geodp.io.read.rows.flags import SEPARATORS, is_flag
+from geodp.io.read.rows.count_parser import SEPARATORS, is_flag
 from geodp.io.read.rows.input_files import InputFile
 
 Cell: TypeAlias = str | int | float | None

@@ -12,17 +12,22 @@ import pyarrow as pa
 
 from geodp.errors import InputError, Rule, printable
 from geodp.io.read.rows.forms.cells import NO_WORKBOOK, Book, Cell
-from geodp.io.read.rows.headers import (
+from geodp.io.read.rows.input_files import InputFile
+from geodp.io.read.rows.partitions import FileTable
+from geodp.io.read.rows.span import (
     ABOVE,
     AFTER_LAST,
+    BELOW,
+    BETWEEN,
     BLANK,
     HEAD_ROWS,
+    NO_FIRST,
+    Opening,
+    find_row,
+    is_note,
     suggest_header,
     trim,
 )
-from geodp.io.read.rows.input_files import InputFile
-from geodp.io.read.rows.partitions import FileTable
-from geodp.io.read.rows.span import BELOW, BETWEEN, NO_FIRST, Opening, find_row, is_note
 from geodp.table.source import Fact
 
 BATCH = 1 << 14

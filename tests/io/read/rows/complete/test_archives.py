@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.public.totals import read_totals
+from geodp.io.read.public.tables import read_totals
 from geodp.io.read.rows.complete.files import BLOCKS_END, check_archive, check_blocks, check_chunks
 from geodp.io.read.table import read_table
 from tests.command import geodp
