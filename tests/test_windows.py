@@ -26,8 +26,9 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import _exchange
 from geodp.io.opening import database_uri, strange_entry
-from geodp.io.read.rows.forms import folder, packed
-from geodp.io.read.rows.forms.url import _name_of, is_url
+from geodp.io.read.rows import input_files
+from geodp.io.read.rows.forms import locations
+from geodp.io.read.rows.forms.locations import _name_of, is_url
 from geodp.io.verify.card import unpack_release
 from geodp.io.verify.verify_release import plain_files
 from geodp.io.write.drawing.fonts import _folders
@@ -92,7 +93,7 @@ def test_a_release_has_no_name_of_a_device(tmp_path, name):
 def test_files_of_urls_and_archives_get_other_names_than_devices():
     assert _name_of(urlsplit("https://host/nul.csv")) == "_nul.csv"
     members = [zipfile.ZipInfo(f"data/con.{ending}") for ending in ("tif", "tfw")]
-    assert [packed._name_of(one) for one in members] == ["_con.tif", "_con.tfw"]
+    assert [input_files._name_of(one) for one in members] == ["_con.tif", "_con.tfw"]
 
 
 def test_a_release_in_an_archive_opens_no_device(tmp_path, monkeypatch):
@@ -187,12 +188,12 @@ def test_a_junction_is_no_folder_of_a_release(tmp_path, monkeypatch):
     ],
 )
 def test_the_folder_of_a_pattern_is_found_on_drives_and_shares(monkeypatch, pattern, where):
-    monkeypatch.setattr(folder, "Path", PureWindowsPath)
-    assert folder._folder_of(pattern) == PureWindowsPath(where)
+    monkeypatch.setattr(locations, "Path", PureWindowsPath)
+    assert locations._folder_of(pattern) == PureWindowsPath(where)
 
 
 def test_a_long_path_is_no_pattern():
-    assert folder.find_files(r"\\?\C:\data\a.csv") == [r"\\?\C:\data\a.csv"]
+    assert locations.find_files(r"\\?\C:\data\a.csv") == [r"\\?\C:\data\a.csv"]
 
 
 def test_a_url_is_told_from_a_drive_also_as_a_path():

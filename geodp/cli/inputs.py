@@ -555,8 +555,7 @@ def is_input(path: Path, inputs: Sequence[Any]) -> bool:
     Contents are not compared: whether a public file equals a confidential one would be an outcome
     of the data. So a copy of an input is not recognised, for which the operator answers.
     """
-    from geodp.io.read.rows.forms.folder import find_files
-    from geodp.io.read.rows.forms.url import is_url
+    from geodp.io.read.rows.forms.locations import find_files, is_url
 
     # A URL is fetched to a temporary file, which cannot be one of the public files.
     here = [one for one in inputs if not is_url(one)]

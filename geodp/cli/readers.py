@@ -103,7 +103,7 @@ def _fetched(context: click.Context) -> Iterator[None]:
     if not names:
         yield
         return
-    from geodp.io.read.rows.forms.url import fetch_urls
+    from geodp.io.read.rows.forms.locations import fetch_urls
     from geodp.io.read.rows.scratch import require_scratch
 
     # Workers run on other machines, where a file that was fetched here does not exist.

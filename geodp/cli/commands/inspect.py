@@ -46,8 +46,12 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     from geodp.io.read.layout.inspect import KnownRoles
     from geodp.io.read.layout.inspect import inspect as run
     from geodp.io.read.layout.propose import option_by
-    from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
-    from geodp.io.read.rows.forms.url import fetch_urls
+    from geodp.io.read.rows.forms.locations import (
+        fetch_urls,
+        find_release,
+        find_release_of,
+        is_packed_release,
+    )
     from geodp.io.verify.card import public_folder
     from geodp.io.verify.withdrawn import warn_if_withdrawn
 

@@ -151,9 +151,8 @@ class Raster(Reader):
         import numpy as np
 
         from geodp.io.read.rows.columns import Rows
-        from geodp.io.read.rows.forms.packed import unpack
-        from geodp.io.read.rows.forms.url import fetch_urls
-        from geodp.io.read.rows.input_files import list_paths
+        from geodp.io.read.rows.forms.locations import fetch_urls
+        from geodp.io.read.rows.input_files import list_paths, unpack
         from geodp.io.read.rows.pixels import align_blocks
         from geodp.table.stated.reading import describe_facts
 

@@ -80,7 +80,7 @@ def read_with_key(
     """Read as :func:`read` does; ``key``: of random numbers, without which they are fresh ones."""
     from geodp.io.read import give_key
     from geodp.io.read.points import Points
-    from geodp.io.read.rows.forms.url import fetch_urls
+    from geodp.io.read.rows.forms.locations import fetch_urls
     from geodp.io.read.table import Table
 
     on = find_grid(grid)

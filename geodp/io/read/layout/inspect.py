@@ -34,8 +34,7 @@ from geodp.io.read.rows.arrow import ArrowTable, decode
 from geodp.io.read.rows.columns import InputTable, Rows, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
-from geodp.io.read.rows.forms.packed import unpack
-from geodp.io.read.rows.input_files import RASTER, ArrowStream, FilePath, kind_of
+from geodp.io.read.rows.input_files import RASTER, ArrowStream, FilePath, kind_of, unpack
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file

@@ -33,7 +33,7 @@ from geodp.io.read.layout.presets import (
 from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
-from geodp.io.read.rows.forms.url import Fetched
+from geodp.io.read.rows.forms.locations import Fetched
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.names import find_attribute, fold, list_names, match
 from geodp.io.read.rows.span import MATRIX, OPENING, suggest_header

@@ -23,8 +23,7 @@ from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
-from geodp.io.read.rows.forms.packed import unpack
-from geodp.io.read.rows.forms.url import fetch_urls
+from geodp.io.read.rows.forms.locations import fetch_urls
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
@@ -36,6 +35,7 @@ from geodp.io.read.rows.input_files import (
     TableSource,
     input_files,
     list_paths,
+    unpack,
 )
 from geodp.io.read.rows.names import describe_lookalike, fold, list_names
 from geodp.io.read.rows.parquet import ParquetTable

@@ -20,7 +20,7 @@ from geodp import progress
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii, map_values
-from geodp.io.read.rows.complete.files import DAMAGES, fact_of_end
+from geodp.io.read.rows.complete import DAMAGES, fact_of_end
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable

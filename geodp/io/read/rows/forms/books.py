@@ -1,4 +1,4 @@
-"""OpenDocument spreadsheets (ods): cells by the type and value in their XML.
+"""Workbooks of both formats, xlsx and ods: their sheets, and the values of cells.
 
 The XML is parsed row by row with Python's standard library. Libraries for several formats of
 spreadsheets return blanks or 0 for errors, and the result of a formula like a typed number.
@@ -8,17 +8,146 @@ from __future__ import annotations
 
 import datetime
 import re
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 from xml.etree.ElementTree import Element, iterparse
-from xml.parsers.expat import ParserCreate
+from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile
 
-from geodp.io.read.rows.complete.files import check_archive
-from geodp.io.read.rows.forms.cells import BROKEN, NO_WORKBOOK, Book, Cell, Row, as_cell, sign_of
+from geodp.errors import InputError, Rule, UsageError
+from geodp.io.read.rows.complete import DAMAGES, check_archive
+from geodp.io.read.rows.count_parser import SEPARATORS, is_flag
 from geodp.io.read.rows.input_files import InputFile, guard
+
+Cell: TypeAlias = str | int | float | None
+
+Row: TypeAlias = tuple[list[Cell], bool]
+"""The cells of a row, and whether one of them holds a formula."""
+
+BROKEN = (
+    *(*DAMAGES, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, SyntaxError),
+    *(RuntimeError, NotImplementedError, ExpatError),
+)
+"""Errors of libraries for damaged, hostile or encrypted workbooks; messages may quote cells."""
+
+NO_WORKBOOK = Rule(
+    "workbook-unreadable",
+    "The file cannot be read as a workbook (xlsx, ods); it may be damaged or encrypted: save it "
+    "again without a password, or as CSV.",
+)
+
+
+_FORMAT = re.compile(r'"([^"]*)"|\\(.)|_.|\*.|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|(.)', re.DOTALL)
+"""Tokens of a number format: quoted text, escaped character, width, currency, condition, other."""
+
+_CODES = {*map(chr, range(128))} - {"$"}
+"""Characters that stand for digits or times, or are shown without changing the number."""
+
+_HARMLESS = f"{SEPARATORS}()"
+
+
+class Book(ABC):
+    """A workbook of any format that is read row by row.
+
+    Attributes
+    ----------
+    sheets : tuple of str
+        Names of its sheets of cells, including hidden ones.
+    title : str
+        In its properties; empty without one.
+    """
+
+    sheets: tuple[str, ...]
+    title: str = ""
+
+    def __init__(self, file: InputFile) -> None:
+        self._name = file.name
+
+    def rows(self, sheet: str) -> Iterator[Row]:
+        """Yield the rows of a sheet from the first on, including blank ones; InputError on damage.
+
+        Messages of the library are left out, as they may quote cells.
+        """
+        rows = self._rows(sheet)
+        while True:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    row = next(rows, None)
+            except BROKEN:
+                break
+            if row is None:
+                return
+            yield row
+        # Raised outside the handler, so that the library's error is not its context.
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Raise InputError: the file is no workbook."""
+        raise InputError(NO_WORKBOOK, file=self._name)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file."""
+
+    @abstractmethod
+    def _rows(self, sheet: str) -> Iterator[Row]:
+        """Yield the rows of a sheet; one of ``BROKEN`` on damage."""
+
+
+def as_cell(value: Any, sign: str = "") -> Cell:
+    """Return the value of a cell: whole numbers as integers, and texts for everything else.
+
+    Booleans become "True" and "False", dates and times their ISO 8601 form, and numbers with a sign
+    from :func:`sign_of` are returned as they are shown, decimals with an exponent.
+
+    >>> as_cell(7.0), as_cell(0.07, "%"), as_cell(7, " ¥"), as_cell(True)
+    (7, '7%', '7 ¥', 'True')
+    """
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        if value is not None and sign:
+            if sign == "%":
+                return f"{value * 100:.15g}%"
+            # An exponent keeps a number with three decimals from being read as one with thousands.
+            digits = f"{value:.15g}"
+            return f"{digits}e0{sign}" if "." in digits and "e" not in digits else digits + sign
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)
+
+
+def sign_of(code: str) -> str:
+    """Return the sign in a number format by which a number is no count; empty without one.
+
+    The sign is ``%``, which multiplies the number by a hundred; or, after a blank, a currency or a
+    word that is no valid flag beside numbers (``--flags``), such as ``千人``.
+
+    >>> sign_of("0.0%"), sign_of("[$€-407] #,##0"), sign_of('#,##0"人"'), sign_of('0"千人"')
+    ('%', ' €', '', ' 千人')
+    """
+    texts = [""]
+    for match in _FORMAT.finditer(code):
+        quoted, escaped, currency, other = match.groups()
+        if currency:
+            return f" {currency}"
+        if other == "%":
+            return "%"
+        shown = quoted or escaped or ("" if other is None or other in _CODES else other)
+        # Adjacent quoted and escaped characters form one text.
+        texts = [*texts[:-1], texts[-1] + shown] if shown else [*texts, ""]
+    for text in texts:
+        plain = text.replace("\\", "¥").strip(_HARMLESS)  # as Japanese fonts have it
+        if plain and not is_flag(plain):
+            return f" {plain}"
+    return ""
+
 
 MAX_COLUMNS = 1 << 14
 """Maximum number of columns in a sheet."""
@@ -303,3 +432,65 @@ def _sign_of_style(style: Element) -> str:
         else:
             code += "0"
     return sign_of(code)
+
+
+MAX_SHARED = 1 << 28
+"""Maximum size of a workbook's parts besides sheets, such as its texts, which stay in memory."""
+
+
+class OpenXmlBook(Book):
+    """A workbook that is read row by row.
+
+    Raises UsageError if openpyxl is not installed, and InputError for any other file.
+    """
+
+    def __init__(self, file: InputFile) -> None:
+        super().__init__(file)
+        try:
+            import openpyxl
+        except ImportError:
+            raise UsageError(
+                'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").',
+                code="library-missing",
+            ) from None
+        self._book: Any = None
+        with suppress(*BROKEN):
+            self._book = _load(file, openpyxl)
+        if self._book is None:
+            self.refuse()
+        self.sheets = tuple(worksheet.title for worksheet in self._book.worksheets)
+        self.title = str(self._book.properties.title or "")
+        self._signs: dict[Any, str] = {}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._book.close()
+
+    def _rows(self, sheet: str) -> Iterator[Row]:
+        worksheet = self._book[sheet]
+        worksheet.reset_dimensions()  # the declared size may be wrong
+        for row in worksheet.iter_rows():
+            yield [self._cell(cell) for cell in row], any(cell.data_type == "f" for cell in row)
+
+    def _cell(self, cell: Any) -> Cell:
+        """Return the value of a cell; numbers keep the sign of their format."""
+        value = cell.value
+        # A bool is an int to Python; it has no number format that matters.
+        if type(value) not in (int, float):
+            return as_cell(value)
+        style = cell.style_array.numFmtId
+        if style not in self._signs:  # a format takes long to look up, and there are few
+            self._signs[style] = sign_of(cell.number_format)
+        return as_cell(value, self._signs[style])
+
+
+def _load(file: InputFile, library: Any) -> Any:
+    """Load a workbook; None if its parts besides sheets are too large."""
+    # The sizes are read from the archive's directory before openpyxl unpacks anything.
+    with ZipFile(file.path) as archive:
+        shared_parts = [part for part in archive.infolist() if "/worksheets/" not in part.filename]
+    if sum(part.file_size for part in shared_parts) > MAX_SHARED:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return library.load_workbook(file.path, read_only=True, keep_links=False)

@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.raster import read_raster
-from geodp.io.read.rows.complete.raster import check_netcdf, check_pixels, check_raster, check_tiff
+from geodp.io.read.rows.forms.raster import check_netcdf, check_pixels, check_raster, check_tiff
 from geodp.io.read.rows.pixels import grid_like, open_raster_file
 from tests.command import geodp
 from tests.io.read.damage import (

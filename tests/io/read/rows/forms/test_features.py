@@ -17,7 +17,8 @@ from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.complete.features import (
+from geodp.io.read.rows.complete import check_pages, incomplete
+from geodp.io.read.rows.forms.features import (
     DeclaredFeatures,
     check_features,
     check_flatgeobuf,
@@ -25,7 +26,6 @@ from geodp.io.read.rows.complete.features import (
     count_features,
     parts_of_files,
 )
-from geodp.io.read.rows.complete.files import check_pages, incomplete
 from geodp.io.read.table import read_table
 from tests.command import geodp
 from tests.io.read.damage import zipped_shapefile

@@ -13,7 +13,7 @@ import pytest
 
 from geodp.errors import InputError
 from geodp.io.read.public.tables import read_totals
-from geodp.io.read.rows.complete.files import BLOCKS_END, check_archive, check_blocks, check_chunks
+from geodp.io.read.rows.complete import BLOCKS_END, check_archive, check_blocks, check_chunks
 from geodp.io.read.table import read_table
 from tests.command import geodp
 from tests.io.read.damage import CODES, COUNTS, MESH, N, by_code, lines, parquet, zipped

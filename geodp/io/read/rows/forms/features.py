@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
 from geodp.io.opening import database_uri
-from geodp.io.read.rows.complete.files import incomplete
+from geodp.io.read.rows.complete import incomplete
 from geodp.table.source import Fact
 
 
