@@ -376,7 +376,7 @@ class Reader(ABC):
     Attributes
     ----------
     name : str
-        Class attribute: its name in ``READERS``, and of the flag that selects it, if it has one.
+        Class attribute: its name among the readers, and of the flag that selects it, if it has one.
     kind : str
         Class attribute: what it reads, for messages: ``"a table"``.
     flag : str

@@ -14,7 +14,8 @@ from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
-from geodp.io.read.points import Points
+from geodp.io.read.counting.points import PointRows
+from geodp.io.read.options import CODE, PointOptions
 from geodp.io.read.reader import WeightedReader, cli_option
 from geodp.io.read.rows.amount_titles import find_unit, require_counts
 from geodp.io.read.rows.columns import InputTable, Rows, find_column
@@ -26,7 +27,6 @@ from geodp.io.read.rows.persons import Persons, number_names
 from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
-from geodp.io.read.table import CODE
 from geodp.kinds.amounts.decimals import count_steps, drop_marks, require_unit
 from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable, merge_keys
@@ -60,7 +60,7 @@ which of these are inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmountRecords(Points, WeightedReader):
+class AmountRecords(PointOptions, WeightedReader):
     """Records with an amount each, located by codes, coordinates or geometries.
 
     Attributes
@@ -161,10 +161,10 @@ class AmountRecords(Points, WeightedReader):
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
         """Yield the rows in the domain with their amounts."""
-        located = self._locators_of_columns()
+        located, places_of = self._locators_of_columns(), PointRows(self)
         for table in tables:
             survey.note(table.name, ())
-            locators = located or self._locators(self._geometry(table))
+            locators = located or places_of.complete(places_of.locate_geometry(table))
             places = [name for locator in locators for name in locator.columns]
             names = [*places, self.scale.name]
             names += [one for one in (self._numbered, self.person) if one is not None]
@@ -222,7 +222,8 @@ class AmountRecords(Points, WeightedReader):
                 )
             drops = self.outside == "drop"
             return cell_locators(self.grid, self.code, self.columns, drops=drops)
-        return self._locators(self._columns()) if self._require_places() else []
+        places_of = PointRows(self)
+        return places_of.complete(places_of.locate_columns()) if places_of.require_places() else []
 
     def _state(self, table: InputTable, places: list[str]) -> StatedReading:
         """Describe for the card how a table is read."""
@@ -235,7 +236,7 @@ class AmountRecords(Points, WeightedReader):
                 counts=counts_of,
                 person=self.person,
             )
-        return replace(self._describe(table, places), counts=counts_of)
+        return replace(PointRows(self).describe(table, places), counts=counts_of)
 
     @property
     def _numbered(self) -> str | None:

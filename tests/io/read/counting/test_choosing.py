@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.grid.cells.grid import grid_of_cells
 from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
-from geodp.io.read.layout.completion import complete_reader, phrase_for_python
+from geodp.io.read.counting.choosing import complete_reader, phrase_for_python
 from geodp.io.read.table import Table
 from tests.refusals import refuses
 

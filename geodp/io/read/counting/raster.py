@@ -1,4 +1,4 @@
-"""Arrays of xarray: the cells of their numbers on a grid, and their metadata.
+"""Rasters and arrays: the cells of their numbers on a grid, and their counts.
 
 The metadata are packing, missing values, unit and CRS. ``attrs`` hold what is still to be applied,
 ``encoding`` what was applied when a file was opened, as in xarray and rioxarray. xarray itself is
@@ -8,6 +8,7 @@ not imported: arrays are read by their attributes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -15,12 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp import progress
 from geodp.errors import Rule, UsageError
 from geodp.grid.crs import same_plane
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period
+from geodp.io.read.options import RasterOptions
+from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.count_parser import Rounder, rounder
+from geodp.io.read.rows.forms.locations import fetch_urls
+from geodp.io.read.rows.input_files import LabelledArray, TableSource, list_paths, unpack
+from geodp.io.read.rows.pixels import Lines, align_blocks
 from geodp.io.read.rows.raster_header import ALIGNED, OFF
+from geodp.io.read.rows.tally import Tally
+from geodp.table.counts import CountTable
 from geodp.table.source import ARRAY_IN_MEMORY, Fact
+from geodp.table.stated.reading import describe_facts
 from geodp.table.stored import (
     Stored,
     describe_stored,
@@ -351,3 +362,81 @@ def _numbers(labels: Sequence[str], texts: NDArray[Any]) -> NDArray[np.int64]:
             code="array-label-unknown",
         )
     return numbers
+
+
+def count_raster(reader: RasterOptions, paths: TableSource) -> CountTable:
+    """Read the pixels of the one raster, or the numbers of the array."""
+    progress.begin("Reading")
+    # An array keeps its coordinates and attributes, and needs neither a file nor windows.
+    in_memory = isinstance(paths, LabelledArray)
+    tally = Tally(
+        reader.grid,
+        reader.outside,
+        "error",
+        rounding=reader.rounding,
+        memory=reader.memory,
+        scratch=reader.scratch,
+    )
+    rounded = None if reader.rounding is None else rounder(reader.rounding, reader.secret)
+    add = _add_array if in_memory else _add_file
+    add(reader, paths, tally, rounded)
+    return tally.table()
+
+
+def _add_array(reader: RasterOptions, array: Any, tally: Tally, rounded: Rounder | None) -> None:
+    """Count the numbers of an array in memory."""
+    if reader.band is not None or reader.member is not None:
+        raise UsageError(
+            "An array has no bands and no members: choose a part of it first.",
+            code="array-has-no-bands",
+        )
+    axes = (reader.x, reader.y)
+    aligned = align_array(array, reader.grid, axes, unit=reader.value_unit, missing=reader.missing)
+    lines = Lines(aligned.name, aligned.width, aligned.facts)
+    tally.survey.note(aligned.name, aligned.facts)
+    name = None if array.name is None else aligned.name
+    tally.survey.state(describe_facts("array", aligned.facts, name, aligned.places, aligned.labels))
+    # Every valid number counts as read, including zeros.
+    tally.survey.take(aligned.name, aligned.valid, {}, aligned.valid)
+    rows = Rows(lines, 0, aligned.position)
+    with rows.named():
+        if rounded is None:
+            count = aligned.stored.counts(aligned.values)
+        else:
+            count = rounded(aligned.index, aligned.stored.fractions(aligned.values))
+    tally.add(rows, aligned.index, count)
+
+
+def _add_file(reader: RasterOptions, paths: Any, tally: Tally, rounded: Rounder | None) -> None:
+    """Count the pixels of the one file."""
+    if reader.x is not None or reader.y is not None:
+        raise UsageError(
+            "x= and y= name dimensions of an array in memory; a file has its own.",
+            code="dimensions-of-file",
+        )
+    place = reader.grid.require_plain_map("A raster needs a grid of one map without attributes.")
+    # Downloads and unpacked members must outlive the loop over windows that reads them.
+    with ExitStack() as held:
+        fetched = held.enter_context(fetch_urls(paths, reader.scratch))
+        (path, *others) = list_paths(fetched)
+        # Two rasters could count the same people, and their overlap is not checked.
+        if others:
+            raise UsageError("Give one raster at a time.", code="raster-several")
+        here = held.enter_context(unpack(path, reader.scratch, reader.member))
+        for part in align_blocks(
+            here, place, reader.band, unit=reader.value_unit, missing=reader.missing
+        ):
+            values, stored = part.values, part.stored
+            pixels = int(np.count_nonzero(part.valid))
+            tally.survey.note(part.lines.name, part.lines.facts)
+            tally.survey.state(describe_facts("raster", part.lines.facts))
+            tally.survey.take(part.lines.name, pixels, {}, pixels)
+            row, col = np.nonzero(part.valid & stored.nonzero(values))
+            rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
+            index = np.stack([part.rows[row], part.cols[col]])
+            with rows.named():
+                if rounded is None:
+                    count = stored.counts(values[row, col])
+                else:
+                    count = rounded(index, stored.fractions(values[row, col]))
+            tally.add(rows, index, count)
