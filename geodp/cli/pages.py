@@ -61,8 +61,7 @@ def read_list(places: Path | None, grid: Grid, name: str | None) -> Mapping[str,
 
 def read_notice(release: Path) -> Notice | None:
     """Read the notice of a withdrawal that lies beside a release; None without one."""
-    from geodp.io.verify.card import public_folder
-    from geodp.io.verify.withdrawn import find_notice
+    from geodp.io.verify.card import find_notice, public_folder
 
     return find_notice(public_folder(release))
 

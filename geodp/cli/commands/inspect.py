@@ -52,8 +52,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         find_release_of,
         is_packed_release,
     )
-    from geodp.io.verify.card import public_folder
-    from geodp.io.verify.withdrawn import warn_if_withdrawn
+    from geodp.io.verify.card import public_folder, warn_if_withdrawn
 
     # A release is public: reading it as confidential input would spend budget for nothing.
     packed = file if is_packed_release(file) else None

@@ -122,9 +122,8 @@ def map_(
 
 def _view(release: Path) -> View:
     """Read what a map shows of a release, and whether it was withdrawn."""
-    from geodp.io.verify.card import public_folder
+    from geodp.io.verify.card import find_day, public_folder
     from geodp.io.verify.readback import read_release_table
-    from geodp.io.verify.withdrawn import find_day
     from geodp.io.write.view import View
 
     day = find_day(public_folder(release))

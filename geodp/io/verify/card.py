@@ -1,4 +1,6 @@
-"""Read the card of a written release, and nothing else, so that it takes no time.
+"""Read the card of a written release, and the notice beside it that it was withdrawn, in no time.
+
+It lies beside the public folder, as digests of files in that folder would no longer hold.
 
 :mod:`geodp.io.verify.readback` reads the table, and :mod:`geodp.io.verify.verify` checks all files.
 """
@@ -10,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -17,13 +20,88 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from geodp.errors import Rule, UsageError, VerificationError, is_utf8, printable
+from geodp.errors import Rule, UsageError, VerificationError, WithdrawnWarning, is_utf8, printable
 from geodp.io.folder.disk import OPENS_FOLDERS
 from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of, list_kinds
-from geodp.io.folder.manifest import SUMS
+from geodp.io.folder.manifest import SUMS, sha256
 from geodp.io.opening import is_device_name, read_json, strange_entry
-from geodp.io.verify.withdrawn import NOTICE, warn_if_withdrawn
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
+from geodp.table.plain import read_plain
+from geodp.table.withdrawal import Notice, Withdrawal
+
+NOTICE = "WITHDRAWN.json"
+
+
+def notice_of(folder: Path) -> Path | None:
+    """Return the path of the notice of a public folder; None if the folder is not ``public``.
+
+    The notice lies beside ``public``; that of a snapshot lies beside the folder of its series.
+    """
+    home = _home(folder)
+    return home.parent / NOTICE if home.name == "public" else None
+
+
+def seal_of(folder: Path) -> Path:
+    """Return the file whose digest a notice has: the card, or the index of a series."""
+    home = _home(folder)
+    return find_card(home) or home / CARD
+
+
+def _home(folder: Path) -> Path:
+    """Return the public folder of a release, or of the series that a snapshot is part of."""
+    here = folder.absolute()
+    # A period of a series may itself be an index of tables, which lie two folders below.
+    for above in (here.parent, here.parent.parent):
+        if above.name == "public" and find_card(above) is not None:
+            return above
+    return here
+
+
+def find_notice(folder: Path) -> Notice | None:
+    """Find the notice beside a public folder, even a damaged one; None without one.
+
+    The notice is in no digest: whoever can write beside the release can add or remove it.
+    """
+    path = notice_of(folder)
+    # A dangling link does not exist, and is a notice that cannot be read.
+    if path is None or (not path.is_symlink() and not path.exists()):
+        return None
+    try:
+        if path.is_symlink() or not path.is_file():
+            raise VerificationError("a link or a device", code="notice-is-link")
+        withdrawal = read_plain(Withdrawal, read_json(path), NOTICE)
+        if withdrawal.card_sha256 != sha256(seal_of(folder)):
+            raise VerificationError("of another release", code="notice-of-other-release")
+    except (OSError, ValueError, VerificationError):
+        return Notice(None)
+    return Notice(withdrawal)
+
+
+def find_day(folder: Path) -> str | None:
+    """Return the day on which the release of a public folder was withdrawn; None if it was not."""
+    notice = find_notice(folder)
+    return None if notice is None or notice.withdrawal is None else notice.withdrawal.date
+
+
+def warn_if_withdrawn(folder: Path) -> None:
+    """Warn of a release whose public folder has a notice beside it, even a damaged one."""
+    found = find_notice(folder)
+    if found is None:
+        return
+    notice = found.withdrawal
+    if notice is None:
+        _warn(f"{NOTICE} stands beside this release and cannot be read, or is of another one.")
+        return
+    use = "" if notice.use is None else f" Use the release {printable(notice.use)} instead."
+    _warn(
+        f"THIS RELEASE WAS WITHDRAWN on {notice.date} ({printable(notice.release_id)}): "
+        f"{printable(notice.reason)}{use}"
+    )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, WithdrawnWarning, stacklevel=4)
+
 
 DAMAGED = Rule("archive-damaged", "{} is damaged: an entry cannot be unpacked; fetch it again.")
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError, printable
 from geodp.grid.region import Region, find_named
-from geodp.io.write.drawing.png import draw_png
+from geodp.io.write.drawing.render import draw_png
 from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import why_no_picture
 from geodp.kinds.amounts.blocks import Quantity

@@ -11,7 +11,7 @@ import numpy as np
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.outlines import to_cells
 from geodp.grid.region import Region
-from geodp.io.write.drawing.png import draw_cells
+from geodp.io.write.drawing.render import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
 from geodp.io.write.frame import UnitFrame, cell_size
 from geodp.io.write.scale import classify

@@ -23,7 +23,10 @@ from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
+from geodp.io.read.rows.forms.json import JsonTable
 from geodp.io.read.rows.forms.locations import fetch_urls
+from geodp.io.read.rows.forms.vector import VectorTable
+from geodp.io.read.rows.forms.workbook import SheetTable
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
@@ -193,16 +196,9 @@ def _open_form(file: InputFile, opening: Opening, labelled: bool) -> InputTable:
     if file.kind == "parquet":
         return ParquetTable.open(file)
     if file.kind in VECTOR:
-        # Imported when a file needs it: GDAL and the libraries of workbooks are optional.
-        from geodp.io.read.rows.forms.vector import VectorTable
-
         return VectorTable.open(file, opening)
     if file.kind in WORKBOOKS:
-        from geodp.io.read.rows.forms.workbook import SheetTable
-
         return SheetTable.open(file, opening)
-    from geodp.io.read.rows.forms.json import JsonTable
-
     return JsonTable.open(file)
 
 

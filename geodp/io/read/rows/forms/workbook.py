@@ -11,7 +11,7 @@ from itertools import islice
 import pyarrow as pa
 
 from geodp.errors import InputError, Rule, printable
-from geodp.io.read.rows.forms.books import NO_WORKBOOK, Book, Cell
+from geodp.io.read.rows.forms.books import NO_WORKBOOK, Book, Cell, OpenDocumentBook, OpenXmlBook
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.span import (
@@ -225,11 +225,7 @@ class SheetTable(FileTable):
 def _open_book(file: InputFile) -> Book:
     """Open a workbook by the library of its format, which is imported on demand."""
     if file.kind == "ods":
-        from geodp.io.read.rows.forms.books import OpenDocumentBook
-
         return OpenDocumentBook(file)
-    from geodp.io.read.rows.forms.books import OpenXmlBook
-
     return OpenXmlBook(file)
 
 
