@@ -16,8 +16,7 @@ import pytest
 
 from geodp.errors import OutputError, UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.folder.atomic import write_atomically
-from geodp.io.folder.disk import move
+from geodp.io.folder.atomic import move, write_atomically
 from geodp.io.folder.pending import DRAWN, PENDING, mark_charged
 from geodp.io.folder.staged_release import (
     LONGEST_ENDING,
@@ -124,7 +123,7 @@ def scanned(monkeypatch):
 
     monkeypatch.setattr(os, "rename", wait(rename))
     monkeypatch.setattr(os, "replace", wait(replace))
-    for name in ("disk", "atomic", "staging"):
+    for name in ("atomic", "staging"):
         monkeypatch.setattr(f"geodp.io.folder.{name}.OPENS_FOLDERS", False)
     return looks
 

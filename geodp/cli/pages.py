@@ -54,7 +54,7 @@ def require_list(places: Path | None, name: str | None) -> None:
 
 def read_list(places: Path | None, grid: Grid, name: str | None) -> Mapping[str, Any] | None:
     """Read a public list of places; None where none is given."""
-    from geodp.io.read.public.places import read_places
+    from geodp.io.read.public.polygons import read_places
 
     return None if places is None else read_places(places, grid, name=name)
 

@@ -145,7 +145,7 @@ OUTSIDE = {
     "llvmlite": ("kernels", ""),
     "platformdirs": ("kernels", ""),
     "click": (SHELL, ""),
-    "filelock": ("", "io/folder/disk privacy/chain/locked_file"),
+    "filelock": ("", "io/folder/atomic privacy/chain/locked_file"),
     "fontTools": ("", "privacy/names"),
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),

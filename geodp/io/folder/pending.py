@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from geodp import __version__
 from geodp.errors import GeodpError, UsageError
-from geodp.io.folder.disk import rename_patiently, sync
+from geodp.io.folder.atomic import rename_patiently, sync
 from geodp.io.folder.manifest import WAITING
 from geodp.io.opening import parse_json
 from geodp.table.plain import read_plain, write_plain

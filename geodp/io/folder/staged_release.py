@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 from geodp import progress
 from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.folder.disk import OPENS_FOLDERS
+from geodp.io.folder.atomic import OPENS_FOLDERS
 from geodp.io.folder.formats import fill, find_formats, require_writable
 from geodp.io.folder.manifest import FORMATS, SUMS, sha256, sums_text
 from geodp.io.folder.pending import discard_draft, reserve

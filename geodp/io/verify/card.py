@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from geodp.errors import Rule, UsageError, VerificationError, WithdrawnWarning, is_utf8, printable
-from geodp.io.folder.disk import OPENS_FOLDERS
+from geodp.io.folder.atomic import OPENS_FOLDERS
 from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of, list_kinds
 from geodp.io.folder.manifest import SUMS, sha256
 from geodp.io.opening import is_device_name, read_json, strange_entry

@@ -132,7 +132,7 @@ def _require_fitting(options: dict[str, Any]) -> None:
 
 def _page(path: Path, options: dict[str, Any]) -> str:
     """Render a release as one HTML page, with a registry record if the office's file is given."""
-    from geodp.io.read.public.places import read_places
+    from geodp.io.read.public.polygons import read_places
     from geodp.release.opening import open_view
     from geodp.release.report.html.embedded import write_embed
     from geodp.release.report.html.page import write_page
