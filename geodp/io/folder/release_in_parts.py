@@ -18,7 +18,7 @@ from geodp.errors import OutputError
 from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import RUN, write_card, write_restricted
-from geodp.io.folder.staged_release import check_publication, max_listed_cells, require_space
+from geodp.io.folder.staged_release import max_listed_cells, require_space
 from geodp.io.folder.staging import stage
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
@@ -32,9 +32,6 @@ LAST_FILES = 5.0
 """Seconds in which a folder that is given up should be gone."""
 
 ONLY_PARQUET = "a release in parts has its tables as Parquet only"
-
-check_parts = check_publication
-"""Raise UsageError where a release could not be written; before any noise is drawn."""
 
 
 def part_path(public: Path, name: str, number: int) -> Path:

@@ -367,8 +367,6 @@ def _numbers(labels: Sequence[str], texts: NDArray[Any]) -> NDArray[np.int64]:
 def count_raster(reader: RasterOptions, paths: TableSource) -> CountTable:
     """Read the pixels of the one raster, or the numbers of the array."""
     progress.begin("Reading")
-    # An array keeps its coordinates and attributes, and needs neither a file nor windows.
-    in_memory = isinstance(paths, LabelledArray)
     tally = Tally(
         reader.grid,
         reader.outside,
@@ -378,7 +376,8 @@ def count_raster(reader: RasterOptions, paths: TableSource) -> CountTable:
         scratch=reader.scratch,
     )
     rounded = None if reader.rounding is None else rounder(reader.rounding, reader.secret)
-    add = _add_array if in_memory else _add_file
+    # An array keeps its coordinates and attributes, and needs neither a file nor windows.
+    add = _add_array if isinstance(paths, LabelledArray) else _add_file
     add(reader, paths, tally, rounded)
     return tally.table()
 
@@ -399,12 +398,7 @@ def _add_array(reader: RasterOptions, array: Any, tally: Tally, rounded: Rounder
     # Every valid number counts as read, including zeros.
     tally.survey.take(aligned.name, aligned.valid, {}, aligned.valid)
     rows = Rows(lines, 0, aligned.position)
-    with rows.named():
-        if rounded is None:
-            count = aligned.stored.counts(aligned.values)
-        else:
-            count = rounded(aligned.index, aligned.stored.fractions(aligned.values))
-    tally.add(rows, aligned.index, count)
+    _add(tally, rows, aligned.index, aligned.values, aligned.stored, rounded)
 
 
 def _add_file(reader: RasterOptions, paths: Any, tally: Tally, rounded: Rounder | None) -> None:
@@ -434,9 +428,20 @@ def _add_file(reader: RasterOptions, paths: Any, tally: Tally, rounded: Rounder 
             row, col = np.nonzero(part.valid & stored.nonzero(values))
             rows = Rows(part.lines, part.first, np.ravel_multi_index((row, col), values.shape))
             index = np.stack([part.rows[row], part.cols[col]])
-            with rows.named():
-                if rounded is None:
-                    count = stored.counts(values[row, col])
-                else:
-                    count = rounded(index, stored.fractions(values[row, col]))
-            tally.add(rows, index, count)
+            _add(tally, rows, index, values[row, col], stored, rounded)
+
+
+def _add(
+    tally: Tally,
+    rows: Rows,
+    index: NDArray[np.int64],
+    values: NDArray[Any],
+    stored: Stored,
+    rounded: Rounder | None,
+) -> None:
+    """Add numbers to the counts of their cells."""
+    with rows.named():
+        count = (
+            stored.counts(values) if rounded is None else rounded(index, stored.fractions(values))
+        )
+    tally.add(rows, index, count)

@@ -50,10 +50,6 @@ class Excel(Export):
     takes_columns: ClassVar[bool] = True
     takes_regions: ClassVar[bool] = True
 
-    def why_not(self, view: View) -> str | None:
-        """Accept every release."""
-        return None
-
     def write(self, view: View, path: Path) -> None:
         """Write one file."""
         # Excel recognises UTF-8 by the byte order mark only.
