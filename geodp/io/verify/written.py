@@ -47,7 +47,7 @@ from geodp.typing import FloatArray, KeyArray
 
 
 @dataclass(frozen=True)
-class StatedBias:
+class CodebookBias:
     """Bias of a level, as a codebook states it: :class:`~geodp.table.measured.Bias`."""
 
     people: int
@@ -56,7 +56,7 @@ class StatedBias:
 
 
 @dataclass(frozen=True)
-class StatedLevel:
+class CodebookLevel:
     """Level of the measurements, as a codebook states it.
 
     Attributes
@@ -68,7 +68,7 @@ class StatedLevel:
     complete : bool
     law, parameter : str
     variance : float
-    simulated : StatedBias or None
+    simulated : CodebookBias or None
     """
 
     measures: Literal["count", "difference"]
@@ -79,15 +79,15 @@ class StatedLevel:
     law: str
     parameter: str
     variance: float
-    simulated: StatedBias | None
+    simulated: CodebookBias | None
 
 
-def _read_book(folder: Path, card: Card) -> tuple[dict[str, Any], list[StatedLevel]]:
+def _read_book(folder: Path, card: Card) -> tuple[dict[str, Any], list[CodebookLevel]]:
     """Read the codebook, and what it states of the levels; VerificationError for other types."""
     book = read_json(folder / f"{card.name}.measurements.json")
-    names = [one.name for one in fields(StatedLevel)]
+    names = [one.name for one in fields(CodebookLevel)]
     return book, [
-        read_plain(StatedLevel, {name: entry[name] for name in names}, f"levels[{number}]")
+        read_plain(CodebookLevel, {name: entry[name] for name in names}, f"levels[{number}]")
         for number, entry in enumerate(book["levels"])
     ]
 
@@ -135,7 +135,7 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
         ) from error
 
 
-def _read_levels(rows: Any, grid: Grid, stated: list[StatedLevel]) -> Iterator[MeasuredLevel]:
+def _read_levels(rows: Any, grid: Grid, stated: list[CodebookLevel]) -> Iterator[MeasuredLevel]:
     """Read the levels; VerificationError where nodes are out of order or missing."""
     # Nodes of complete levels follow from the domain alone.
     every = public_nodes(grid, tuple(_level(grid, one) for one in stated))
@@ -191,7 +191,7 @@ def check_measurements(folder: Path, view: View) -> str:
     return f"{nodes:,} nodes on {len(levels)} levels, {n_complete} of them complete"
 
 
-def _level(grid: Grid, one: StatedLevel) -> NodeLevel:
+def _level(grid: Grid, one: CodebookLevel) -> NodeLevel:
     digits, under = (grid.order.digits_above(keys) for keys in (one.keys, one.keys_above))
     return NodeLevel(digits, under, one.measures, (one.law, Fraction(one.parameter)), one.variance)
 

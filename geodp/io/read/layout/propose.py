@@ -24,9 +24,9 @@ from geodp.io.read.layout.inspect import KnownRoles, inspect
 from geodp.io.read.layout.official_tables import KEY
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
-    LabelColumns,
     Preset,
     RefusedLayoutError,
+    WideColumns,
     choose_fitting,
     find_layout,
 )
@@ -300,7 +300,7 @@ def _system_of(grid: Any) -> str | None:
         return ""
 
 
-def _written(one: LabelColumns) -> tuple[str, ...]:
+def _written(one: WideColumns) -> tuple[str, ...]:
     """Return the labels of an attribute; for a joint table every combination: "men 0-4"."""
     return tuple(" ".join(labels) for labels in product(*one.labels))
 

@@ -102,7 +102,7 @@ SPARSE = Rule(
 
 
 @dataclass
-class _File:
+class _Tiff:
     """An open TIFF.
 
     Attributes
@@ -223,17 +223,17 @@ def read_metadata(path: str | os.PathLike[str]) -> bytes:
     return bytes(tags.get(METADATA, np.empty(0, np.int64)).astype(np.uint8))
 
 
-def _open(name: str, stream: IO[bytes]) -> tuple[_File, int]:
+def _open(name: str, stream: IO[bytes]) -> tuple[_Tiff, int]:
     """Return a TIFF and the offset of its first directory."""
     start = stream.read(16)
     order = "<" if start[:2] == b"II" else ">"
     big = start[2:4] in (b"+\0", b"\0+")
-    file = _File(name, stream, os.fstat(stream.fileno()).st_size, order, big)
+    file = _Tiff(name, stream, os.fstat(stream.fileno()).st_size, order, big)
     head = file.take(0, 16 if big else 8)
     return file, file._place(head[8:16] if big else head[4:8])
 
 
-def _check_blocks(file: _File, tags: dict[int, NDArray[np.int64]], unpack: bool) -> tuple[int, int]:
+def _check_blocks(file: _Tiff, tags: dict[int, NDArray[np.int64]], unpack: bool) -> tuple[int, int]:
     """Return how many strips or tiles of a directory are left out, and how many there are."""
 
     def number(tag: int, default: int) -> int:
@@ -290,7 +290,7 @@ def _kind(tags: dict[int, NDArray[np.int64]]) -> int:
     return REDUCED if OLD_KIND in tags and tags[OLD_KIND].tolist() == [OLD_REDUCED] else 0
 
 
-def _require_checksum(file: _File, at: int, length: int) -> None:
+def _require_checksum(file: _Tiff, at: int, length: int) -> None:
     """Decompress a block piece by piece; InputError if its checksum differs."""
     unpacker, data = zlib.decompressobj(), file.take(at, length)
     try:
