@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from geodp.grid.lattice import Lattice as Lattice
     from geodp.grid.order import Order as Order
     from geodp.grid.region import Region as Region
+    from geodp.io.read.counting.choosing import read as read
     from geodp.io.read.points import read_points as read_points
     from geodp.io.read.public.areas import find_bounds as find_bounds
     from geodp.io.read.raster import read_raster as read_raster
-    from geodp.io.read.reading import read as read
     from geodp.io.read.table import read_mesh as read_mesh
     from geodp.io.read.table import read_table as read_table
-    from geodp.io.write.uncertainty import Intervals as Intervals
-    from geodp.io.write.uncertainty import RowErrors as RowErrors
+    from geodp.io.write.tables import Intervals as Intervals
+    from geodp.io.write.tables import RowErrors as RowErrors
     from geodp.kinds.series.card import SeriesCard as SeriesCard
     from geodp.kinds.series.publish import publish_series as publish_series
     from geodp.kinds.series.series import Series as Series
@@ -136,7 +136,7 @@ _HOME = {
     "Head": "geodp.privacy.hash_chain",
     "Hierarchy": "geodp.grid.hierarchy",
     "InputError": "geodp.errors",
-    "Intervals": "geodp.io.write.uncertainty",
+    "Intervals": "geodp.io.write.tables",
     "Lattice": "geodp.grid.lattice",
     "Law": "geodp.privacy.noise.law",
     "Ledger": "geodp.privacy.ledger",
@@ -161,7 +161,7 @@ _HOME = {
     "Region": "geodp.grid.region",
     "Release": "geodp.release.release",
     "ReleasedTable": "geodp.table.counts",
-    "RowErrors": "geodp.io.write.uncertainty",
+    "RowErrors": "geodp.io.write.tables",
     "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.kinds.series.series",
     "SeriesCard": "geodp.kinds.series.card",
@@ -182,7 +182,7 @@ _HOME = {
     "plan": "geodp.tools.plan.plan",
     "publish": "geodp.release.publish",
     "publish_series": "geodp.kinds.series.publish",
-    "read": "geodp.io.read.reading",
+    "read": "geodp.io.read.counting.choosing",
     "read_mesh": "geodp.io.read.table",
     "read_points": "geodp.io.read.points",
     "read_raster": "geodp.io.read.raster",

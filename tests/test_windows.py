@@ -16,8 +16,7 @@ import pytest
 
 from geodp.errors import OutputError, UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.folder.atomic import write_atomically
-from geodp.io.folder.disk import move
+from geodp.io.folder.atomic import move, write_atomically
 from geodp.io.folder.pending import DRAWN, PENDING, mark_charged
 from geodp.io.folder.staged_release import (
     LONGEST_ENDING,
@@ -26,9 +25,10 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import _exchange
 from geodp.io.opening import database_uri, strange_entry
-from geodp.io.read.rows.forms import folder, packed
-from geodp.io.read.rows.forms.url import _name_of, is_url
-from geodp.io.verify.packed import unpack_release
+from geodp.io.read.rows import input_files
+from geodp.io.read.rows.forms import locations
+from geodp.io.read.rows.forms.locations import _name_of, is_url
+from geodp.io.verify.card import unpack_release
 from geodp.io.verify.verify_release import plain_files
 from geodp.io.write.drawing.fonts import _folders
 from geodp.tools.evaluate.trials import count_processes
@@ -92,17 +92,17 @@ def test_a_release_has_no_name_of_a_device(tmp_path, name):
 def test_files_of_urls_and_archives_get_other_names_than_devices():
     assert _name_of(urlsplit("https://host/nul.csv")) == "_nul.csv"
     members = [zipfile.ZipInfo(f"data/con.{ending}") for ending in ("tif", "tfw")]
-    assert [packed._name_of(one) for one in members] == ["_con.tif", "_con.tfw"]
+    assert [input_files._name_of(one) for one in members] == ["_con.tif", "_con.tfw"]
 
 
 def test_a_release_in_an_archive_opens_no_device(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("release.json", "SHA256SUMS", "con.csv"):
             archive.writestr(f"out/public/{name}", "{}")
-    monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", True)
+    monkeypatch.setattr("geodp.io.verify.card.OPENS_FOLDERS", True)
     assert (unpack_release(tmp_path / "a.zip") / "public" / "con.csv").exists()
     (tmp_path / "a.zip").rename(tmp_path / "b.zip")
-    monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", False)
+    monkeypatch.setattr("geodp.io.verify.card.OPENS_FOLDERS", False)
     with refuses(VerificationError, "archive-has-device-name"):
         unpack_release(tmp_path / "b.zip")
 
@@ -123,7 +123,7 @@ def scanned(monkeypatch):
 
     monkeypatch.setattr(os, "rename", wait(rename))
     monkeypatch.setattr(os, "replace", wait(replace))
-    for name in ("disk", "atomic", "staging"):
+    for name in ("atomic", "staging"):
         monkeypatch.setattr(f"geodp.io.folder.{name}.OPENS_FOLDERS", False)
     return looks
 
@@ -187,12 +187,12 @@ def test_a_junction_is_no_folder_of_a_release(tmp_path, monkeypatch):
     ],
 )
 def test_the_folder_of_a_pattern_is_found_on_drives_and_shares(monkeypatch, pattern, where):
-    monkeypatch.setattr(folder, "Path", PureWindowsPath)
-    assert folder._folder_of(pattern) == PureWindowsPath(where)
+    monkeypatch.setattr(locations, "Path", PureWindowsPath)
+    assert locations._folder_of(pattern) == PureWindowsPath(where)
 
 
 def test_a_long_path_is_no_pattern():
-    assert folder.find_files(r"\\?\C:\data\a.csv") == [r"\\?\C:\data\a.csv"]
+    assert locations.find_files(r"\\?\C:\data\a.csv") == [r"\\?\C:\data\a.csv"]
 
 
 def test_a_url_is_told_from_a_drive_also_as_a_path():

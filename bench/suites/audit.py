@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from bench.tables import fill_saved, markdown, table
-from geodp.tools.audit.api import Taxonomy, generalize, k_anonymity, smallest_k
+from geodp.literature.api import Taxonomy, generalize
+from geodp.tools.audit.api import k_anonymity, smallest_k
 
 TITLE = "CPU milliseconds of audits; the least of some runs."
 

@@ -103,7 +103,7 @@ def write_check_file(
     sentences : iterable of str
         What else the message says, whatever the data are.
     """
-    from geodp.io.folder.check import write_check
+    from geodp.io.folder.staged_release import write_check
     from geodp.table.plain import write_plain
 
     # Inputs of a command are files, and every reader of files records what it read.

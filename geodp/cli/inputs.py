@@ -90,7 +90,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
     if (resolved := resolve_attributes(options)) is not None:
         grid = resolved.extend(grid)
     elif options.get("by") and not grid.attributes:
-        from geodp.io.read.layout.named import name_joint
+        from geodp.io.read.layout.attributes import name_joint
         from geodp.io.read.reader import convert_by
         from geodp.io.read.rows.pairing import with_values
 
@@ -151,7 +151,7 @@ def read_attributes(options: Mapping[str, Any]) -> list[Attribute]:
     ]
     if "by" in options or not (files := open_labels(options)):
         return attributes
-    from geodp.io.read.layout.labels import read_lists
+    from geodp.io.read.layout.attributes import read_lists
 
     lists = read_lists(files)
     if "" in lists:
@@ -167,7 +167,7 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
 
     None if neither is used. ``preset``: the selected layout; default: the one that fits.
     """
-    from geodp.io.read.layout.named import Named
+    from geodp.io.read.layout.attributes import Named
     from geodp.io.read.reader import convert_by
 
     lists = open_labels(options)
@@ -204,7 +204,7 @@ def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals |
     path = options["public_totals"]
     if path is None:
         return None
-    from geodp.io.read.public.totals import read_totals
+    from geodp.io.read.public.tables import read_totals
 
     source = _needed(options, "public_totals_source")
     if is_input(path, options["inputs"]):
@@ -270,7 +270,7 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
             code="attribute-order-needs-attribute",
         )
     if options["regions"] is not None:
-        from geodp.io.read.public.hierarchy import read_hierarchy
+        from geodp.io.read.public.tables import read_hierarchy
 
         if options["order"] != "morton":
             raise UsageError("Give --order or --regions, not both.", code="order-or-regions")
@@ -555,8 +555,7 @@ def is_input(path: Path, inputs: Sequence[Any]) -> bool:
     Contents are not compared: whether a public file equals a confidential one would be an outcome
     of the data. So a copy of an input is not recognised, for which the operator answers.
     """
-    from geodp.io.read.rows.forms.folder import find_files
-    from geodp.io.read.rows.forms.url import is_url
+    from geodp.io.read.rows.forms.locations import find_files, is_url
 
     # A URL is fetched to a temporary file, which cannot be one of the public files.
     here = [one for one in inputs if not is_url(one)]

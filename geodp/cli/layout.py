@@ -180,7 +180,7 @@ def _print_reading(
 ) -> None:
     """Print the full command on stderr, and the defaults that it relies on."""
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
-    from geodp.io.read.rows.known_attributes import find_standard
+    from geodp.io.read.rows.names import find_standard
 
     click.echo(translate(READ_AS).format(command=write_command(context, options)), err=True)
     # Hours and months are often meant as a series, which costs the budget differently.

@@ -299,7 +299,7 @@ def find_inputs(
     # The usual case needs no module for URLs and patterns, which keeps short runs quick.
     if all(os.path.isfile(path) for path in arguments):
         return tuple(map(Path, arguments))
-    from geodp.io.read.rows.forms.url import is_url, require_readable
+    from geodp.io.read.rows.forms.locations import is_url, require_readable
     from geodp.io.read.rows.input_files import list_paths
 
     urls = [path for path in arguments if is_url(path)]
@@ -385,7 +385,7 @@ weight_options = add_options(
         "invariants outside the guarantee, and stand on the card.",
     ),
 )
-"""Options of weights, which :mod:`geodp.io.read.rows.weights` describes."""
+"""Options of weights, which :mod:`geodp.io.read.rows.decimals` describes."""
 
 
 def split_specs(texts: Sequence[str]) -> list[str]:

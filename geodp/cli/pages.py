@@ -54,15 +54,14 @@ def require_list(places: Path | None, name: str | None) -> None:
 
 def read_list(places: Path | None, grid: Grid, name: str | None) -> Mapping[str, Any] | None:
     """Read a public list of places; None where none is given."""
-    from geodp.io.read.public.places import read_places
+    from geodp.io.read.public.polygons import read_places
 
     return None if places is None else read_places(places, grid, name=name)
 
 
 def read_notice(release: Path) -> Notice | None:
     """Read the notice of a withdrawal that lies beside a release; None without one."""
-    from geodp.io.verify.card import public_folder
-    from geodp.io.verify.withdrawn import find_notice
+    from geodp.io.verify.card import find_notice, public_folder
 
     return find_notice(public_folder(release))
 

@@ -23,7 +23,7 @@ from geodp.cli.translation import translate_message
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.folder.packing import Packed
+    from geodp.io.folder.pending import Packed
     from geodp.release.request import Request
     from geodp.release.transaction import Inputs, Keep, Prepared, StoredDesign
 

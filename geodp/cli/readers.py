@@ -1,4 +1,4 @@
-"""Options of readers, made from the fields of ``READERS``, and readers made from these options.
+"""Options of readers, made from the fields of readers, and readers made from these options.
 
 Readers are imported when a reading command needs its options, and not before.
 """
@@ -103,7 +103,7 @@ def _fetched(context: click.Context) -> Iterator[None]:
     if not names:
         yield
         return
-    from geodp.io.read.rows.forms.url import fetch_urls
+    from geodp.io.read.rows.forms.locations import fetch_urls
     from geodp.io.read.rows.scratch import require_scratch
 
     # Workers run on other machines, where a file that was fetched here does not exist.
@@ -127,10 +127,11 @@ def _readers() -> Mapping[str, type[Reader]]:
     A plugin with an invalid or taken option is left out, with a warning.
     """
     from geodp.cli import geodp
-    from geodp.io.read import READERS, builtin_readers
+    from geodp.io.read import builtin_readers, find_readers
 
     readers = dict(builtin_readers())
-    others = sorted(READERS.keys() - readers.keys())
+    found = find_readers()
+    others = sorted(found.keys() - readers.keys())
     if not others:
         return readers
     # A plugin may share an option with another reader, but only if both mean exactly the same.
@@ -143,7 +144,7 @@ def _readers() -> Mapping[str, type[Reader]]:
     for reader in readers.values():
         taken |= _options_of(reader)
     for name in others:
-        reader = READERS[name]
+        reader = found[name]
         if flag := _refused_flag(reader, taken):
             warnings.warn(
                 f"The reader {name} of {printable(reader.__module__)} needs {printable(flag)}, "
@@ -381,7 +382,7 @@ def require_no_persons(path: Path, options: Mapping[str, Any], named: str | None
     """
     from contextlib import closing
 
-    from geodp.io.read.layout.vocabulary import find_named, fold_columns
+    from geodp.io.read.layout.recognise import find_named, fold_columns
     from geodp.io.read.rows.columns import open_tables
     from geodp.io.read.rows.names import fold
     from geodp.io.read.rows.span import OPENING

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from geodp.advice import takes
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.counting.points import PointRows
 from geodp.io.read.points import Points
 from geodp.io.read.reader import find_grid
 from geodp.io.read.rows.columns import batches, find_column, open_tables
@@ -98,7 +99,9 @@ class Partitions:
                 code="cluster-truncates-first",
             )
         # Reading an empty table raises the errors of invalid options before any file is opened.
-        Points.of(public, **options).truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
+        PointRows(Points.of(public, **options)).truncate(
+            np.empty(0, np.int64), np.empty(0, np.uint64)
+        )
         return cls(public, *_stamp_of(paths), options, kind="points", repeated=True)
 
     @classmethod
@@ -161,7 +164,7 @@ class Partitions:
         """Read the records of one file, divided by a hash of the person; raises as :meth:`read`."""
         self._require_unchanged(number)
         survey = Survey()
-        records = self._points.list_records(self.paths[number], survey)
+        records = PointRows(self._points).list_records(self.paths[number], survey)
         parted = partition_records(records, weights, parts)
         self._require_unchanged(number)
         return parted, survey.reading()
@@ -170,7 +173,7 @@ class Partitions:
         self, files: Sequence[Records]
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Bound the contribution of persons, from all of their records: keys and counts."""
-        return self._points.truncate(*number_persons(files))
+        return PointRows(self._points).truncate(*number_persons(files))
 
     def read_all(self) -> CountTable:
         """Read the table of all files in one process; for files of tables only.

@@ -15,7 +15,8 @@ from geodp.cluster.run import Options, Run
 from geodp.cluster.secret import require_owners, require_trusted
 from geodp.errors import UsageError
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.parts import PartsFolder, check_parts, part_path, write_parts
+from geodp.io.folder.release_in_parts import PartsFolder, part_path, write_parts
+from geodp.io.folder.staged_release import check_publication
 from geodp.io.write import qgis_style, tiles
 from geodp.io.write.geotiff import EXACT_FLOAT32, EXACT_FLOAT64, MEDIA_TYPE
 from geodp.io.write.tiles import Tiling, tile_bands, view_tiles, why_no_mosaic, write_vrt
@@ -162,7 +163,7 @@ class PreparedRun:
     ) -> Card:
         """Draw, charge, and write into a folder on the workers; see :func:`write`."""
         run, grid = self.run, self.run.cut.grid
-        check_parts(grid, path, name=name, overwrite=overwrite)
+        check_publication(grid, path, name=name, overwrite=overwrite)
         self._require_trusted()
         why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not requested"
         tiling = Tiling(grid.places[0], tiles.SIDE) if why is None else None

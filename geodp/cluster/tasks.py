@@ -20,7 +20,7 @@ from geodp.cluster.partitions import Partitions
 from geodp.cluster.secret import KeyFile
 from geodp.errors import InputError
 from geodp.io.folder.manifest import sha256
-from geodp.io.folder.parts import write_part
+from geodp.io.folder.release_in_parts import write_part
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.persons import Records
 from geodp.io.verify.chunks import index_of

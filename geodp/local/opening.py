@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.errors import GeodpError, OutputError, Rule, UsageError
-from geodp.io.folder.atomic import hide, remove_drafts, require_absent, write_atomically
-from geodp.io.folder.disk import hold
+from geodp.io.folder.atomic import hide, hold, remove_drafts, require_absent, write_atomically
 from geodp.io.folder.stopping import commits
 from geodp.io.opening import read_json
 from geodp.local.planning import LocalPlan

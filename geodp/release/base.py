@@ -18,7 +18,7 @@ from geodp.accuracy.interval import Estimate, NodeSums
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
-from geodp.io.write.uncertainty import Intervals
+from geodp.io.write.tables import Intervals
 from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import TableEvent

@@ -200,7 +200,7 @@ def estimate_frame(release: BaseRelease, frame: Any, labels: Labels | None) -> A
 
 def _shapes(frame: Any, grid: Grid) -> list[Any]:
     """Transform the geometries of a frame into a grid's CRS; UsageError if either is unknown."""
-    from geodp.io.read.rows.projection import move_shapes
+    from geodp.io.read.rows.locators import move_shapes
 
     places = grid.places if grid.outlines is None else (grid.outlines.ground,)
     crs = places[0].crs if places else None

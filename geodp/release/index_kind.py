@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 from geodp.errors import Rule, VerificationError
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
-from geodp.io.verify.withdrawn import find_day
+from geodp.io.verify.card import find_day
 from geodp.table.index import IndexCard, PeriodsCard
 
 

@@ -28,7 +28,7 @@ from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.folder.publication import write_rows
-from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.tables import RowErrors
 from geodp.io.write.view import View
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound

@@ -10,11 +10,10 @@ from typing import Any
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import Rule, UsageError
-from geodp.io.verify.card import open_card, public_folder, read_table_card
+from geodp.io.verify.card import open_card, public_folder, read_table_card, warn_if_withdrawn
 from geodp.io.verify.readback import explain_damage
-from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.verify.written import read_view
-from geodp.io.write.uncertainty import Intervals, RowErrors
+from geodp.io.write.tables import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.release.release import SMOOTHED, Release
 from geodp.table.card import Card

@@ -16,9 +16,9 @@ from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.grid.domain import PAIRS_OF_MASK
 from geodp.grid.grid import Grid
+from geodp.io.read.counting.choosing import read_with_key
 from geodp.io.read.points import Points
 from geodp.io.read.raster import Raster
-from geodp.io.read.reading import read_with_key
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.table import Table
 from geodp.mechanisms import Mechanism, choose_method

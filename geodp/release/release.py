@@ -24,7 +24,7 @@ from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import write_publication
 from geodp.io.write import frame
-from geodp.io.write.uncertainty import Intervals, RowErrors
+from geodp.io.write.tables import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions

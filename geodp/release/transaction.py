@@ -23,8 +23,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.folder.packing import Packed, pack, unpack
-from geodp.io.folder.pending import PendingDraw, another, unreadable
+from geodp.io.folder.pending import Packed, PendingDraw, another, pack, unpack, unreadable
 from geodp.io.folder.stopping import hold_stops
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.event import Measurement, TableEvent

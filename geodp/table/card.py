@@ -29,7 +29,7 @@ SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
 """Schema of the card of a release that this version writes and reads."""
 
 PARTS_SCHEMA: Literal["geodp-release-parts-2"] = "geodp-release-parts-2"
-"""Schema of the card of a release in parts, see :mod:`geodp.io.folder.parts`."""
+"""Schema of the card of a release in parts, see :mod:`geodp.io.folder.release_in_parts`."""
 
 WRITTEN_FIELDS = ("name", "release_id", "files", "left_out")
 """Fields that exist once the files are written; all others come from the release itself."""

@@ -4,7 +4,7 @@ The fields of a dataclass are the keys of its JSON object, in their order, but f
 stated to come :func:`before` another; a field whose name in Python differs has its key in its
 metadata. Types are enforced on reading, so that untrusted input
 becomes a value of these types or is refused. Arrays of NumPy are values of their own, which no JSON
-has (:mod:`geodp.io.folder.packing`).
+has (:mod:`geodp.io.folder.pending`).
 
 A field with a caption is shown by everything that shows its part of the card: the privacy card in
 Markdown, the page in every language, the registry's record, NetCDF files and items of STAC.

@@ -1,4 +1,4 @@
-"""State that a release was withdrawn; :mod:`geodp.io.verify.withdrawn` reads the file."""
+"""State that a release was withdrawn; :mod:`geodp.io.verify.card` reads the file."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.scratch import Runs
 from geodp.kernels import key_lists, noise, topdown
 from geodp.kernels.pyramid import layout, passes
 from geodp.privacy import key

@@ -12,7 +12,7 @@ from geodp.cli.layout import layout_names
 from geodp.cli.running import NO_DURATION, PROFILED, TOO_LONG, pad_time
 from geodp.errors import InputError
 from geodp.io.folder import staging
-from geodp.io.read.rows.forms import url
+from geodp.io.read.rows.forms import locations
 from geodp.privacy.ledger import Ledger
 from tests.command import commands, context_of, geodp
 from tests.laws.public_commands import CASES, CHARGED, prepare
@@ -170,8 +170,8 @@ def test_a_download_is_part_of_the_run(desk, monkeypatch):
         raise InputError("It is gone.", code="url-refused")
         yield
 
-    monkeypatch.setattr(url, "require_readable", lambda _one: None)
-    monkeypatch.setattr(url, "fetch_urls", fetch)
+    monkeypatch.setattr(locations, "require_readable", lambda _one: None)
+    monkeypatch.setattr(locations, "fetch_urls", fetch)
     call = ("https://example.org/in.csv", *CASES["cells"].call[1:])
     with clocked(1) as clock:
         clocks.append(clock)

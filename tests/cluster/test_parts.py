@@ -18,7 +18,7 @@ from geodp import cli
 from geodp.cluster.api import join, publish, write
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.io.folder.parts import PartsFolder, write_part
+from geodp.io.folder.release_in_parts import PartsFolder, write_part
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.table.card import drop_written
@@ -213,7 +213,7 @@ def test_a_part_of_a_worker_that_died_is_removed(cluster, tmp_path, monkeypatch)
         (folder.public / "population.parquet" / ".part-00001.parquet.abc").write_bytes(b"half")
         return original(folder, *given)
 
-    monkeypatch.setattr("geodp.io.folder.parts.PartsFolder.finish", finish)
+    monkeypatch.setattr("geodp.io.folder.release_in_parts.PartsFolder.finish", finish)
     write(cluster(2), files, out, **ONCE, parts=2)
     assert len(list((out / "public" / "population.parquet").iterdir())) == 2
 

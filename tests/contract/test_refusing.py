@@ -4,7 +4,7 @@ import pytest
 
 import geodp
 from geodp.io.folder import staging
-from geodp.io.folder.disk import hold
+from geodp.io.folder.atomic import hold
 from tests.contract.desk import CHARGED, DATASET, count_draws, require
 
 

@@ -7,9 +7,9 @@ import pytest
 from geodp.kinds.households.kind import HouseholdsSeriesCard
 from geodp.table.card import PARTS_SCHEMA
 from geodp.table.plain import key_of, list_in_order
+from geodp.table.reading import StatedLayout, StatedReading
 from geodp.table.stated.error import StatedCells
-from geodp.table.stated.prior import StatedSlope
-from geodp.table.stated.reading import StatedLayout, StatedReading
+from geodp.table.stated.release import StatedSlope
 from tests.command import geodp
 from tests.golden.case import LEDGER
 from tests.golden.fixed import fixed

@@ -8,7 +8,7 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.markers import NOBODY, PLACEHOLDERS, TOTAL_TEXTS, TOTAL_WORDS, find_no_place
 from geodp.grid.units import add_other, grid_of_units
-from geodp.io.read.layout.verdicts import is_blank
+from geodp.io.read.layout.recognise import is_blank
 from geodp.io.read.public.units import read_units
 from geodp.table.totals import find_totals
 from tests.kinds.flows.test_other_units import GRID, OTHER

@@ -13,7 +13,7 @@ import geodp
 from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.io.read.public.hierarchy import read_hierarchy
+from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.read.table import read_mesh, read_table
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify

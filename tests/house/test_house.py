@@ -145,7 +145,7 @@ OUTSIDE = {
     "llvmlite": ("kernels", ""),
     "platformdirs": ("kernels", ""),
     "click": (SHELL, ""),
-    "filelock": ("", "io/folder/disk privacy/locked_file"),
+    "filelock": ("", "io/folder/atomic privacy/locked_file"),
     "fontTools": ("", "privacy/samples"),
     "confusable_homoglyphs": ("", "privacy/samples"),
     "rich": ("", f"progress {SHELL}"),
@@ -159,7 +159,7 @@ OUTSIDE = {
     "shapely": ("", "grid io/read io/write/export kinds tools local cluster release/frames"),
     "scipy": (
         "",
-        "mechanisms/baselines/barak mechanisms/baselines/matrix kinds tools local io/write/netcdf "
+        "mechanisms/baselines/barak mechanisms/baselines/matrix kinds tools local "
         "io/write/export io/verify/rewritten",
     ),
     "PIL": ("", "io/write/drawing"),

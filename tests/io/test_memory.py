@@ -13,7 +13,7 @@ from geodp import cli
 from geodp.errors import UsageError
 from geodp.io.memory import WORK, fit, work_within
 from geodp.io.verify import readback
-from geodp.io.verify.room import DRAWING, REPORTING, VERIFYING, read_within
+from geodp.io.verify.readback import DRAWING, REPORTING, VERIFYING, read_within
 from geodp.io.verify.verify import verify
 from geodp.io.write import geopackage, geotiff, parquet, pixels, tables
 from geodp.release.simulated_cells import errors_of

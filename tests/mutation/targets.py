@@ -146,7 +146,7 @@ TARGETS = (
     Target(
         "geodp.release.prior", ("tests/release/test_assumptions.py", "tests/release/test_prior.py")
     ),
-    Target("geodp.io.read.layout.one_table", ("tests/io/read/layout/test_one_table.py",)),
+    Target("geodp.io.read.layout.official_tables", ("tests/io/read/layout/test_one_table.py",)),
     # How much noise.
     Target("geodp.privacy.loss", ("tests/privacy/test_event.py",), ("rational", "budget")),
     Target(
@@ -391,8 +391,7 @@ TARGETS = (
     Target("geodp.mechanisms.parts.measuring", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
-    Target("geodp.io.folder.pending", RESUME),
-    Target("geodp.io.folder.packing", ("tests/io/folder/test_packing.py",)),
+    Target("geodp.io.folder.pending", (*RESUME, "tests/io/folder/test_packing.py")),
     Target("geodp.release.transaction", ("tests/release/test_transaction.py",)),
     Target(
         "geodp.cli.publishing",

@@ -120,18 +120,21 @@ def test_what_is_drawn_depends_on_the_seed_alone_and_is_of_functions():
 
 def test_tests_of_a_drawn_mutant_run_its_statement_and_the_nearest_are_first():
     far, near = "tests/cli/test_cli.py::test_a", "tests/io/folder/test_whole.py::test_b"
-    same, slow = "tests/io/folder/test_check.py::test_c[1]", "tests/io/folder/test_a.py::test_d"
+    same, slow = (
+        "tests/io/folder/test_staged_release.py::test_c[1]",
+        "tests/io/folder/test_a.py::test_d",
+    )
     seconds = {far: 1.0, near: 1.0, same: 1.0, slow: drawn.PATIENCE}
-    asked = Target("geodp.io.folder.check", ())
+    asked = Target("geodp.io.folder.staged_release", ())
     written = (ROOT / asked.path).read_text("utf-8").splitlines()
-    (line,) = (n for n, text in enumerate(written, 1) if "write_restricted(" in text)
+    (line,) = (n for n, text in enumerate(written, 1) if "write_restricted(hidden" in text)
     lines = Lines(seconds, {asked.path.as_posix(): {line: list(seconds)}})
 
     def tests_of(place):
         mutant = next(m for m in mutants_of(asked) if m.before.startswith(place))
         return drawn.target_of(mutant, lines).tests
 
-    assert tests_of("write_restricted(") == (same, near, far)
+    assert tests_of("write_restricted(hidden") == (same, near, far)
     assert tests_of("Path(path, ") == ()
 
 

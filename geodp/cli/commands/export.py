@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def export(release: Path, formats: str, output: Path, metadata: Path | None, as_json: bool) -> None:
     """Write a RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()
-    from geodp.io.folder.exports import choose_exports, write_exports
+    from geodp.io.folder.formats import choose_exports, write_exports
     from geodp.release.opening import open_rows
 
     # A wrong format is refused before the release is opened, which may take long.

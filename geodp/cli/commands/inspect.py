@@ -46,10 +46,13 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     from geodp.io.read.layout.inspect import KnownRoles
     from geodp.io.read.layout.inspect import inspect as run
     from geodp.io.read.layout.propose import option_by
-    from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
-    from geodp.io.read.rows.forms.url import fetch_urls
-    from geodp.io.verify.card import public_folder
-    from geodp.io.verify.withdrawn import warn_if_withdrawn
+    from geodp.io.read.rows.forms.locations import (
+        fetch_urls,
+        find_release,
+        find_release_of,
+        is_packed_release,
+    )
+    from geodp.io.verify.card import public_folder, warn_if_withdrawn
 
     # A release is public: reading it as confidential input would spend budget for nothing.
     packed = file if is_packed_release(file) else None
@@ -238,7 +241,7 @@ def _blank_of(question: str) -> str:
 
 def _blanks_of_labels(by: Sequence[str]) -> list[str]:
     """Return placeholders for columns of labels, which distinguish rows of one cell."""
-    from geodp.io.read.rows.known_attributes import find_standard
+    from geodp.io.read.rows.names import find_standard
 
     named = [f"--by {','.join(by)}"] if by else []
     return named + [f"--labels {name}=LABEL,LABEL" for name in by if find_standard(name) is None]
@@ -327,14 +330,14 @@ BY_NAMES = (
 
 def _attribute_of(name: str) -> str:
     """Return the attribute that a column's name denotes, or the name itself."""
-    from geodp.io.read.rows.known_attributes import find_attribute
+    from geodp.io.read.rows.names import find_attribute
 
     return find_attribute(name) or name
 
 
 def _attribute(name: str) -> str:
     """Return the role of a column whose name denotes an attribute; empty for others."""
-    from geodp.io.read.rows.known_attributes import find_attribute
+    from geodp.io.read.rows.names import find_attribute
 
     attribute = find_attribute(name)
     return "" if attribute is None else f"(attribute {attribute})"

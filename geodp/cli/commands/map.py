@@ -86,7 +86,7 @@ def map_(
         raise UsageError("--dpi is for PNG only: an SVG has no pixels.", code="dpi-needs-png")
     from geodp.io.folder.kinds import find_kind
     from geodp.io.verify.card import public_folder
-    from geodp.io.verify.room import DRAWING, read_within
+    from geodp.io.verify.readback import DRAWING, read_within
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_change, draw_map, render_sheet
 
@@ -122,9 +122,8 @@ def map_(
 
 def _view(release: Path) -> View:
     """Read what a map shows of a release, and whether it was withdrawn."""
-    from geodp.io.verify.card import public_folder
+    from geodp.io.verify.card import find_day, public_folder
     from geodp.io.verify.readback import read_release_table
-    from geodp.io.verify.withdrawn import find_day
     from geodp.io.write.view import View
 
     day = find_day(public_folder(release))

@@ -127,7 +127,7 @@ class TablePublishing(Publishing):
     def _start(self) -> None:
         """Open and check everything that does not depend on the data, so that errors come early."""
         from geodp.grid.coarsen import Coarsening
-        from geodp.io.folder.exports import choose_exports
+        from geodp.io.folder.formats import choose_exports
         from geodp.io.folder.staged_release import check_publication
 
         options, self.read_on = self.options, grid_of(self.options)

@@ -20,7 +20,7 @@ from geodp.errors import VerificationError, printable
 @memory_option
 def verify(release: Path, as_json: bool, memory: str | None) -> None:
     """Check that a RELEASE or a series is consistent; exit code 3 if not."""
-    from geodp.io.verify.room import VERIFYING, read_within
+    from geodp.io.verify.readback import VERIFYING, read_within
     from geodp.io.verify.verify import verify as run
     from geodp.release.opening import open_view
     from geodp.release.simulated_cells import errors_of

@@ -34,8 +34,7 @@ def withdraw(
     a withdrawal returns no budget.
     """
     from geodp.io.folder.manifest import sha256
-    from geodp.io.verify.card import identify_release, public_folder
-    from geodp.io.verify.withdrawn import notice_of, seal_of
+    from geodp.io.verify.card import identify_release, notice_of, public_folder, seal_of
     from geodp.table.withdrawal import SCHEMA, Withdrawal
 
     if release.is_file() and release.suffix != ".json":

@@ -1,4 +1,4 @@
-"""A draw that is stored until it is charged and its release is complete.
+"""A draw that is stored, as plain values and few arrays, until its release is complete.
 
 A charge is never taken back, so a disk that fills up or a machine that goes down while the formats
 are written would cost the budget and leave nothing. The draw is therefore written first,
@@ -18,7 +18,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -26,9 +26,71 @@ from numpy.typing import NDArray
 
 from geodp import __version__
 from geodp.errors import GeodpError, UsageError
-from geodp.io.folder.disk import rename_patiently, sync
+from geodp.io.folder.atomic import rename_patiently, sync
 from geodp.io.folder.manifest import WAITING
 from geodp.io.opening import parse_json
+from geodp.table.plain import read_plain, write_plain
+
+T = TypeVar("T")
+
+Packed: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+"""Plain values, and arrays by name."""
+
+ARRAY = "array"
+"""Key of the plain value that stands for an array."""
+
+
+def pack(value: Any) -> Packed:
+    """Convert dataclasses, mappings and tuples, some of whose values are arrays.
+
+    Arrays of one type are stored one after the other: a file for every table of a long series would
+    cost more than its cells.
+
+    Examples
+    --------
+    >>> plain, arrays = pack({"name": "a", "counts": (np.arange(3), np.zeros((1, 2), np.int64))})
+    >>> plain["counts"][1], arrays["int64"].tolist()
+    ({'array': 'int64', 'start': 3, 'shape': [1, 2]}, [0, 1, 2, 0, 0])
+    """
+    parts: dict[str, list[NDArray[Any]]] = {}
+    ends: dict[str, int] = {}
+
+    def append(array: NDArray[Any]) -> dict[str, Any]:
+        name, start = array.dtype.name, ends.get(array.dtype.name, 0)
+        parts.setdefault(name, []).append(array.ravel())
+        ends[name] = start + array.size
+        return {ARRAY: name, "start": start, "shape": [*array.shape]}
+
+    plain = _replace(write_plain(value), np.ndarray, append)
+    return plain, {name: np.concatenate(listed) for name, listed in parts.items()}
+
+
+def unpack(kind: type[T], plain: Any, arrays: Mapping[str, NDArray[Any]]) -> T:
+    """Restore a value of a type from what :func:`pack` made of it.
+
+    Raises
+    ------
+    VerificationError, LookupError, TypeError, ValueError
+        It is none, or is damaged.
+    """
+
+    def cut(one: dict[str, Any]) -> Any:
+        if one.keys() != {ARRAY, "start", "shape"}:
+            return {name: _replace(inner, dict, cut) for name, inner in one.items()}
+        start, shape = one["start"], one["shape"]
+        return arrays[one[ARRAY]][start : start + int(np.prod(shape))].reshape(shape)
+
+    return read_plain(kind, _replace(plain, dict, cut), "draw")
+
+
+def _replace(plain: Any, kind: type, change: Any) -> Any:
+    """Return plain values in which those of a type are changed."""
+    if isinstance(plain, kind):
+        return change(plain)
+    if isinstance(plain, dict):
+        return {name: _replace(one, kind, change) for name, one in plain.items()}
+    return [_replace(one, kind, change) for one in plain] if isinstance(plain, list) else plain
+
 
 CELL_BYTES = 16
 HEAD_BYTES = 1 << 16

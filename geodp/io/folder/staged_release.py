@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Self
 from geodp import progress
 from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.folder.disk import OPENS_FOLDERS
-from geodp.io.folder.exports import fill, require_writable
-from geodp.io.folder.formats import find_formats
+from geodp.io.folder.atomic import OPENS_FOLDERS
+from geodp.io.folder.formats import fill, find_formats, require_writable
 from geodp.io.folder.manifest import FORMATS, SUMS, sha256, sums_text
 from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
@@ -29,7 +28,7 @@ from geodp.io.folder.publication import (
     write_public,
     write_restricted,
 )
-from geodp.io.folder.staging import require_free, require_only_release_files, stage
+from geodp.io.folder.staging import CHECK, require_free, require_only_release_files, stage
 from geodp.io.opening import is_device_name
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
@@ -374,3 +373,34 @@ def write_release(release: Any, folder: Path) -> None:
 def write_tables(views: Mapping[str, View], folder: Path) -> tuple[TableInfo, ...]:
     """Write tables by name into folders of their own; return what an index says of them."""
     return tuple(TableInfo(name, *write_member(one, folder / name)) for name, one in views.items())
+
+
+CHECK_SCHEMA = "geodp-check-1"
+
+
+def write_check(path: str | Path, report: dict[str, Any]) -> Path:
+    """Write ``path/restricted/check.json``, all or nothing; a release takes its place later.
+
+    Parameters
+    ----------
+    path : path
+        A folder that does not exist yet, is empty or holds an earlier check.
+    report : dict
+        Plain values. Confidential: only the owner can enter the folder and read the file.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+
+    Raises
+    ------
+    UsageError
+        The folder holds something else.
+    OutputError
+        The file system refused; nothing is left behind.
+    """
+    with stage(path) as folder:
+        hidden = make_restricted(folder, path)
+        write_restricted(hidden, CHECK, {"schema": CHECK_SCHEMA, **report})
+    return Path(path, "restricted", CHECK)

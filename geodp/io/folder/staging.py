@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from geodp.errors import OutputError, UsageError, is_utf8
-from geodp.io.folder.disk import (
+from geodp.io.folder.atomic import (
     OPENS_FOLDERS,
     SCANNED,
     held,

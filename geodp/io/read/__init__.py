@@ -1,6 +1,6 @@
 """Readers of the inputs: one file for each kind of input.
 
-Every module here whose ``READERS`` lists readers adds them to ``geodp.io.read.READERS``: every
+Every module here whose ``READERS`` lists readers adds them to :func:`find_readers`: every
 reader by its name. So does every module of a third-party package that an entry point
 ``geodp.readers`` names. The command line makes its options from their fields, and :func:`choose`
 selects the reader that a call is meant for.
@@ -28,7 +28,8 @@ def builtin_readers() -> Mapping[str, type[Reader]]:
 
 
 @cache
-def _find_readers() -> Mapping[str, type[Reader]]:
+def find_readers() -> Mapping[str, type[Reader]]:
+    """Return all readers by their names, those of plug-ins last."""
     return add_plugins(builtin_readers(), "geodp.readers", "READERS", _fits)
 
 
@@ -46,20 +47,13 @@ def give_key(reader: type[Reader], key: object) -> Mapping[str, Any]:
     return {"secret": key} if has_one else {}
 
 
-def __getattr__(name: str) -> Mapping[str, type[Reader]]:
-    """Import the readers when the table is first used: most of the package does not need them."""
-    if name != "READERS":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _find_readers()
-
-
 def choose(call: Call, readers: Mapping[str, type[Reader]] | None = None) -> type[Reader]:
     """Choose the reader that a call is meant for, by its options and the names of its files.
 
     ``readers``: the candidates; default: all. Raises UsageError if none matches, or several match
     equally well.
     """
-    among = _find_readers() if readers is None else readers
+    among = find_readers() if readers is None else readers
     scores = {name: _score(reader, call) for name, reader in among.items()}
     # Ties are an error, as choosing one would depend on the order in which modules are listed.
     highest = max(scores.values())

@@ -2,90 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from geodp import progress
 from geodp.advice import takes
-from geodp.errors import UsageError
+from geodp.io.read.options import RasterOptions
 from geodp.io.read.reader import (
-    MEMBER,
-    MISSING,
-    OUTSIDE,
-    ROUND,
-    UNIT,
     Call,
     MatchScore,
-    Option,
-    Reader,
-    cli_option,
-    require_positive,
 )
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.rows.input_files import FilePath, LabelledArray, TableSource
-    from geodp.io.read.rows.rounding import Rounder, Rounding
-    from geodp.io.read.rows.tally import Outside, Tally
-    from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
-
-BAND = Option("Band of a raster with several bands, counted from 1.", "--band", type=int)
-
-
-def _numbers(values: Sequence[str | float]) -> list[float]:
-    try:
-        # Numbers stay as they are: what the operator stated is kept in the record as stated.
-        return [float(one) if isinstance(one, str) else one for one in values]
-    except ValueError:
-        raise UsageError(
-            "--missing of a raster is a number.", code="raster-missing-not-number"
-        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Raster(Reader):
-    """A raster of counts.
-
-    Attributes
-    ----------
-    band : int, optional
-        Band, counted from 1; required if there are several.
-    value_unit : float, optional
-        Value of one person, after scale and offset; values divided by it must be integers within
-        1e-4. Default: 1, unless the file states that its values are something other than people.
-    missing : sequence of float, optional
-        Stored values that mean nobody besides nodata, such as -200.
-    outside : {"error", "crop", "drop"}, optional
-        Treatment of pixels outside the domain: "crop" drops those outside the grid's extent, but
-        refuses those that a mask excludes. Default: "error".
-    member : str, optional
-        Name of a zip archive's member, with its folders or without.
-    rounding : {"nearest", "stochastic"}, optional
-        Rounding of fractional counts, as for :func:`geodp.read_table`.
-    secret : NoiseKey, optional
-        Key of the random numbers of `rounding`; default: fresh from the operating system.
-    x, y : str, optional
-        Dimensions of an array's columns and rows. Default: found by their usual names.
-    """
+class Raster(RasterOptions):
+    """A raster of counts."""
 
     name: ClassVar[str] = "raster"
     kind: ClassVar[str] = "a raster"
-
-    band: int | None = field(default=None, metadata=cli_option(BAND))
-    value_unit: float | None = field(default=None, metadata=cli_option(UNIT))
-    missing: Sequence[float] = field(default=(), metadata=cli_option(MISSING, convert=_numbers))
-    outside: Outside | None = field(default=None, metadata=cli_option(OUTSIDE))
-    member: str | None = field(default=None, metadata=cli_option(MEMBER))
-    rounding: Rounding | None = field(default=None, metadata=cli_option(ROUND))
-    secret: NoiseKey | None = None
-    x: str | None = None
-    y: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self.value_unit)
 
     @classmethod
     def match_score(cls, call: Call) -> MatchScore:
@@ -94,102 +32,9 @@ class Raster(Reader):
 
     def read(self, paths: TableSource) -> CountTable:
         """Read the pixels of the one raster, or the numbers of the array."""
-        from geodp.io.read.rows.input_files import LabelledArray
-        from geodp.io.read.rows.rounding import rounder
-        from geodp.io.read.rows.tally import Tally
+        from geodp.io.read.counting.raster import count_raster
 
-        progress.begin("Reading")
-        # An array keeps its coordinates and attributes, and needs neither a file nor windows.
-        in_memory = isinstance(paths, LabelledArray)
-        tally = Tally(
-            self.grid,
-            self.outside,
-            "error",
-            rounding=self.rounding,
-            memory=self.memory,
-            scratch=self.scratch,
-        )
-        rounded = None if self.rounding is None else rounder(self.rounding, self.secret)
-        add = self._add_array if in_memory else self._add_file
-        add(paths, tally, rounded)
-        return tally.table()
-
-    def _add_array(self, array: Any, tally: Tally, rounded: Rounder | None) -> None:
-        """Count the numbers of an array in memory."""
-        from geodp.io.read.rows.array import align_array
-        from geodp.io.read.rows.columns import RowPositions
-        from geodp.io.read.rows.pixels import Lines
-        from geodp.table.reading import describe_facts
-
-        if self.band is not None or self.member is not None:
-            raise UsageError(
-                "An array has no bands and no members: choose a part of it first.",
-                code="array-has-no-bands",
-            )
-        axes = (self.x, self.y)
-        aligned = align_array(array, self.grid, axes, unit=self.value_unit, missing=self.missing)
-        lines = Lines(aligned.name, aligned.width, aligned.facts)
-        tally.survey.note(aligned.name, aligned.facts)
-        name = None if array.name is None else aligned.name
-        tally.survey.state(
-            describe_facts("array", aligned.facts, name, aligned.places, aligned.labels)
-        )
-        # Every valid number counts as read, including zeros.
-        tally.survey.take(aligned.name, aligned.valid, {}, aligned.valid)
-        rows = RowPositions(lines, 0, aligned.position)
-        with rows.named():
-            if rounded is None:
-                count = aligned.stored.counts(aligned.values)
-            else:
-                count = rounded(aligned.index, aligned.stored.fractions(aligned.values))
-        tally.add(rows, aligned.index, count)
-
-    def _add_file(self, paths: Any, tally: Tally, rounded: Rounder | None) -> None:
-        """Count the pixels of the one file."""
-        from contextlib import ExitStack
-
-        import numpy as np
-
-        from geodp.io.read.rows.columns import RowPositions
-        from geodp.io.read.rows.forms.packed import unpack
-        from geodp.io.read.rows.forms.url import fetch_urls
-        from geodp.io.read.rows.input_files import list_paths
-        from geodp.io.read.rows.pixels import align_blocks
-        from geodp.table.reading import describe_facts
-
-        if self.x is not None or self.y is not None:
-            raise UsageError(
-                "x= and y= name dimensions of an array in memory; a file has its own.",
-                code="dimensions-of-file",
-            )
-        place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
-        # Downloads and unpacked members must outlive the loop over windows that reads them.
-        with ExitStack() as held:
-            fetched = held.enter_context(fetch_urls(paths, self.scratch))
-            (path, *others) = list_paths(fetched)
-            # Two rasters could count the same people, and their overlap is not checked.
-            if others:
-                raise UsageError("Give one raster at a time.", code="raster-several")
-            here = held.enter_context(unpack(path, self.scratch, self.member))
-            for part in align_blocks(
-                here, place, self.band, unit=self.value_unit, missing=self.missing
-            ):
-                values, stored = part.values, part.stored
-                pixels = int(np.count_nonzero(part.valid))
-                tally.survey.note(part.lines.name, part.lines.facts)
-                tally.survey.state(describe_facts("raster", part.lines.facts))
-                tally.survey.take(part.lines.name, pixels, {}, pixels)
-                row, col = np.nonzero(part.valid & stored.nonzero(values))
-                rows = RowPositions(
-                    part.lines, part.first, np.ravel_multi_index((row, col), values.shape)
-                )
-                index = np.stack([part.rows[row], part.cols[col]])
-                with rows.named():
-                    if rounded is None:
-                        count = stored.counts(values[row, col])
-                    else:
-                        count = rounded(index, stored.fractions(values[row, col]))
-                tally.add(rows, index, count)
+        return count_raster(self, paths)
 
 
 READERS = (Raster,)

@@ -23,11 +23,11 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.layout.named import Lists, Named
+    from geodp.io.read.layout.attributes import Lists, Named
     from geodp.io.read.rows.columns import InputTable, RowPositions
+    from geodp.io.read.rows.count_parser import Rounding
     from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.pairing import Values
-    from geodp.io.read.rows.rounding import Rounding
     from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Duplicates, Outside
@@ -132,7 +132,7 @@ def convert_flags(value: Any) -> tuple[str, ...]:
     if not (symbols := convert_by(value)):
         return ()
     # Imported late and only if there are flags, for the same reason.
-    from geodp.io.read.rows.flags import Flags
+    from geodp.io.read.rows.count_parser import Flags
 
     return Flags.of(symbols).marks
 
@@ -376,7 +376,7 @@ class Reader(ABC):
     Attributes
     ----------
     name : str
-        Class attribute: its name in ``READERS``, and of the flag that selects it, if it has one.
+        Class attribute: its name among the readers, and of the flag that selects it, if it has one.
     kind : str
         Class attribute: what it reads, for messages: ``"a table"``.
     flag : str
@@ -588,9 +588,9 @@ class CountsReader(RowsReader):
     flags : sequence of str
         Markers beside counts, such as "p" in ``7 p`` or "()" in ``(7)``: the number is counted.
         Other markers are refused, and so is one that would change the number
-        (:mod:`geodp.io.read.rows.flags`).
+        (:mod:`geodp.io.read.rows.count_parser`).
     duplicates : {"error", "sum"}
-        Treatment of a cell that occurs several times. Rows added up by "sum" may be of other dates,
+        Treatment of a cell that occurs several times. RowPositions added up by "sum" may be of other dates,
         with a person in each of them: :func:`geodp.publish` requires a contribution.
     rounding : {"nearest", "stochastic"}, optional
         Rounding of fractional counts, as models produce them: to the nearest integer, or up with
@@ -640,7 +640,7 @@ class LabelledReader(RowsReader):
 
     def named(self) -> Named:
         """Return the options for attributes, without reading the table."""
-        from geodp.io.read.layout.named import Named
+        from geodp.io.read.layout.attributes import Named
 
         taken = tuple(one for one in self.taken if one is not None)
         grid = self.grid.attributes

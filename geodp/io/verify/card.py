@@ -1,23 +1,196 @@
-"""Read the card of a written release, and nothing else, so that it takes no time.
+"""Read the card of a written release, and the notice beside it that it was withdrawn, in no time.
+
+It lies beside the public folder, as digests of files in that folder would no longer hold.
 
 :mod:`geodp.io.verify.readback` reads the table, and :mod:`geodp.io.verify.verify` checks all files.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
+import tempfile
+import warnings
+import zipfile
+import zlib
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from geodp.errors import Rule, UsageError, VerificationError, is_utf8, printable
-from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of
-from geodp.io.opening import read_json, strange_entry
-from geodp.io.verify.packed import unpack_release
-from geodp.io.verify.withdrawn import warn_if_withdrawn
+from geodp.errors import Rule, UsageError, VerificationError, WithdrawnWarning, is_utf8, printable
+from geodp.io.folder.atomic import OPENS_FOLDERS
+from geodp.io.folder.kinds import CARD, Kind, PublicCard, find_card, find_kind, kind_of, list_kinds
+from geodp.io.folder.manifest import SUMS, sha256
+from geodp.io.opening import is_device_name, read_json, strange_entry
 from geodp.table.card import PARTS_SCHEMA, SCHEMA, Card
+from geodp.table.plain import read_plain
+from geodp.table.withdrawal import Notice, Withdrawal
+
+NOTICE = "WITHDRAWN.json"
+
+
+def notice_of(folder: Path) -> Path | None:
+    """Return the path of the notice of a public folder; None if the folder is not ``public``.
+
+    The notice lies beside ``public``; that of a snapshot lies beside the folder of its series.
+    """
+    home = _home(folder)
+    return home.parent / NOTICE if home.name == "public" else None
+
+
+def seal_of(folder: Path) -> Path:
+    """Return the file whose digest a notice has: the card, or the index of a series."""
+    home = _home(folder)
+    return find_card(home) or home / CARD
+
+
+def _home(folder: Path) -> Path:
+    """Return the public folder of a release, or of the series that a snapshot is part of."""
+    here = folder.absolute()
+    # A period of a series may itself be an index of tables, which lie two folders below.
+    for above in (here.parent, here.parent.parent):
+        if above.name == "public" and find_card(above) is not None:
+            return above
+    return here
+
+
+def find_notice(folder: Path) -> Notice | None:
+    """Find the notice beside a public folder, even a damaged one; None without one.
+
+    The notice is in no digest: whoever can write beside the release can add or remove it.
+    """
+    path = notice_of(folder)
+    # A dangling link does not exist, and is a notice that cannot be read.
+    if path is None or (not path.is_symlink() and not path.exists()):
+        return None
+    try:
+        if path.is_symlink() or not path.is_file():
+            raise VerificationError("a link or a device", code="notice-is-link")
+        withdrawal = read_plain(Withdrawal, read_json(path), NOTICE)
+        if withdrawal.card_sha256 != sha256(seal_of(folder)):
+            raise VerificationError("of another release", code="notice-of-other-release")
+    except (OSError, ValueError, VerificationError):
+        return Notice(None)
+    return Notice(withdrawal)
+
+
+def find_day(folder: Path) -> str | None:
+    """Return the day on which the release of a public folder was withdrawn; None if it was not."""
+    notice = find_notice(folder)
+    return None if notice is None or notice.withdrawal is None else notice.withdrawal.date
+
+
+def warn_if_withdrawn(folder: Path) -> None:
+    """Warn of a release whose public folder has a notice beside it, even a damaged one."""
+    found = find_notice(folder)
+    if found is None:
+        return
+    notice = found.withdrawal
+    if notice is None:
+        _warn(f"{NOTICE} stands beside this release and cannot be read, or is of another one.")
+        return
+    use = "" if notice.use is None else f" Use the release {printable(notice.use)} instead."
+    _warn(
+        f"THIS RELEASE WAS WITHDRAWN on {notice.date} ({printable(notice.release_id)}): "
+        f"{printable(notice.reason)}{use}"
+    )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, WithdrawnWarning, stacklevel=4)
+
+
+DAMAGED = Rule("archive-damaged", "{} is damaged: an entry cannot be unpacked; fetch it again.")
+
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""Errors of a damaged archive, an unknown compression or a password."""
+
+_UNPACKED: dict[tuple[str, int, int], Path] = {}
+"""Folders of unpacked archives, by the archive's path, size and time of change."""
+
+
+def unpack_release(path: str | Path) -> Path:
+    """Unpack the release in a zip archive; its folder lasts for as long as the program runs.
+
+    Parameters
+    ----------
+    path : path
+        A zip archive with one release or series, in a folder or not. Any other path is returned
+        unchanged.
+
+    Raises
+    ------
+    VerificationError
+        Several releases, a damaged archive, one whose entries are too large for the disk, or are no
+        plain files.
+    """
+    if not os.path.isfile(path) or not zipfile.is_zipfile(path):
+        return Path(path)
+    status = os.stat(path)
+    identity = (os.path.realpath(path), status.st_size, status.st_mtime_ns)
+    if identity not in _UNPACKED:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                _UNPACKED[identity] = _unpack(archive, path)
+        except UNREADABLE as error:
+            raise VerificationError(DAMAGED.format(path)) from error
+    return _UNPACKED[identity]
+
+
+def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
+    """Unpack the folder of a release, and the files beside it that belong to the release."""
+    folder = _find_folder([*map(PurePosixPath, archive.namelist())], path)
+    home = folder.parent if folder.name == "public" else folder
+    entries = [
+        entry
+        for entry in archive.infolist()
+        if not entry.is_dir() and _is_of(PurePosixPath(entry.filename), folder, home)
+    ]
+    place = Path(tempfile.mkdtemp(prefix="geodp-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    # Entries are listed with their sizes: a small archive that unpacks to terabytes is refused.
+    if sum(entry.file_size for entry in entries) > shutil.disk_usage(place).free:
+        raise VerificationError(
+            f"{path} holds more than fits on the disk (TMPDIR).", code="archive-exceeds-disk"
+        )
+    for entry in entries:
+        # The upper bits are the mode of Unix, of which 0xA is a symbolic link.
+        if ".." in PurePosixPath(entry.filename).parts or entry.external_attr >> 28 == 0xA:
+            raise VerificationError(
+                f"{path} holds a link, or a file outside of its folder.", code="archive-has-link"
+            )
+        # zipfile replaces what Windows forbids in names, but would open the device of such a name.
+        if not OPENS_FOLDERS and any(map(is_device_name, PurePosixPath(entry.filename).parts)):
+            raise VerificationError(
+                f"{path} holds a file with the name of a device of this system.",
+                code="archive-has-device-name",
+            )
+        archive.extract(entry, place)
+    return place / home
+
+
+def _find_folder(names: list[PurePosixPath], path: str | Path) -> PurePosixPath:
+    """Find the one folder of an archive that has a card of any kind and the checksums."""
+    there, cards = {*names}, {CARD, *(kind.file for kind in list_kinds().values())}
+    folders = {name.parent for name in names if name.name in cards and name.parent / SUMS in there}
+    # A series has the releases of its dates within it, so that only the outermost folder counts.
+    outer = [one for one in folders if folders.isdisjoint(one.parents)]
+    if len(outer) != 1:
+        count = "several releases" if outer else "no release"
+        raise VerificationError(
+            f"{path} holds {count}; give the archive of one, or unpack it and give a folder.",
+            code="archive-holds-not-one-release",
+        )
+    return outer[0]
+
+
+def _is_of(name: PurePosixPath, folder: PurePosixPath, home: PurePosixPath) -> bool:
+    """Return whether a file belongs to a release, or is a notice that it was withdrawn."""
+    return name.is_relative_to(folder) or name == home / NOTICE
+
 
 NAME = re.compile(r"\w[\w-]*")
 """A release's name: a file name, and no path."""

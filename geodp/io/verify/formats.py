@@ -17,7 +17,7 @@ import pyarrow as pa
 from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
-from geodp.io.folder.exports import find_exports, list_files
+from geodp.io.folder.formats import find_exports, list_files
 from geodp.io.folder.manifest import FORMATS, SUMS, read_sums
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.read.rows.columns import InputTable, file_columns, open_tables

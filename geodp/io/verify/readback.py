@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rasterio import Env
 from rasterio.errors import RasterioError
 
-from geodp.errors import GeodpError, Rule, VerificationError
+from geodp.errors import GeodpError, Rule, UsageError, VerificationError
 from geodp.grid.axes import Attribute, Mask
 from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.crs import normalise_crs
@@ -31,10 +31,10 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.outlines import Outlines
-from geodp.io.memory import fit
-from geodp.io.opening import open_raster, read_parquet, texts_of
-from geodp.io.verify.card import public_folder, read_table_card, require
-from geodp.io.verify.chunks import counts_of, index_of, numbers_in, read_chunks
+from geodp.io.memory import WORK, bytes_of, fit, work_within
+from geodp.io.opening import open_parquet, open_raster, read_parquet, texts_of
+from geodp.io.verify.card import open_card, public_folder, read_table_card, require
+from geodp.io.verify.chunks import counts_of, index_of, numbers_in, parquet_files, read_chunks
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
 from geodp.io.write.hierarchy import hierarchy_file
@@ -272,7 +272,7 @@ def read_ordered_grid(folder: Path, card: Card) -> Grid:
     if not isinstance(order, StatedHierarchy) or not path.is_file():
         return grid
     # All readers of tables come with it, which few releases need.
-    from geodp.io.read.public.hierarchy import read_hierarchy
+    from geodp.io.read.public.tables import read_hierarchy
 
     declared = order.regions
     # Origins and destinations share one table, which is one of places.
@@ -413,3 +413,56 @@ def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
         Rule("outlines-not-stated", "The outlines are not the card's."),
     )
     return replace(regions, outlines=outlines)
+
+
+VERIFYING, REPORTING, DRAWING = 80, 120, 60
+"""Bytes a row that a command holds for all rows; working memory comes on top."""
+
+MIB = 1 << 20
+
+
+@contextmanager
+def read_within(paths: Sequence[Path], memory: str | None, each: int) -> Iterator[None]:
+    """Read written releases within a limit of memory, which sizes of chunks follow.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Folders of the releases.
+    memory : str or None
+        The limit, beside what the interpreter and the libraries take; None: no limit.
+    each : int
+        Bytes a row that are held for all rows.
+
+    Raises
+    ------
+    UsageError
+        ``memory`` is no size of memory, or the rows need more.
+    """
+    if memory is not None:
+        allowed, rows = bytes_of(memory), sum(map(_count_rows, paths))
+        need = WORK + each * rows
+        if need > allowed:
+            # Rounded up, so that the size that is named suffices.
+            size = f"{-(-need // MIB):,}MiB".replace(",", "")
+            raise UsageError(
+                f"{rows:,} released rows take about {size} here, and --memory allows "
+                f"{allowed // MIB}MiB; give --memory {size}, or leave it out.",
+                code="memory-below-release",
+            )
+    with work_within(memory):
+        yield
+
+
+def _count_rows(path: Path) -> int:
+    """Count the rows of a table's release; 0 if it cannot be read, which its checks report."""
+    folder = public_folder(path)
+    try:
+        card = open_card(folder)
+        if not isinstance(card, Card):
+            return 0
+        return sum(open_parquet(file).metadata.num_rows for file in parquet_files(folder, card))
+    except MemoryError:
+        raise
+    except BROKEN:
+        return 0

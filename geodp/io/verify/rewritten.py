@@ -24,12 +24,11 @@ from geodp.io.opening import open_base, open_parquet, open_raster, parse_json, r
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import read_groups
 from geodp.io.verify.readback import BROKEN
-from geodp.io.write.drawing.png import read_png
+from geodp.io.write.drawing.render import read_png
 from geodp.io.write.geometry import same_geo_metadata
 from geodp.io.write.geopackage import quote
 from geodp.io.write.pixels import windows
-from geodp.io.write.tables import ROW_GROUP
-from geodp.io.write.uncertainty import HIGH, LOW
+from geodp.io.write.tables import HIGH, LOW, ROW_GROUP
 from geodp.io.write.view import View
 from geodp.table.index import Joint
 from geodp.table.plain import write_plain

@@ -19,21 +19,31 @@ from geodp.errors import OutputError, Rule, VerificationError
 from geodp.grid.lattice import transform_of
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.folder.manifest import release_id
-from geodp.io.folder.parts import parts_id
+from geodp.io.folder.release_in_parts import parts_id
 from geodp.io.verify.again import check_again
-from geodp.io.verify.card import describe_error, open_card, public_folder, require
+from geodp.io.verify.card import (
+    describe_error,
+    open_card,
+    public_folder,
+    require,
+    warn_if_withdrawn,
+)
 from geodp.io.verify.files import (
     check_checksums,
     check_files,
     check_restricted,
     has_formats,
 )
-from geodp.io.verify.intervals import check_intervals
-from geodp.io.verify.measurements import check_measurements, has_measurements
 from geodp.io.verify.readback import BROKEN
-from geodp.io.verify.statements import check_statements
-from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.verify.written import OpenView, Remake, Remaking, has_totals
+from geodp.io.verify.statements import check_intervals, check_statements
+from geodp.io.verify.written import (
+    OpenView,
+    Remake,
+    Remaking,
+    check_measurements,
+    has_measurements,
+    has_totals,
+)
 from geodp.table.card import Card
 from geodp.table.stated.domain import StatedDomain
 

@@ -17,7 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write import csv, parquet
 from geodp.io.write.csv import types_entry, write_csv
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.uncertainty import ERROR
+from geodp.io.write.tables import ERROR
 from geodp.io.write.view import View
 
 

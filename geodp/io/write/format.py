@@ -98,9 +98,9 @@ class Export(ABC):
     takes_regions: ClassVar[bool] = False
     takes_columns: ClassVar[bool] = False
 
-    @abstractmethod
     def why_not(self, view: View) -> str | None:
         """Return why a level cannot be written, as the end of a sentence; None if it can."""
+        return None
 
     @abstractmethod
     def write(self, view: View, path: Path) -> None:

@@ -35,8 +35,7 @@ from geodp.io.write.pixels import (
     ends_in,
     windows,
 )
-from geodp.io.write.tables import name_of_counts, require_released
-from geodp.io.write.uncertainty import ERROR, RowErrors, names_of
+from geodp.io.write.tables import ERROR, RowErrors, name_of_counts, names_of, require_released
 from geodp.io.write.view import View
 from geodp.table.counts import ReleasedTable
 from geodp.typing import FloatArray

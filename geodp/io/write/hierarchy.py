@@ -40,7 +40,7 @@ def hierarchy_file(name: str) -> str:
 
 
 def write_hierarchy(regions: Hierarchy, grid: Grid, path: str | Path) -> None:
-    """Write a table of regions as :func:`geodp.io.read.public.hierarchy.read_hierarchy` reads it:
+    """Write a table of regions as :func:`geodp.io.read.public.tables.read_hierarchy` reads it:
     in key order, UTF-8.
 
     Parameters

@@ -13,8 +13,7 @@ import pyarrow.parquet
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.geometry import SIDES, geo_metadata, geometry_kind, projjson
-from geodp.io.write.tables import ROW_GROUP
-from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
+from geodp.io.write.tables import ROW_GROUP, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/vnd.apache.parquet"

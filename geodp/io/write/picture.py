@@ -10,12 +10,11 @@ from geodp import progress
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.drawing.fonts import families
-from geodp.io.write.drawing.png import DPI, draw_png
+from geodp.io.write.drawing.render import DPI, draw_png, draw_svg
 from geodp.io.write.drawing.sheet import Sheet
-from geodp.io.write.drawing.svg import draw_svg
 from geodp.io.write.format import Entry, Format
-from geodp.io.write.map.flow_page import compose_flows
-from geodp.io.write.map.flows import find_flows
+from geodp.io.write.map.change import compose_change
+from geodp.io.write.map.flows import compose_flows, find_flows
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import compose
 from geodp.io.write.view import View
@@ -126,8 +125,6 @@ def draw_change(
     noise of both, and hatched beyond. Parameters and errors are those of :func:`draw_map`; releases
     on different grids, and those of origins and destinations, are refused.
     """
-    from geodp.io.write.map.change import compose_change
-
     return render_sheet(compose_change(earlier, later, look or Look()), form, dpi)
 
 

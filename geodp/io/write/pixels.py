@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.memory import fit
 from geodp.io.write import tables
-from geodp.io.write.uncertainty import Intervals
+from geodp.io.write.tables import Intervals
 from geodp.kernels.raster import find_empty, spread
 from geodp.table.counts import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray

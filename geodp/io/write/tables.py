@@ -1,9 +1,10 @@
-"""Released tables as rows: one for every cell that is not 0, in key order."""
+"""Released tables as rows: one for every cell that is not 0, in key order, with its uncertainty."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +16,116 @@ from geodp.grid.grid import Grid
 from geodp.io.memory import fit
 from geodp.io.numbers import column_of
 from geodp.io.write.geometry import _sides
-from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS, RowErrors, names_of, six_digits
 from geodp.kernels.codes import pack
+from geodp.reprs import one_line
+from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
+
+ERROR, LOW, HIGH = UNCERTAINTY_COLUMNS = ("standard_error", "low", "high")
+"""Columns of tables after the count, and the raster's bands after the counts; a method whose error
+depends on the data has none of them, and areas have the first."""
+
+
+class Intervals(Protocol):
+    """95 % intervals of single cells.
+
+    Attributes
+    ----------
+    alike : int
+        Number of keys of an aligned block in which all cells released as 0 have one interval.
+    """
+
+    @property
+    def alike(self) -> int:
+        """Number of keys of a block with one interval; see above."""
+
+    def of(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Compute low and high ends for cells of the domain: float64[n]; ``key``: uint64[n]."""
+        ...
+
+    def unlisted(self, error: float) -> tuple[float, float, float]:
+        """Return the lower end of intervals of cells not listed, and their largest upper ends.
+
+        The upper ends are those of cells with neighbours and of isolated ones; ``error``: the
+        largest standard error of a cell.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RowErrors:
+    """Errors of a table.
+
+    Attributes
+    ----------
+    standard_error : float or float64[n]
+        Closed form in counts: of every row, or one for all rows.
+    intervals : Intervals, optional
+        Intervals of cells; None for areas.
+    """
+
+    __repr__ = one_line
+
+    standard_error: float | NDArray[np.float64] = field(repr=False)
+    intervals: Intervals | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return UNCERTAINTY_COLUMNS[:1] if self.intervals is None else UNCERTAINTY_COLUMNS
+
+    def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
+        """Return the columns of some rows: float64[n] each.
+
+        Standard errors have six significant digits, the ends of intervals three decimals.
+
+        Parameters
+        ----------
+        key : uint64[n]
+            Keys of the rows' cells.
+        rows : slice
+            Position of the rows in the table.
+        """
+        error = self.standard_error
+        once = np.array([error]) if isinstance(error, float) else error[rows]
+        each = np.broadcast_to(six_digits(once), key.shape)
+        ends = () if self.intervals is None else widen(*self.intervals.of(key))
+        return [each, *ends]
+
+
+def extra_columns_of(card: Card) -> tuple[str, ...]:
+    """Return the names of the uncertainty columns in the tables of a card's cells."""
+    error = card.expected_error
+    return () if error.blocks is None and not error.has_parts else UNCERTAINTY_COLUMNS
+
+
+def names_of(errors: RowErrors | None) -> tuple[str, ...]:
+    """Return the names of the uncertainty columns."""
+    return () if errors is None else errors.names
+
+
+def widen(
+    low: NDArray[np.float64], high: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Round intervals outward to three decimals: float64[n] each.
+
+    Examples
+    --------
+    >>> widen(np.array([0.0, 1.2345]), np.array([1.0, 7.0001]))
+    (array([0.   , 1.234]), array([1.   , 7.001]))
+    """
+    # Rounded outwards, and never inside the exact ends, so that the coverage does not shrink.
+    below, above = np.floor(low * 1000) / 1000, np.ceil(high * 1000) / 1000
+    return np.minimum(below, low), np.maximum(above, high)
+
+
+def six_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round values to six significant digits, as in the card."""
+    # Formatting is slow, and most columns have few different values.
+    once, back = np.unique(values, return_inverse=True)
+    return np.array([float(f"{value:.6g}") for value in once.tolist()], np.float64)[back]
+
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: in key order, a compact part of the map."""

@@ -18,7 +18,7 @@ from rasterio.windows import Window
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write import geotiff, pixels
-from geodp.io.write.uncertainty import RowErrors, names_of
+from geodp.io.write.tables import RowErrors, names_of
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable

@@ -16,15 +16,16 @@ from geodp import progress
 from geodp.accuracy.area_sums import Areas
 from geodp.io.write.geometry import geometry, has_geometry
 from geodp.io.write.tables import (
+    RowErrors,
     arrow_columns,
     centre_columns,
     column_names,
     name_of_counts,
+    names_of,
     region_columns,
     require_released,
     slices,
 )
-from geodp.io.write.uncertainty import RowErrors, names_of
 from geodp.reprs import one_line
 from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable
@@ -195,11 +196,11 @@ class View:
         return [self, *map(self.of, self.areas())]
 
     @cached_property
-    def empty(self) -> Rows:
+    def empty(self) -> ViewRows:
         """Zero rows, whose columns have the names and types of all."""
-        return Rows(self, slice(0))
+        return ViewRows(self, slice(0))
 
-    def rows(self, what: str) -> Iterator[Rows]:
+    def rows(self, what: str) -> Iterator[ViewRows]:
         """Yield all rows in chunks; ``what`` labels the progress for the operator."""
         progress.begin(what, self.size, public=True)
         for rows in (
@@ -209,20 +210,20 @@ class View:
             progress.advance(rows.size)
 
     @property
-    def all_rows(self) -> Rows:
+    def all_rows(self) -> ViewRows:
         """All rows at once."""
-        return Rows(self, slice(None))
+        return ViewRows(self, slice(None))
 
-    def _make(self) -> Iterator[Rows]:
+    def _make(self) -> Iterator[ViewRows]:
         if self.regions is not None:
             yield self.all_rows
             return
         for part in slices(self.size):
-            yield Rows(self, part)
+            yield ViewRows(self, part)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ViewRows:
     """Some rows of a release, in key order; their columns are made when they are accessed.
 
     Attributes
@@ -289,7 +290,7 @@ class StoredRows:
         self._file = file
         self._complete = False
 
-    def rows_of(self, view: View, made: Iterable[Rows]) -> Iterator[Rows]:
+    def rows_of(self, view: View, made: Iterable[ViewRows]) -> Iterator[ViewRows]:
         """Yield the stored rows of a view, or those that are made, and store them.
 
         They count as stored once all have been read.
@@ -300,7 +301,7 @@ class StoredRows:
             with pa.ipc.open_stream(self._file) as stream:
                 for batch in stream:
                     part = slice(start, start + batch.num_rows)
-                    yield Rows(view, part, pa.Table.from_batches([batch]))
+                    yield ViewRows(view, part, pa.Table.from_batches([batch]))
                     start = part.stop
             return
         # A reader that stopped early has left an incomplete stream.

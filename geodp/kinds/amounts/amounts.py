@@ -15,7 +15,7 @@ from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
 from geodp.io.opening import read_parquet
-from geodp.io.read.rows.weights import GIVEN
+from geodp.io.read.rows.decimals import GIVEN
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import explain_errors
 from geodp.kinds.amounts.comparison import (

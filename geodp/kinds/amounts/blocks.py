@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.io.write.frame import Frame
+from geodp.io.write.frame import Frame, UnitFrame
 from geodp.io.write.map.panel import Bounds, crop
-from geodp.io.write.map.polygons import UnitFrame
 from geodp.kinds.amounts.estimates import AmountEstimate
 from geodp.kinds.amounts.numbers import AmountNumbers
 from geodp.table.display import is_below

@@ -12,8 +12,8 @@ import numpy as np
 from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.rows.decimals import GIVEN
 from geodp.io.read.rows.input_files import TableSource
-from geodp.io.read.rows.weights import GIVEN
 from geodp.kinds.amounts.amounts import CLIPPED
 from geodp.kinds.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.kinds.amounts.scale import exact, label_number, show_number

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.errors import Rule, UsageError, printable, require_none
+from geodp.io.read.rows.amount_titles import TitleUnit, read_title, read_unit
 from geodp.io.read.rows.arrow import map_values
 from geodp.io.read.rows.decimals import LARGEST, exact_decimals
 from geodp.io.read.rows.fields import as_text
-from geodp.io.read.rows.title_units import TitleUnit, read_title, read_unit
 from geodp.kinds.amounts.scale import Scale
 from geodp.typing import IntArray
 
@@ -108,7 +108,7 @@ def require_unit(scale: Scale, titled: TitleUnit) -> None:
 
     Examples
     --------
-    >>> from geodp.io.read.rows.title_units import read_title
+    >>> from geodp.io.read.rows.amount_titles import read_title
     >>> require_unit(Scale.of((0, 10), 1, "1,000 EUR", "income"), read_title("income (Tsd. EUR)"))
     """
     stated = read_unit(scale.unit)

@@ -17,8 +17,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.publication import list_file, write_rows
 from geodp.io.write.geotiff import MEDIA_TYPE, Band, name_bands, why_no_bands, write_columns
-from geodp.io.write.tables import column_names
-from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.tables import RowErrors, column_names
 from geodp.io.write.view import View, keep_rows
 from geodp.kinds.amounts.english import FILES, describe_file
 from geodp.kinds.amounts.estimates import Ends

@@ -11,9 +11,8 @@ from typing import Any, get_args
 from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError, printable
 from geodp.grid.region import Region, find_named
-from geodp.io.write.drawing.png import draw_png
-from geodp.io.write.map.captions import Language
-from geodp.io.write.map.look import Look
+from geodp.io.write.drawing.render import draw_png
+from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import why_no_picture
 from geodp.kinds.amounts.blocks import Quantity
 from geodp.kinds.amounts.drawing import draw_quantity, estimate_blocks

@@ -14,20 +14,19 @@ from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
-from geodp.io.read.points import Points
+from geodp.io.read.counting.points import PointRows
+from geodp.io.read.options import CODE, PointOptions
 from geodp.io.read.reader import WeightedReader, cli_option
+from geodp.io.read.rows.amount_titles import find_unit, require_counts
 from geodp.io.read.rows.columns import InputTable, RowPositions, find_column
-from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.count_parser import CountParser
+from geodp.io.read.rows.decimals import LEFT_OUT, Weights, leave_out
 from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.known_amounts import require_counts
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, number_names
-from geodp.io.read.rows.rounding import CountParser
+from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
-from geodp.io.read.rows.title_units import find_unit
-from geodp.io.read.rows.weights import LEFT_OUT, Weights, leave_out
-from geodp.io.read.table import CODE
 from geodp.kinds.amounts.decimals import count_steps, drop_marks, require_unit
 from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable, merge_keys
@@ -61,7 +60,7 @@ which of these are inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AmountRecords(Points, WeightedReader):
+class AmountRecords(PointOptions, WeightedReader):
     """Records with an amount each, located by codes, coordinates or geometries.
 
     Attributes
@@ -162,10 +161,10 @@ class AmountRecords(Points, WeightedReader):
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
         """Yield the rows in the domain with their amounts."""
-        located = self._locators_of_columns()
+        located, places_of = self._locators_of_columns(), PointRows(self)
         for table in tables:
             survey.note(table.name, ())
-            locators = located or self._locators(self._geometry(table))
+            locators = located or places_of.complete(places_of.locate_geometry(table))
             places = [name for locator in locators for name in locator.columns]
             names = [*places, self.scale.name]
             names += [one for one in (self._numbered, self.person) if one is not None]
@@ -223,7 +222,8 @@ class AmountRecords(Points, WeightedReader):
                 )
             drops = self.outside == "drop"
             return cell_locators(self.grid, self.code, self.columns, drops=drops)
-        return self._locators(self._columns()) if self._require_places() else []
+        places_of = PointRows(self)
+        return places_of.complete(places_of.locate_columns()) if places_of.require_places() else []
 
     def _state(self, table: InputTable, places: list[str]) -> StatedReading:
         """Describe for the card how a table is read."""
@@ -236,7 +236,7 @@ class AmountRecords(Points, WeightedReader):
                 counts=counts_of,
                 person=self.person,
             )
-        return replace(self._describe(table, places), counts=counts_of)
+        return replace(PointRows(self).describe(table, places), counts=counts_of)
 
     @property
     def _numbered(self) -> str | None:

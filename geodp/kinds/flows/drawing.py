@@ -11,10 +11,9 @@ import numpy as np
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.outlines import to_cells
 from geodp.grid.region import Region
-from geodp.io.write.drawing.png import draw_cells
+from geodp.io.write.drawing.render import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
-from geodp.io.write.frame import cell_size
-from geodp.io.write.map.polygons import UnitFrame
+from geodp.io.write.frame import UnitFrame, cell_size
 from geodp.io.write.scale import classify
 from geodp.kinds.flows.units import find_outlines
 from geodp.release.report.html.markup import Html, element, join

@@ -14,7 +14,7 @@ from math import sqrt
 
 import numpy as np
 
-from geodp.io.write.uncertainty import six_digits, widen
+from geodp.io.write.tables import six_digits, widen
 from geodp.kinds.flows.estimates import (
     MODEL_ERROR,
     QUANTILE,

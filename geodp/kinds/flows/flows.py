@@ -14,9 +14,9 @@ from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.weights import find_weights
+from geodp.io.read.rows.decimals import find_weights
 from geodp.io.verify.card import require
-from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
+from geodp.io.write.tables import UNCERTAINTY_COLUMNS
 from geodp.kinds.flows.comparison import (
     Compared,
     FlowSide,

@@ -12,8 +12,8 @@ from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
-from geodp.io.read.public.places import Circle
-from geodp.io.write.map.captions import Language
+from geodp.io.read.public.polygons import Circle
+from geodp.io.write.map.look import Language
 from geodp.io.write.view import View
 from geodp.kinds.flows.by_label import (
     EVERYWHERE,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
-from geodp.io.write.uncertainty import RowErrors, six_digits, widen
+from geodp.io.write.tables import RowErrors, six_digits, widen
 from geodp.io.write.view import View
 from geodp.kinds.households.estimates import (
     HouseholdDifference,

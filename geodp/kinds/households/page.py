@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from geodp.grid.region import Region
-from geodp.io.write.drawing.png import draw_cells
+from geodp.io.write.drawing.render import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
 from geodp.io.write.frame import cell_size
-from geodp.io.write.map.captions import Language
+from geodp.io.write.map.look import Language
 from geodp.io.write.picture import why_no_picture
 from geodp.io.write.view import View
 from geodp.kinds.households.estimates import HouseholdEstimate

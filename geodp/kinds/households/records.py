@@ -15,12 +15,13 @@ from geodp.errors import InputError, Rule
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
 from geodp.io.memory import MIN_MEMORY, bytes_of
-from geodp.io.read.points import Points
+from geodp.io.read.counting.points import PointRows
+from geodp.io.read.options import PointOptions
 from geodp.io.read.rows.columns import InputTable
-from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.names import fold, list_names
 from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
 from geodp.kinds.households.inputs import DEFAULT_SIZE, require_size
 from geodp.kinds.households.sizes import add_sizes
@@ -76,7 +77,7 @@ ONE_PLACE_FACT = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class HouseholdRecords(Points):
+class HouseholdRecords(PointOptions):
     """Records of persons with coordinates, whose column ``person`` identifies the household.
 
     Attributes
@@ -118,7 +119,7 @@ class HouseholdRecords(Points):
         share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
         runs, survey = Runs(share, self.scratch), Survey()
         households = Persons(self.person, share, self.scratch)
-        for within, key, names, inside in self._place(self.open(paths), survey):
+        for within, key, names, inside in PointRows(self).place(self.open(paths), survey):
             try:
                 households.add(within, key, names, inside)
             except InputError as error:

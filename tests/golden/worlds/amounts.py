@@ -1,8 +1,8 @@
 """Amounts with means and classes, and series of amounts."""
 
 import geodp
-from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.mask import read_mask
+from geodp.io.read.public.tables import read_hierarchy
 from tests.golden.case import Golden
 from tests.golden.worlds.flows import JAPAN, japan
 from tests.golden.worlds.maps import IN_MASK, IN_REGIONS, SOURCE, WITH_PRIOR, csv, number

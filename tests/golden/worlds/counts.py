@@ -3,7 +3,7 @@
 import json
 
 import geodp
-from geodp.io.read.public.totals import read_totals
+from geodp.io.read.public.tables import read_totals
 from geodp.io.read.public.units import read_units
 from tests.golden.case import Golden
 from tests.golden.worlds.maps import (

@@ -1,8 +1,8 @@
 """Maps of at most 16 cells, tables on them, and what may come with a table."""
 
 import geodp
-from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.mask import read_mask
+from geodp.io.read.public.tables import read_hierarchy
 from tests.golden.case import Given
 
 

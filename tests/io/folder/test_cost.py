@@ -15,11 +15,10 @@ import pytest
 import geodp
 from geodp.accuracy.cell_interval import ClampedIntervals, PlainIntervals
 from geodp.grid.grid import Grid
-from geodp.io.folder.exports import choose_exports, write_exports
-from geodp.io.folder.formats import find_formats
+from geodp.io.folder.formats import choose_exports, find_formats, write_exports
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS
-from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.tables import RowErrors
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139, 35, 140.5, 36))
 BY_SEX = GRID.with_attribute("sex", ["female", "male"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from geodp.io.folder import disk
+from geodp.io.folder import atomic
 from geodp.privacy.ledger import Ledger
 from tests import windows
 from tests.command import geodp
@@ -145,7 +145,7 @@ def test_a_living_run_is_left_alone_and_what_a_dead_one_left_is_removed(office):
     partial.mkdir()
     (office.folder / ".beside.lock-4567abcd").touch()
     before = office.charges()
-    with FileLock(disk.name_lock(partial)):
+    with FileLock(atomic.name_lock(partial)):
         code, _, err = office.publish("beside")
         assert (code, office.charges()) == (1, before)
         assert "another run writes to the same folder" in err

@@ -14,7 +14,7 @@ import xarray
 import geodp
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.io.folder.exports import choose_exports, write_exports
+from geodp.io.folder.formats import choose_exports, write_exports
 from geodp.io.write.view import View
 from geodp.table.card import StatedMetadata
 from tests.refusals import refuses

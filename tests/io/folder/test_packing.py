@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import VerificationError
-from geodp.io.folder.packing import pack, unpack
+from geodp.io.folder.pending import pack, unpack
 from geodp.typing import CountArray, IntArray, KeyArray
 
 

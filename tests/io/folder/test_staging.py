@@ -8,8 +8,8 @@ import time
 import pytest
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.folder import disk, staging
-from geodp.io.folder.disk import hold
+from geodp.io.folder import atomic, staging
+from geodp.io.folder.atomic import hold
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.folder.staging import find_interrupted, is_release, stage
 from geodp.privacy.key import has_owners
@@ -187,12 +187,12 @@ def test_a_second_run_is_told_of_the_first_wherever_that_one_is(tmp_path):
 
 
 # Where folders cannot be opened, the lock is a file beside them, which no rename takes along.
-@pytest.mark.parametrize("after", ["mkdir", *["lock"] * disk.OPENS_FOLDERS])
+@pytest.mark.parametrize("after", ["mkdir", *["lock"] * atomic.OPENS_FOLDERS])
 def test_a_folder_that_another_run_has_just_completed_is_held(tmp_path, monkeypatch, after):
     """The other run gives its folder the target's name between two steps of this one."""
     target, partial = tmp_path / "out", tmp_path / ".out.partial"
     partial.mkdir()
-    module, name = (staging, "hold") if after == "mkdir" else (disk, "lock")
+    module, name = (staging, "hold") if after == "mkdir" else (atomic, "lock")
     step = getattr(module, name)
 
     def overtaken(*arguments, **options):

@@ -7,7 +7,7 @@ import xarray
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.read.reading import read
+from geodp.io.read.counting.choosing import read
 from geodp.table.counts import CountTable
 
 KEY = geodp.NoiseKey(bytes(range(32)))

@@ -9,7 +9,7 @@ import pytest
 
 from geodp.errors import InputError, UsageError
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.rows.headers import is_name
+from geodp.io.read.rows.span import is_name
 from geodp.io.read.table import read_mesh, read_table
 from tests.io.read.test_readers import BODY, CODES, COLUMNS, LABELS, WINDOW, official
 from tests.refusals import refuses

@@ -16,8 +16,8 @@ from geodp.errors import CodeError, InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
+from geodp.io.read.rows.locators import Transform, locate_points
 from geodp.io.read.rows.pixels import grid_like
-from geodp.io.read.rows.projection import Transform, locate_points
 from tests.refusals import refuses
 
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -141,7 +141,7 @@ def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:
 
 
 def test_points_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geodp.io.read.rows.external_sort.PENDING", 1000)
+    monkeypatch.setattr("geodp.io.read.rows.scratch.PENDING", 1000)
     n = 300_000
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"x": np.arange(n) % 7 + 0.5, "y": np.zeros(n) + 0.5}), path)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geodp.errors import InputError, UsageError
-from geodp.io.read.rows.records import read_records
+from geodp.io.read.rows.columns import read_records
 from tests.refusals import refuses
 
 

@@ -22,9 +22,8 @@ from geodp.errors import CodeError, InputError, OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
 from geodp.io.read.points import read_points
-from geodp.io.read.rows import external_sort as module
-from geodp.io.read.rows.external_sort import Runs
-from geodp.io.read.rows.scratch import Spill
+from geodp.io.read.rows import scratch as module
+from geodp.io.read.rows.scratch import Runs, Spill
 from geodp.io.read.table import read_mesh, read_table
 from geodp.kernels import key_lists
 from geodp.privacy.key import has_owners
@@ -251,7 +250,7 @@ def test_the_command_keeps_to_the_limit(tmp_path):
 def test_a_killed_process_leaves_no_file(tmp_path):
     code = f"""
 import os, signal, numpy as np
-from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.scratch import Runs
 runs = Runs("1MiB", {str(tmp_path)!r})
 rng = np.random.default_rng(0)
 while runs.spilled < 2_000_000:

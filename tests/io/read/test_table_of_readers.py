@@ -11,13 +11,14 @@ from geodp.cli.readers import reader_options
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io import read
-from geodp.io.read import READERS, choose
+from geodp.io.read import choose, find_readers
 from geodp.io.read.reader import Call, MatchScore, Reader
 from geodp.tools.evaluate.commands.evaluate import evaluate
 from geodp.tools.plan.commands.plan import plan
 from tests.command import context_of
 from tests.refusals import refuses
 
+READERS = find_readers()
 NEEDED = {"points": {"x": "x", "y": "y"}, "table": {"value": "n"}}
 GRID = Grid.mesh("jis:primary", bounds=(138, 35 + 1 / 3, 139, 36))
 
@@ -28,7 +29,7 @@ def call(*paths, grid="jis:half", **given):
 
 def test_every_file_of_the_package_but_the_doors_is_a_reader():
     files = {path.stem for path in Path(read.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "mesh", "reader", "reading"} == set(READERS)
+    assert files - {"__init__", "options", "reader"} == set(READERS)
     assert all(hasattr(geodp, f"read_{name}") for name in READERS)
     assert list(READERS) == sorted(READERS)
 
@@ -63,7 +64,7 @@ def test_a_call_for_none_or_for_several_is_refused(monkeypatch):
         ({**READERS, "other": Other}, "raster, other"),
         ({"raster": READERS["raster"], "points": READERS["points"]}, "raster, points"),
     ):
-        monkeypatch.setattr(read, "_find_readers", lambda found=readers: found)
+        monkeypatch.setattr(read, "find_readers", lambda found=readers: found)
         path = "a.tif" if "other" in readers else "a.csv"
         with refuses(UsageError, f"reader-ambiguous: : {names}\\."):
             choose(call(path))

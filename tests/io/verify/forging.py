@@ -4,7 +4,7 @@ import copy
 import json
 
 from geodp.io.folder.manifest import release_id, sha256, sums_text
-from geodp.io.folder.parts import parts_id
+from geodp.io.folder.release_in_parts import parts_id
 from geodp.kinds.selection.card import SelectionCard
 
 CARD, SUMS = "release.json", "SHA256SUMS"

@@ -16,7 +16,7 @@ import pyogrio
 import pytest
 from scipy.io import netcdf_file
 
-from geodp.io.folder.exports import find_exports
+from geodp.io.folder.formats import find_exports
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.io.verify.verify import verify
 from geodp.release.opening import open_view

@@ -10,9 +10,9 @@ import pytest
 
 import geodp
 from geodp.errors import VerificationError
-from geodp.io.verify import measurements
 from geodp.io.verify.card import read_card
 from geodp.io.verify.verify import verify
+from geodp.io.verify.written import has_measurements
 from tests.io.verify.forging import sign
 
 GRID = geodp.Grid.regular((12, 9))
@@ -52,7 +52,7 @@ def with_scale(rows, scale):
 
 
 def test_a_release_holds_what_it_says(folder):
-    assert measurements.has_measurements(read_card(folder))
+    assert has_measurements(read_card(folder))
     found = {check.name: check for check in verify(folder)}
     assert all(check.ok for check in found.values())
     assert "2 of them complete" in found["measurements"].detail

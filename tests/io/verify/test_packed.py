@@ -8,8 +8,7 @@ import pytest
 
 import geodp
 from geodp.errors import VerificationError, WithdrawnWarning
-from geodp.io.verify.card import public_folder
-from geodp.io.verify.packed import unpack_release
+from geodp.io.verify.card import public_folder, unpack_release
 from geodp.io.verify.verify import verify
 from tests.command import geodp as run
 from tests.refusals import refuses

@@ -14,7 +14,7 @@ import pytest
 import geodp
 from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.io.folder.publication import sha256
-from geodp.io.read.public.hierarchy import read_hierarchy
+from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
 from tests.io.verify.test_golden_releases import RELEASES, name_of

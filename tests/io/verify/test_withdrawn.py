@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from geodp.errors import UsageError, VerificationError
-from geodp.io.verify.withdrawn import (
+from geodp.io.verify.card import (
     notice_of,
     seal_of,
     warn_if_withdrawn,

@@ -13,14 +13,14 @@ import pyogrio
 import pytest
 
 from geodp.grid.hierarchy import Hierarchy
-from geodp.io.read.public.hierarchy import read_hierarchy
 from geodp.io.read.public.mask import read_mask
+from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.read.table import read_table
 from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.csv import write_csv
-from geodp.io.write.uncertainty import RowErrors
+from geodp.io.write.tables import RowErrors
 from geodp.release.release import Release
 from tests.io.write.test_writers import GRIDS, KANTO, released
 from tests.views import view_of

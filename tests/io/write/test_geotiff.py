@@ -16,7 +16,7 @@ from geodp.errors import AccessWarning, OutputError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.write import geotiff, pixels, qgis_style, scale, tables
 from geodp.io.write.frame import Frame, cell_size
-from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
+from geodp.io.write.tables import UNCERTAINTY_COLUMNS
 from geodp.release.release import Release
 from geodp.table.counts import CountTable, ReleasedTable
 from tests.io.write.test_writers import GRIDS, INSIDE, KANTO, LAEA, released, written

@@ -25,7 +25,7 @@ from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map import look
 from geodp.io.write.map.page import compose
 from geodp.io.write.scale import DARK_IS_MANY
-from geodp.io.write.uncertainty import ERROR, UNCERTAINTY_COLUMNS
+from geodp.io.write.tables import ERROR, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative

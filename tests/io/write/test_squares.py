@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.io.write.export.web import CLASSES, NEGATIVE, Squares, list_colours
+from geodp.io.write.export.web import CLASSES, NEGATIVE, WebSquares, list_colours
 from geodp.io.write.frame import Frame
 from geodp.io.write.scale import classify
 from geodp.table.card import StatedMetadata
@@ -17,7 +17,7 @@ from tests.release.test_frames import GRIDS, release
 @pytest.mark.parametrize("side", [1, 2, 4, 8, 64])
 def test_a_square_holds_the_sum_of_its_cells(name, side):
     table = release(GRIDS[name]).table
-    squares = Squares.of(table)
+    squares = WebSquares.of(table)
     while squares.side < side:
         squares = squares.widen(2)
     dense = table.to_dense()
@@ -36,7 +36,7 @@ def test_squares_that_meet_share_their_edges_and_end_with_the_map():
     grid = geodp.Grid.regular((5, 7), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
     table = geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)
     made = geodp.publish(table, method="laplace", epsilon=1, contribution=1)
-    squares = Squares.of(made.table).widen(4)
+    squares = WebSquares.of(made.table).widen(4)
     west, south, east, north = squares.edges()
     place = grid.places[0]
     assert (west.min(), south.min(), east.max(), north.max()) == place.bounds
@@ -46,7 +46,7 @@ def test_squares_that_meet_share_their_edges_and_end_with_the_map():
 
 def test_classes_are_those_of_all_maps():
     made = release(GRIDS["mesh"], "laplace")
-    squares = Squares.of(made.table).widen(2)
+    squares = WebSquares.of(made.table).widen(2)
     area = Frame(GRIDS["mesh"].places[0], 2, (1, 1), None).areas()
     density = squares.count / area[squares.row, squares.col]
     names = squares.classes(None)
@@ -63,13 +63,13 @@ def test_every_class_has_a_colour_of_its_own():
         card = replace(made.card(), metadata=StatedMetadata(display_below=100))
         colours = dict(list_colours(card))
         assert len({*colours.values()}) == len(colours)
-        assert {*Squares.of(made.table).classes(100)} <= {*colours}
+        assert {*WebSquares.of(made.table).classes(100)} <= {*colours}
 
 
 def test_the_card_says_the_error_of_squares_of_its_order():
     made = release(GRIDS["mesh"])
-    card, squares = made.card(), Squares.of(made.table)
+    card, squares = made.card(), WebSquares.of(made.table)
     stated = {one.cells: one.largest for one in card.expected_error.blocks}
     assert squares.widen(2).standard_error(card) == stated[4]
     attribute = release(GRIDS["attribute"])
-    assert Squares.of(attribute.table).standard_error(attribute.card()) is None
+    assert WebSquares.of(attribute.table).standard_error(attribute.card()) is None

@@ -21,7 +21,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.write import csv as csv_format
 from geodp.io.write import geotiff, parquet, picture, tables
-from geodp.io.write.uncertainty import ERROR, UNCERTAINTY_COLUMNS
+from geodp.io.write.tables import ERROR, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import drop_written

@@ -17,7 +17,7 @@ from geodp.grid.cells import system
 from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
-from geodp.io.read.public.places import Circle
+from geodp.io.read.public.polygons import Circle
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows import units
 from geodp.kinds.flows.design import FlowDesign

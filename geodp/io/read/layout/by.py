@@ -19,16 +19,14 @@ from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.layout import presets
-from geodp.io.read.layout.labels import read_lists
-from geodp.io.read.layout.named import STAR, Named, has_pattern, stand_side_by_side
+from geodp.io.read.layout.attributes import STAR, Named, has_pattern, read_lists, stand_side_by_side
+from geodp.io.read.layout.official_tables import NOT_VALUES
 from geodp.io.read.layout.presets import Preset
-from geodp.io.read.layout.vocabulary import find_named, fold_columns
+from geodp.io.read.layout.recognise import find_named, fold_columns
 from geodp.io.read.rows.columns import COMMON_COLUMN_NAMES, InputTable, find_column
-from geodp.io.read.rows.headers import is_name
-from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
-from geodp.io.read.rows.mesh_columns import NOT_VALUES
-from geodp.io.read.rows.names import fold, list_names, match, spell
+from geodp.io.read.rows.names import find_columns_of, find_standard, fold, list_names, match, spell
 from geodp.io.read.rows.pairing import Combination, find_label
+from geodp.io.read.rows.span import is_name
 from geodp.table.source import Fact, FactSource
 
 

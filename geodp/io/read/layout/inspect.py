@@ -18,21 +18,27 @@ from pyproj.exceptions import CRSError
 from geodp.advice import takes
 from geodp.errors import InputError, UsageError
 from geodp.grid.codes.recognise import QUADKEY, suggest_description
-from geodp.io.read.layout.recognise import Column, Roles, recognise
-from geodp.io.read.layout.verdicts import SAMPLE, Verdict, choose, judge, judge_values
+from geodp.io.read.layout.official_tables import require_one_header
+from geodp.io.read.layout.recognise import (
+    SAMPLE,
+    Column,
+    Roles,
+    Verdict,
+    choose,
+    judge,
+    judge_values,
+    recognise,
+)
 from geodp.io.read.rows.arrow import ArrowTable, decode
 from geodp.io.read.rows.columns import InputTable, RowPositions, guess_header_of, open_tables
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.geometry import POINT, find_geometry, shape_kinds
-from geodp.io.read.rows.forms.packed import unpack
-from geodp.io.read.rows.headers import is_name
-from geodp.io.read.rows.input_files import RASTER, ArrowStream, FilePath, kind_of
-from geodp.io.read.rows.mesh_columns import require_one_header
+from geodp.io.read.rows.input_files import RASTER, ArrowStream, FilePath, kind_of, unpack
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.pixels import open_raster_file
 from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
-from geodp.io.read.rows.span import Opening
+from geodp.io.read.rows.span import Opening, is_name
 
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
 """Prefixes of the names of columns that say which values are hidden."""
@@ -133,7 +139,7 @@ def inspect(
 def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
     """Guess the rows of the names and of the first record, if one table cannot be read as it is."""
     tables = [*opened]
-    # Rows that are guessed for one table would be applied to all tables of an archive.
+    # RowPositions that are guessed for one table would be applied to all tables of an archive.
     if len(tables) != 1:
         return None
     with suppress(InputError):

@@ -1,6 +1,6 @@
 """Check whether coordinates are in the unit of the grid's CRS: degrees or metres.
 
-The form of the first values decides, by the rule of :mod:`geodp.io.read.layout.verdicts`, and only
+The form of the first values decides, by the rule of :mod:`geodp.io.read.layout.recognise`, and only
 if none of them could lie on the grid. The result is a refusal: nothing is transformed unasked.
 """
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from geodp.grid.lattice import Lattice
-from geodp.io.read.layout.verdicts import SAMPLE, Verdict, judge
+from geodp.io.read.layout.recognise import SAMPLE, Verdict, judge
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import InputTable
 

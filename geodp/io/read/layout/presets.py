@@ -35,9 +35,9 @@ from geodp.grid.axes import JOINT
 from geodp.grid.codes import code_system
 from geodp.io.opening import require_regular
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.names import find_matching_patterns, fold_case, match
+from geodp.io.read.rows.span import is_name
 from geodp.table.reading import StatedLayout
 
 OF_ATTRIBUTES: Mapping[str, type] = {
@@ -68,7 +68,7 @@ OF_COLUMNS = ("code", "x", "y", "value", "person")
 
 
 @dataclass(frozen=True)
-class LabelColumns:
+class WideColumns:
     """Columns side by side, each of which counts the people of one label.
 
     Attributes
@@ -92,7 +92,7 @@ class LabelColumns:
         return tuple(self.name.split(JOINT))
 
     @classmethod
-    def make(cls, entry: Mapping[str, Any]) -> LabelColumns:
+    def make(cls, entry: Mapping[str, Any]) -> WideColumns:
         """Build an instance from a checked entry of ``[[attributes]]``."""
         return cls(entry["name"], tuple(entry["columns"]), tuple(map(tuple, _lists(entry))))
 
@@ -149,7 +149,7 @@ class Preset:
     files: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    attributes: tuple[LabelColumns, ...] = ()
+    attributes: tuple[WideColumns, ...] = ()
     labelled: tuple[LabelledColumn, ...] = ()
     grids: Mapping[str, str] = field(default_factory=dict)
     contribution: int | None = None
@@ -206,7 +206,7 @@ class Preset:
         """Make a preset of a document that was checked, as tests check those of the package."""
         lists = {n: tuple(v) for n, v in document.items() if isinstance(v, list)}
         long, wide = _split_entries(document)
-        lists["attributes"] = tuple(map(LabelColumns.make, wide))
+        lists["attributes"] = tuple(map(WideColumns.make, wide))
         return cls(name, **{**document, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
@@ -217,19 +217,19 @@ class Preset:
         """
         return {*self.columns} <= met and anyhow.isdisjoint(self.without)
 
-    def find_attributes(self, names: Sequence[str]) -> dict[str, LabelColumns]:
+    def find_attributes(self, names: Sequence[str]) -> dict[str, WideColumns]:
         """Return the attributes whose columns a table has completely, by their names.
 
         Their patterns are replaced by the names that match. If the preset has no labels, they are
         the names of the columns, as the publisher spells them.
         """
-        attributes: dict[str, LabelColumns] = {}
+        attributes: dict[str, WideColumns] = {}
         for one in self.attributes:
             matches = [match(pattern, names) for pattern in one.columns]
             columns = tuple(some[0] for some in matches if len({*some}) == 1)
             if len({*columns}) == len(one.columns):
                 labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
-                attributes.setdefault(one.name, LabelColumns(one.name, columns, labels))
+                attributes.setdefault(one.name, WideColumns(one.name, columns, labels))
         return attributes
 
 
@@ -254,7 +254,7 @@ def _require_attribute(where: str, entry: Any) -> None:
     if missing := [name for name in ("name", "columns") if name not in entry]:
         raise UsageError(f"{where} has no {missing[0]}.", code="preset-key-missing")
     _require_lists(where, entry)
-    attribute = LabelColumns.make(entry)
+    attribute = WideColumns.make(entry)
     for texts in (attribute.columns, attribute.names, *attribute.labels):
         if len({*texts}) < len(texts):
             raise UsageError(

@@ -21,24 +21,22 @@ from geodp.grid.cells import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
 from geodp.io.read.layout.inspect import KnownRoles, inspect
+from geodp.io.read.layout.official_tables import KEY
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
-    LabelColumns,
     Preset,
     RefusedLayoutError,
+    WideColumns,
     choose_fitting,
     find_layout,
 )
 from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
-from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import MATRIX, suggest_header
+from geodp.io.read.rows.forms.locations import Fetched
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
-from geodp.io.read.rows.known_attributes import find_attribute
-from geodp.io.read.rows.mesh_columns import KEY
-from geodp.io.read.rows.names import fold, list_names, match
-from geodp.io.read.rows.span import OPENING
+from geodp.io.read.rows.names import find_attribute, fold, list_names, match
+from geodp.io.read.rows.span import MATRIX, OPENING, suggest_header
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
 """Options that declare where people may be; giving one replaces those of a preset."""
@@ -302,7 +300,7 @@ def _system_of(grid: Any) -> str | None:
         return ""
 
 
-def _written(one: LabelColumns) -> tuple[str, ...]:
+def _written(one: WideColumns) -> tuple[str, ...]:
     """Return the labels of an attribute; for a joint table every combination: "men 0-4"."""
     return tuple(" ".join(labels) for labels in product(*one.labels))
 

@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.advice import takes
 from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.io.read.rows import fields
 from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
-from geodp.io.read.rows.forms.packed import unpack
-from geodp.io.read.rows.forms.url import fetch_urls
-from geodp.io.read.rows.headers import COLUMNS_ALIKE, MATRIX, is_matrix, is_name, suggest_header
+from geodp.io.read.rows.forms.json import JsonTable
+from geodp.io.read.rows.forms.locations import fetch_urls
+from geodp.io.read.rows.forms.vector import VectorTable
+from geodp.io.read.rows.forms.workbook import SheetTable
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
@@ -36,12 +38,20 @@ from geodp.io.read.rows.input_files import (
     TableSource,
     input_files,
     list_paths,
+    unpack,
 )
 from geodp.io.read.rows.names import describe_lookalike, fold, list_names
 from geodp.io.read.rows.parquet import ParquetTable
 from geodp.io.read.rows.partitions import FileTable, require_agreement
 from geodp.io.read.rows.selecting import RowFilter, Term, describe_form
-from geodp.io.read.rows.span import Opening
+from geodp.io.read.rows.span import (
+    COLUMNS_ALIKE,
+    MATRIX,
+    Opening,
+    is_matrix,
+    is_name,
+    suggest_header,
+)
 from geodp.io.read.rows.survey import Survey
 from geodp.table.source import Fact
 
@@ -186,16 +196,9 @@ def _open_form(file: InputFile, opening: Opening, labelled: bool) -> InputTable:
     if file.kind == "parquet":
         return ParquetTable.open(file)
     if file.kind in VECTOR:
-        # Imported when a file needs it: GDAL and the libraries of workbooks are optional.
-        from geodp.io.read.rows.forms.vector import VectorTable
-
         return VectorTable.open(file, opening)
     if file.kind in WORKBOOKS:
-        from geodp.io.read.rows.forms.workbook import SheetTable
-
         return SheetTable.open(file, opening)
-    from geodp.io.read.rows.forms.json import JsonTable
-
     return JsonTable.open(file)
 
 
@@ -384,3 +387,50 @@ def guess_header_of(table: InputTable) -> tuple[int, int] | None:
     The second number is the row with which its table seems to begin.
     """
     return table.guess_header() if isinstance(table, FileTable) else None
+
+
+def read_records(
+    path: FilePath, columns: Sequence[str] = (), counts: Sequence[str] = ()
+) -> dict[str, pa.ChunkedArray]:
+    """Read columns of a table.
+
+    Parameters
+    ----------
+    path : path
+        CSV (plain, gzip, zip) with a header, or Parquet.
+    columns : sequence of str
+        Their names. Default: all, where `counts` is empty too.
+    counts : sequence of str
+        Further columns, of non-negative whole numbers.
+
+    Returns
+    -------
+    dict of str to ChunkedArray
+        Columns by the given names: values as stored (text, for text files); counts as int64.
+
+    Raises
+    ------
+    UsageError
+        An archive of several tables.
+    InputError
+        A table that cannot be read, an unknown column, or a value that is no count; names file
+        and row.
+    """
+    tables = list(open_tables(path))
+    if len(tables) != 1:
+        raise UsageError(
+            "The archive holds several tables; give one of them.", code="archive-tables-several"
+        )
+    (table,) = tables
+    names = [*columns, *counts] or [name.strip() for name in table.columns]
+    chosen = [find_column(table, name, names) for name in names]
+    columns_by_name: dict[str, list[pa.Array]] = {name: [] for name in names}
+    for rows, arrays in batches(table, chosen):
+        for name, array in zip(names, arrays, strict=True):
+            if name in counts:
+                with rows.named(name):
+                    array = pa.array(fields.counts(array))
+            columns_by_name[name].append(array)
+    return {
+        name: pa.chunked_array(arrays or [pa.array([])]) for name, arrays in columns_by_name.items()
+    }

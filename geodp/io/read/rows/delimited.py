@@ -20,28 +20,26 @@ from geodp import progress
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.opening import catch_undecodable
 from geodp.io.read.rows.arrow import is_ascii, map_values
-from geodp.io.read.rows.complete.files import DAMAGES, fact_of_end
-from geodp.io.read.rows.headers import (
-    ABOVE,
-    AFTER_LAST,
-    BLANK,
-    DELIMITERS,
-    HEAD_ROWS,
-    is_number,
-    split_line,
-    suggest_header,
-)
+from geodp.io.read.rows.complete import DAMAGES, fact_of_end
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.io.read.rows.span import (
-    BETWEEN,
+    ABOVE,
+    AFTER_LAST,
+    BLANK,
+    DELIMITERS,
+    HEAD_ROWS,
+    LOOKED_AT,
     NO_FIRST,
     ORDER,
     Opening,
     UpToLine,
     find_row,
+    is_number,
+    split_line,
+    suggest_header,
 )
 from geodp.table.source import Fact, FactSource
 
@@ -539,7 +537,7 @@ def _require_units(
     if len(rows) < first - above - lines or not any(rows[-1]):
         raise InputError(NO_FIRST, file=name, row=first)
     if (wrong := find_row(rows[:-1], rows[-1], above + lines)) is not None:
-        raise InputError(BETWEEN, file=name, row=wrong)
+        raise InputError(LOOKED_AT, file=name, row=wrong)
 
 
 def _first_line(text: str, name: str) -> str:

@@ -23,8 +23,7 @@ from geodp.grid.names import WIDE
 from geodp.io.numbers import numbers_of
 from geodp.io.opening import texts_of
 from geodp.io.read.rows.arrow import decode, is_ascii, map_values, numbers_of_digits
-from geodp.io.read.rows.known_attributes import read_label
-from geodp.io.read.rows.names import spell
+from geodp.io.read.rows.names import read_label, spell
 from geodp.table.counts import COUNT_FORM, MAX_PEOPLE, as_counts
 
 COUNT_IS_SYMBOL = Rule(
@@ -428,7 +427,7 @@ def labels(column: pa.Array, allowed: Sequence[str]) -> NDArray[np.int64]:
 
     Numbers that are stored as such are labels that mean the same number: 1 is "01". Texts are
     labels as they are written, in another spelling, or as
-    :func:`geodp.io.read.rows.known_attributes.read_label` reads them.
+    :func:`geodp.io.read.rows.names.read_label` reads them.
     """
     plain, matched = _match_labels(column, allowed)
     rule = Rule(

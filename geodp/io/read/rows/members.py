@@ -15,10 +15,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from geodp.errors import InputError, printable
-from geodp.io.read.rows.complete.files import DAMAGES
-from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import DELIMITERS, HEAD_ROWS, split_line, trim
+from geodp.io.read.rows.complete import DAMAGES
+from geodp.io.read.rows.forms.locations import Fetched
 from geodp.io.read.rows.names import fold, list_names
+from geodp.io.read.rows.span import DELIMITERS, HEAD_ROWS, split_line, trim
 from geodp.table.source import Fact
 
 TABLES = (".txt", ".csv", ".tsv")

@@ -16,7 +16,7 @@ from unicodedata import normalize
 from geodp.errors import Rule, UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.grid import Grid
-from geodp.io.read.rows.known_attributes import find_attribute
+from geodp.io.read.rows.names import find_attribute
 from geodp.table.nesting import read_labels
 from geodp.table.source import Fact, FactSource
 

@@ -12,10 +12,10 @@ from geodp import progress
 from geodp.errors import InputError, Rule
 from geodp.io.opening import open_parquet
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
-from geodp.io.read.rows.complete.files import check_chunks, incomplete
-from geodp.io.read.rows.headers import COLUMNS_ALIKE
+from geodp.io.read.rows.complete import check_chunks, incomplete
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
+from geodp.io.read.rows.span import COLUMNS_ALIKE
 from geodp.table.source import Fact
 
 BUFFER = 1 << 20

@@ -13,10 +13,10 @@ from functools import cached_property
 import pyarrow as pa
 
 from geodp.errors import CodeError, Rule, UsageError
-from geodp.io.read.rows.headers import guess_header
 from geodp.io.read.rows.input_files import InputFile
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.selecting import Term
+from geodp.io.read.rows.span import guess_header
 from geodp.table.source import Fact
 
 DISAGREE = Rule(

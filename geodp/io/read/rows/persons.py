@@ -74,7 +74,7 @@ class Persons:
     column : str
         Name of the column of persons.
     memory, scratch
-        See :class:`geodp.io.read.rows.external_sort.Runs`.
+        See :class:`geodp.io.read.rows.scratch.Runs`.
     single_part : bool
         Whether all records must be returned as one part.
     held : int

@@ -19,10 +19,8 @@ from geodp.grid.crs import name_plane, same_plane
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.io.opening import RASTERS, open_raster, require_regular
-from geodp.io.read.rows.complete.raster import check_pixels, check_raster
-from geodp.io.read.rows.forms.ascii_grid import require_numbers
-from geodp.io.read.rows.forms.packed import unpack
-from geodp.io.read.rows.input_files import FilePath, guard, kind_of
+from geodp.io.read.rows.forms.raster import check_pixels, check_raster, require_numbers
+from geodp.io.read.rows.input_files import FilePath, guard, kind_of, unpack
 from geodp.io.read.rows.members import Unpacked
 from geodp.io.read.rows.raster_header import ALIGNED, RasterHeader
 from geodp.table.source import Fact

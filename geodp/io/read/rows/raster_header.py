@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.crs import name_plane, same_plane
 from geodp.io.opening import require_regular
-from geodp.io.read.rows.complete.raster import read_metadata
 from geodp.io.read.rows.forms.netcdf import Header, Variable, read_header
+from geodp.io.read.rows.forms.raster import read_metadata
 from geodp.io.read.rows.input_files import FilePath, guard
 from geodp.table.source import Fact
 from geodp.table.stored import (

@@ -16,8 +16,8 @@ from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.numbers import numbers_of
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import InputTable, RowPositions
-from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
 from geodp.kernels import records
 from geodp.privacy.assumption import ContributionBound
@@ -76,7 +76,7 @@ class Tally:
     rounding : {"nearest", "stochastic"}, optional
         How fractional counts became whole numbers.
     memory, scratch
-        See :class:`geodp.io.read.rows.external_sort.Runs`.
+        See :class:`geodp.io.read.rows.scratch.Runs`.
 
     Attributes
     ----------
@@ -267,7 +267,7 @@ class Groups:
         coded = pa.types.is_dictionary(column.type)
         plain = column.indices if coded else column
         unchanged = rows, column, count, None
-        # Rows are needed one by one to say which of them is wrong.
+        # RowPositions are needed one by one to say which of them is wrong.
         if column.null_count or exact_sum(count) > MAX_PEOPLE:  # both are refused
             return unchanged
         number: NDArray[Any] | None = None

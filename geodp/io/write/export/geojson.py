@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
-from geodp.io.write.export.web import Squares, outlines_of, pieces_of, why_not_on_web
+from geodp.io.write.export.web import WebSquares, outlines_of, pieces_of, why_not_on_web
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
 
@@ -31,7 +31,7 @@ class GeoJSON(Export):
         """Write one collection, with one feature a line."""
         import shapely
 
-        squares = fit_squares(Squares.of(view.table))
+        squares = fit_squares(WebSquares.of(view.table))
         about = {**view.about, "side": squares.side}
         with path.open("w", encoding="utf-8", newline="\n") as file:
             head = json.dumps(about, ensure_ascii=False)
@@ -47,7 +47,7 @@ class GeoJSON(Export):
             file.write("\n]}\n")
 
 
-def fit_squares(squares: Squares, limit: int = MAX_FEATURES) -> Squares:
+def fit_squares(squares: WebSquares, limit: int = MAX_FEATURES) -> WebSquares:
     """Merge squares, doubling their side, until there are at most ``limit`` of them.
 
     Examples
@@ -55,7 +55,7 @@ def fit_squares(squares: Squares, limit: int = MAX_FEATURES) -> Squares:
     >>> import numpy as np
     >>> from geodp.grid.grid import Grid
     >>> row, col = np.indices((6, 6)).reshape(2, -1)
-    >>> cells = Squares(Grid.regular((6, 6)), 1, row, col, np.ones(36, np.int64))
+    >>> cells = WebSquares(Grid.regular((6, 6)), 1, row, col, np.ones(36, np.int64))
     >>> fit_squares(cells, 36).side, fit_squares(cells, 35).side, fit_squares(cells, 3).side
     (1, 2, 8)
     """

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from geodp.errors import UsageError, require_library
 from geodp.grid.lattice import Lattice
-from geodp.io.write.export.web import POLE, Squares, outlines_of, pieces_of, why_not_on_web
+from geodp.io.write.export.web import POLE, WebSquares, outlines_of, pieces_of, why_not_on_web
 from geodp.io.write.format import Export
 from geodp.io.write.frame import cell_size, crs_of
 from geodp.io.write.view import View
@@ -64,7 +64,7 @@ class Zooms:
 
 
 @dataclass(frozen=True, eq=False)
-class TileSize:
+class TilesOfSize:
     """Tiles of squares of one size, as written by GDAL.
 
     Attributes
@@ -167,11 +167,11 @@ def _latitude(place: Lattice) -> float:
     return float(latitude)
 
 
-def _write_sizes(view: View, folder: Path) -> Iterator[TileSize]:
+def _write_sizes(view: View, folder: Path) -> Iterator[TilesOfSize]:
     """Write a file for each size of squares, the smallest first."""
     from pyogrio.raw import write_arrow
 
-    squares = Squares.of(view.table)
+    squares = WebSquares.of(view.table)
     for zooms in reversed(plan_zooms(view.table.grid.places[0])):
         squares = squares.widen(zooms.side // squares.side) if zooms.side > 1 else squares
         if not squares.count.size:
@@ -202,10 +202,10 @@ def _write_sizes(view: View, folder: Path) -> Iterator[TileSize]:
             for field in schema
             if field.name != "geometry"
         }
-        yield TileSize(zooms, path, extent, fields)
+        yield TilesOfSize(zooms, path, extent, fields)
 
 
-def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
+def _draw(squares: WebSquares, columns: Any, boxes: list[Any]) -> Any:
     """Append the outlines to columns of squares, and their extent to a list."""
     import shapely
 
@@ -217,7 +217,7 @@ def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
     return columns.append_column("geometry", wkb).filter(pa.array(there))
 
 
-def join_sizes(view: View, sizes: list[TileSize], path: Path) -> None:
+def join_sizes(view: View, sizes: list[TilesOfSize], path: Path) -> None:
     """Join tiles of all sizes into one file; the largest squares come first."""
     from pmtiles.reader import MmapSource, all_tiles
     from pmtiles.tile import Compression, TileType, zxy_to_tileid
@@ -244,7 +244,7 @@ def join_sizes(view: View, sizes: list[TileSize], path: Path) -> None:
         joined.finalize(header, describe_tiles(view, sizes))
 
 
-def describe_tiles(view: View, sizes: list[TileSize]) -> dict[str, Any]:
+def describe_tiles(view: View, sizes: list[TilesOfSize]) -> dict[str, Any]:
     """Return the metadata of a file of tiles, as plain values."""
     metadata = view.card.metadata
     captions = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from geodp.grid.codes import JISMesh
 from geodp.io.write.format import Export
-from geodp.io.write.uncertainty import ERROR, HIGH, LOW
+from geodp.io.write.tables import ERROR, HIGH, LOW
 from geodp.io.write.view import View
 from geodp.table.display import is_below, show_limit
 
@@ -49,10 +49,6 @@ class Excel(Export):
     help: ClassVar[str] = "CSV whose codes stay text: Excel and LibreOffice by a double click"
     takes_columns: ClassVar[bool] = True
     takes_regions: ClassVar[bool] = True
-
-    def why_not(self, view: View) -> str | None:
-        """Accept every release."""
-        return None
 
     def write(self, view: View, path: Path) -> None:
         """Write one file."""

@@ -42,10 +42,6 @@ class Parquet(Export):
     help: ClassVar[str] = "GeoParquet, compressed by Snappy: readers in browsers, too"
     takes_columns: ClassVar[bool] = True
 
-    def why_not(self, view: View) -> str | None:
-        """Accept every release."""
-        return None
-
     def write(self, view: View, path: Path) -> None:
         """Write one file."""
         write_parquet(view, path, compression="snappy")

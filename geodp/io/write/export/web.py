@@ -21,8 +21,7 @@ from geodp.io.write.frame import Frame
 from geodp.io.write.geometry import NOWHERE, has_geometry, why_no_geometry
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY, classify, name_class
-from geodp.io.write.tables import CHUNK
-from geodp.io.write.uncertainty import ERROR, six_digits
+from geodp.io.write.tables import CHUNK, ERROR, six_digits
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable
@@ -37,7 +36,7 @@ NEGATIVE = "below 0"
 
 
 @dataclass(frozen=True, eq=False)
-class Squares:
+class WebSquares:
     """Squares of a map whose count is not 0.
 
     Attributes
@@ -59,23 +58,23 @@ class Squares:
     count: CountArray
 
     @classmethod
-    def of(cls, table: ReleasedTable) -> Squares:
+    def of(cls, table: ReleasedTable) -> WebSquares:
         """Return the cells of a released table: in key order if it has no attributes."""
         index = table.grid.decode(table.key)
         cells = cls(table.grid, 1, index[0], index[1], table.count)
         return cells if index.shape[0] == 2 else cells.widen(1)
 
-    def part(self, some: slice) -> Squares:
+    def part(self, some: slice) -> WebSquares:
         """Return a slice of the squares."""
         return replace(self, row=self.row[some], col=self.col[some], count=self.count[some])
 
-    def widen(self, times: int) -> Squares:
+    def widen(self, times: int) -> WebSquares:
         """Return sums over squares with sides ``times`` as long, row by row.
 
         Examples
         --------
         >>> at = np.array([0, 0, 1, 5])
-        >>> cells = Squares(Grid.regular((6, 6)), 1, at, at, np.array([1, 2, 3, 4]))
+        >>> cells = WebSquares(Grid.regular((6, 6)), 1, at, at, np.array([1, 2, 3, 4]))
         >>> wide = cells.widen(2)
         >>> wide.side, wide.row.tolist(), wide.count.tolist()
         (2, [0, 2], [6, 4])
@@ -90,7 +89,7 @@ class Squares:
         count = np.add.reduceat(self.count[order], first) if first.size else self.count
         nonzero = count != 0
         row, col = np.divmod(number[first][nonzero], cols)
-        return Squares(self.grid, side, row, col, count[nonzero])
+        return WebSquares(self.grid, side, row, col, count[nonzero])
 
     def edges(self) -> tuple[FloatArray, ...]:
         """Return west, south, east, north in the grid's CRS: float64[n], equal at common edges."""
@@ -158,7 +157,7 @@ def why_not_on_web(view: View) -> str | None:
     return None
 
 
-def pieces_of(view: View, squares: Squares, what: str) -> Iterator[tuple[Squares, Any]]:
+def pieces_of(view: View, squares: WebSquares, what: str) -> Iterator[tuple[WebSquares, Any]]:
     """Yield squares in chunks, with their columns as an Arrow table; the first chunk is empty.
 
     Cells have the columns of the release's tables; sums have a count, and a standard error if
@@ -180,14 +179,14 @@ def pieces_of(view: View, squares: Squares, what: str) -> Iterator[tuple[Squares
         yield some, _add(columns, some, view)
 
 
-def _add(columns: Any, squares: Squares, view: View) -> Any:
+def _add(columns: Any, squares: WebSquares, view: View) -> Any:
     """Append the columns that all squares have."""
     names = squares.classes(view.limit)
     columns = columns.append_column(CLASS, pa.array(names.tolist(), pa.string()))
     return columns.append_column(SIDE, pa.array(np.full(squares.count.size, squares.side)))
 
 
-def outlines_of(squares: Squares) -> NDArray[np.object_]:
+def outlines_of(squares: WebSquares) -> NDArray[np.object_]:
     """Compute the outlines of squares in degrees of WGS 84, as RFC 7946 requires.
 
     Longitudes lie between -180 and 180; a square across 180 degrees is cut in two. Squares with a

@@ -33,10 +33,6 @@ class Xlsx(Export):
     takes_columns: ClassVar[bool] = True
     takes_regions: ClassVar[bool] = True
 
-    def why_not(self, view: View) -> str | None:
-        """Accept every release."""
-        return None
-
     def write(self, view: View, path: Path) -> None:
         """Write one workbook, of one sheet if its rows fit."""
         require_library("openpyxl", "A workbook", "xlsx")

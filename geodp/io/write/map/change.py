@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.io.write.drawing.fonts import find_families, shorten
 from geodp.io.write.drawing.sheet import CellRaster, Colour, Sheet, TextLine, mix
+from geodp.io.write.frame import UnitFrame
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (
     EDGE,
@@ -31,7 +32,6 @@ from geodp.io.write.map.page import (
     write_head,
 )
 from geodp.io.write.map.panel import Panel
-from geodp.io.write.map.polygons import UnitFrame
 from geodp.io.write.scale import NEAR
 from geodp.io.write.view import View
 

@@ -1,19 +1,200 @@
-"""Appearance of a map: requested options, and the colours of light and dark paper."""
+"""Look of a map: requested options, colours of light and dark paper, and words in two languages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from geodp.errors import UsageError
 from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.sheet import Colour, mix, parse_colours
 from geodp.io.write.frame import LONG_SIDE
-from geodp.io.write.map.captions import LANGUAGES, Captions, Language
-from geodp.io.write.map.panel import Bounds
+from geodp.io.write.map.panel import Bounds, Panel
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import DARK_IS_MANY, LIGHT_IS_MANY
+from geodp.table.card import Card
+
+Language = Literal["en", "ja"]
+
+
+@dataclass(frozen=True)
+class Captions:
+    """Sentences of one language, with places for `str.format`; those of English by default.
+
+    Attributes
+    ----------
+    names : mapping
+        Translations of names that the card has in English: guarantees, units.
+    """
+
+    cells: str = "{rows:,} × {cols:,} cells"
+    units: str = "{units:,} units"
+    blocks: str = "drawn in blocks of {block} × {block} cells"
+    pairs: str = "origins left, destinations right"
+    private: str = "Differentially private release: {variant}."
+    fixed: str = "Not a private release: the noise was made with a fixed key."
+    flag: str = "NOT PRIVATE"
+    withdrawn: str = "WITHDRAWN"
+    withdrawn_on: str = "Withdrawn on {date}: not to be used any more."
+    per_area: str = "{what} per km²"
+    per_cell: str = "{what} per cell"
+    counts: str = "counts"
+    zero: str = "0"
+    faded: str = "faded: within the 95 % margin of {margin}"
+    untold: str = "fewer than {margin}: cannot be told from none"
+    untold_plain: str = "within the 95 % margin: cannot be told from none"
+    water: str = "water"
+    land: str = "land"
+    flows: str = "flows between squares of {side} × {side} cells, heads at the destinations"
+    flows_drawn: str = (
+        "Drawn: the {drawn} largest of {all} flows that reach their 95 % margin of "
+        "{margin}; they carry {share} % of all counts."
+    )
+    flows_all: str = (
+        "Drawn: the {all} flows that reach their 95 % margin of {margin}; they carry "
+        "{share} % of all counts."
+    )
+    flows_left: str = (
+        "Not drawn: flows below their margin, which cannot be told from none, and flows "
+        "within a square."
+    )
+    coast: str = "paler at the shore, by the share of land"
+    ground: str = (
+        "Land, shore and places: Natural Earth 1:10m (public domain), off by a kilometre or "
+        "more in places; small islands may be missing."
+    )
+    below: str = "below 0"
+    few: str = "count <{limit:,}"
+    outside: str = "outside the domain"
+    cell: str = "a cell"
+    unit: str = "a unit"
+    pixel: str = "a pixel, which sums {cells:,} counts"
+    block: str = "a pixel"
+    unknown: str = "The margin of a cell depends on the data: there is no closed form."
+    no_form: str = "There is no closed form of the margin of {what}."
+    margin: str = "95 % margin of {what}: {margins}{where}."
+    where: str = " where counts are well above the noise"
+    join: str = " and "
+    signed: str = "Values below 0 are noise, and belong in the sums over areas."
+    isolated: str = "Isolated cells come out too low."
+    total: str = "Even the total tells no more than zeros would, on average."
+    floor: str = "Blocks below {cells:,} cells tell no more than zeros would, on average."
+    date: str = "Date: {text}"
+    source: str = "Source: {text}"
+    credit: str = "{text}"
+    crs: str = "Coordinate reference system: {crs}"
+    earlier: str = "Earlier: {name}"
+    later: str = "Later: {name}"
+    change: str = "Change: later less earlier"
+    changed: str = "change of {unit}"
+    change_margin: str = "95 % margin of a change: {margin}, of the noise of both."
+    hatched: str = "hatched: beyond the 95 % margin of {margin}"
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def name(self, text: str) -> str:
+        """Translate a name that a card has in English; unknown names stay as they are."""
+        return self.names.get(text, text)
+
+
+JAPANESE = Captions(
+    cells="{rows:,} × {cols:,} セル",
+    units="{units:,}地域",
+    blocks="{block} × {block} セルごとに集計して表示",
+    pairs="左: 出発地、右: 到着地",
+    private="差分プライバシーにより保護した公表値（{variant}）。",
+    fixed="保護された公表値ではありません。雑音は固定鍵で生成しました。",
+    flag="保護なし",
+    withdrawn="撤回済み",
+    withdrawn_on="{date} に撤回されました。今後は使わないでください。",
+    per_area="{what}／km²",
+    per_cell="{what}／セル",
+    counts="計数",
+    zero="0",
+    faded="淡色: 95%誤差幅 {margin} の範囲内",
+    untold="{margin}未満: 0と区別できません",
+    untold_plain="95%誤差幅の範囲内: 0と区別できません",
+    water="水域",
+    land="陸地",
+    flows="{side} × {side} セルの区画間の流動（矢印の先が到着地）",
+    flows_drawn="図示: 95%誤差幅 {margin} に達する{all}本の流動のうち大きい{drawn}本"
+    "（全体の{share}%）。",
+    flows_all="図示: 95%誤差幅 {margin} に達する{all}本の流動（全体の{share}%）。",
+    flows_left="誤差幅に届かず0と区別できない流動と、区画内の流動は示していません。",
+    coast="海岸では陸地の割合に応じて淡色",
+    ground="陸地・海岸線・地名: Natural Earth 1:10m（パブリックドメイン）。"
+    "1 km以上ずれる所や、含まれない小島があります。",
+    below="0未満",
+    few="数が{limit:,}未満",
+    outside="対象地域外",
+    cell="1セル",
+    unit="1地域",
+    pixel="{cells:,}件の値を合計した1画素",
+    block="1画素",
+    unknown="セルの誤差幅はデータに依存し、閉じた式はありません。",
+    no_form="{what}の誤差幅には、ここでは閉じた式がありません。",
+    margin="{what}の95%誤差幅: {margins}{where}。",
+    where="（値が雑音より十分大きい場合）",
+    join="、",
+    signed="0未満の値は雑音ですが、地域の合計には含めてください。",
+    isolated="孤立したセルは実際より小さくなります。",
+    total="合計でさえ、平均的にはすべて0とするより正確ではありません。",
+    floor="{cells:,}セル未満の区画は、平均的には0とするより正確ではありません。",
+    date="時点: {text}",
+    source="出典: {text}",
+    credit="{text}",
+    crs="座標参照系: {crs}",
+    earlier="前: {name}",
+    later="後: {name}",
+    change="変化: 後 − 前",
+    changed="{unit}の変化",
+    change_margin="変化の95%誤差幅（両方の雑音による）: {margin}。",
+    hatched="斜線: 95%誤差幅 {margin} を超える",
+    names={
+        "pure epsilon-differential privacy": "純粋 ε-差分プライバシー",
+        "persons": "人",
+        "households": "世帯",
+        "trips": "トリップ",
+    },
+)
+
+LANGUAGES: Mapping[Language, Captions] = {"en": Captions(), "ja": JAPANESE}
+
+
+def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list[str]:
+    """Describe the margin of a pixel's count and where it holds, in one or two sentences."""
+    error, floor = card.expected_error, card.expected_error.floor
+    signed = not card.mechanism.nonnegative
+    cells = panels[0].cells
+    if panels[0].frame.units is not None:
+        what = captions.unit
+    elif cells is None:
+        what = captions.block
+    else:
+        what = captions.cell if cells == 1 else captions.pixel.format(cells=cells)
+    margins_of_panels = [panel.margin for panel in panels]
+    # Without closed forms, a number would only hold for the data at hand.
+    if error.blocks is None:
+        lines = [captions.unknown]
+    elif None in margins_of_panels:
+        lines = [captions.no_form.format(what=what)]
+    else:
+        where = "" if signed else captions.where
+        margins = captions.join.join(dict.fromkeys(f"±{each:,.0f}" for each in margins_of_panels))
+        lines = [captions.margin.format(what=what, margins=margins, where=where)]
+    if signed:
+        # Clamping them to 0 would bias the sums over areas upwards.
+        lines.append(captions.signed)
+    elif error.isolated_cell is not None:
+        lines.append(captions.isolated)
+    # Below this size the noise outweighs the counts, which a reader of the map should know.
+    if floor is not None and (size := floor.cells) != 1:
+        sentence = captions.total if size is None else captions.floor.format(cells=size)
+        lines[1:] = [" ".join([*lines[1:], sentence])]
+    return lines
+
 
 PALE = 0.65
 """Share of paper in the colours of a change that lies within its margin."""

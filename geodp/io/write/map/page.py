@@ -15,8 +15,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import families, find_families, measure, shorten, wrap
 from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, TextLine
-from geodp.io.write.frame import Frame, crs_of, round_length
-from geodp.io.write.map.captions import describe_margin
+from geodp.io.write.frame import Frame, UnitFrame, crs_of, round_length
 from geodp.io.write.map.ground import Ink, draw_names, draw_shore, lies_somewhere
 from geodp.io.write.map.look import (
     CLASSES,
@@ -26,9 +25,9 @@ from geodp.io.write.map.look import (
     SMALL_COUNT,
     UNTOLD_LAND,
     Look,
+    describe_margin,
 )
 from geodp.io.write.map.panel import Panel
-from geodp.io.write.map.polygons import UnitFrame
 from geodp.io.write.scale import BEGINS, classify
 from geodp.io.write.view import View
 from geodp.table.stated.release import Software

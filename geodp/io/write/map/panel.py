@@ -12,9 +12,8 @@ from geodp.accuracy.interval import Z
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
-from geodp.io.write.frame import LONG_SIDE, Frame, middles
+from geodp.io.write.frame import LONG_SIDE, Frame, UnitFrame, count_units, middles
 from geodp.io.write.map.ground import quarters_of_land
-from geodp.io.write.map.polygons import UnitFrame, count_units
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
 from geodp.table.card import Card

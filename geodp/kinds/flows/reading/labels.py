@@ -16,10 +16,10 @@ from geodp.grid.axes import Attribute
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.arrow import decode
 from geodp.io.read.rows.columns import InputTable, RowPositions
-from geodp.io.read.rows.known_attributes import STANDARD
 from geodp.io.read.rows.locators import ENDS
+from geodp.io.read.rows.names import STANDARD
 from geodp.io.read.rows.scratch import Columns
-from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
+from geodp.io.write.tables import UNCERTAINTY_COLUMNS
 from geodp.kinds.flows.reading.periods import MONDAY, SECONDS_A_DAY, localise, read_seconds
 from geodp.typing import IntArray
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from geodp.errors import Rule, UsageError
-from geodp.io.read.points import BALLPARK, CRS
+from geodp.io.read.options import BALLPARK, CRS
 from geodp.io.read.reader import CountsReader, cli_option
 
 COUNTS_ONLY = Rule(

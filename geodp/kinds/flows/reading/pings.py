@@ -18,7 +18,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.forms.geometry import crs_of_points, read_points
 from geodp.io.read.rows.input_files import TableSource
-from geodp.io.read.rows.projection import Transform, locate_points, transformation
+from geodp.io.read.rows.locators import Transform, locate_points, transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.kinds.flows.kernels import stays as kernels
 from geodp.kinds.flows.kernels.stays import Position

@@ -12,7 +12,7 @@ from geodp.errors import Rule, require_none
 from geodp.grid.crs import normalise_crs
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.io.read.rows.fields import coordinates, decimal_points
-from geodp.io.read.rows.projection import transformation
+from geodp.io.read.rows.locators import transformation
 from geodp.kinds.flows.kernels.stays import Position
 from geodp.typing import FloatArray
 

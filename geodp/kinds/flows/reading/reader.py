@@ -14,13 +14,12 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.rows.columns import InputTable, find_column
-from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.decimals import Weights
 from geodp.io.read.rows.forms.geometry import Geometry, geometry_of, geometry_points
 from geodp.io.read.rows.input_files import TableSource
-from geodp.io.read.rows.locators import Locator
-from geodp.io.read.rows.projection import Transform, point_locator, transformation
+from geodp.io.read.rows.locators import Locator, Transform, point_locator, transformation
+from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.rows.weights import Weights
 from geodp.kinds.flows.reading.bounding import TripBound, require_bounds
 from geodp.kinds.flows.reading.labels import By, Clock, TripLabels
 from geodp.kinds.flows.reading.land import count_as_other, find_land

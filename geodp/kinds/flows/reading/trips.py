@@ -17,15 +17,15 @@ from geodp.io.memory import bytes_of
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.reader import CountsReader, WeightedReader
 from geodp.io.read.rows.columns import InputTable, RowPositions
-from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.decimals import GIVEN, LEFT_OUT, Weights, leave_out
 from geodp.io.read.rows.fields import as_text
-from geodp.io.read.rows.headers import MATRIX
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
+from geodp.io.read.rows.scratch import Runs
+from geodp.io.read.rows.span import MATRIX
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
-from geodp.io.read.rows.weights import GIVEN, LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import Table
 from geodp.kinds.flows.reading.labels import HOUR, PER_PAIR_LABELS, label_times
 from geodp.kinds.flows.reading.land import advise

@@ -45,7 +45,7 @@ from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.write.map.captions import Language
+    from geodp.io.write.map.look import Language
     from geodp.kinds.households.estimates import HouseholdDifference, HouseholdEstimate
     from geodp.kinds.households.households import Households
     from geodp.kinds.households.publish import AnyHouseholds

@@ -42,7 +42,7 @@ def part_inputs(
     UsageError for a repeated time: its files may be the two hours of one name at the end of summer
     time, or two editions of one month, and would be added up.
     """
-    from geodp.io.read.rows.forms.url import refuse_url
+    from geodp.io.read.rows.forms.locations import refuse_url
     from geodp.io.read.rows.input_files import list_paths
 
     parted: dict[str, tuple[Path, ...]] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.io.write.netcdf import add_variable, why_not, write_counts, write_places
+from geodp.io.write.export.netcdf import add_variable, why_not, write_counts, write_places
 from geodp.io.write.view import View
 from geodp.kinds.series.card import SeriesCard
 from geodp.release.periods import Periods

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from geodp.io.write.drawing.fonts import wrap
-from geodp.io.write.drawing.png import draw_png
+from geodp.io.write.drawing.render import draw_png
 from geodp.io.write.drawing.sheet import Sheet, TextLine
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import (

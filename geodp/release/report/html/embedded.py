@@ -12,11 +12,10 @@ import numpy as np
 from geodp.errors import UsageError
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.background import QUARTERS, trace_coast
-from geodp.io.write.drawing.png import draw_cells
+from geodp.io.write.drawing.render import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.frame import cell_size
-from geodp.io.write.map.captions import Language
-from geodp.io.write.map.look import LIGHT, UNTOLD_LAND
+from geodp.io.write.map.look import LIGHT, UNTOLD_LAND, Language
 from geodp.io.write.map.page import number_colours
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS

@@ -9,8 +9,8 @@ from typing import Any
 from geodp.accuracy.interval import Z
 from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import cell_size
-from geodp.io.write.map.captions import LANGUAGES as CAPTIONS
-from geodp.io.write.map.captions import Language
+from geodp.io.write.map.look import LANGUAGES as CAPTIONS
+from geodp.io.write.map.look import Language
 from geodp.io.write.view import View
 from geodp.release.report.html.markup import Html, Page, element, pairs
 from geodp.release.report.html.outlines import lay_ground

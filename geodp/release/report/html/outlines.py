@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.outlines import Outlines, rings_of, to_cells
-from geodp.io.write.map.polygons import ground_of
+from geodp.io.write.frame import ground_of
 from geodp.release.report.html.markup import pack_integers
 from geodp.typing import FloatArray, IntArray
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from geodp.errors import printable
-from geodp.io.write.map.captions import Language
+from geodp.io.write.map.look import Language
 from geodp.io.write.view import View
 from geodp.release.report.html import parts
 from geodp.release.report.html.frame import draw_areas, draw_map, pack_colours

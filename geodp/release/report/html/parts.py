@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from geodp.io.write.map.captions import Language
+from geodp.io.write.map.look import Language
 from geodp.release.report.html.head import write_bounds, write_figure
 from geodp.release.report.html.markup import (
     Html,

@@ -28,7 +28,7 @@ from geodp.grid.region import (
     shapes_on,
     share_on,
 )
-from geodp.io.read.public.places import Circle
+from geodp.io.read.public.polygons import Circle
 from geodp.io.write.frame import cell_size
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.view import View

@@ -7,8 +7,7 @@ import struct
 from collections.abc import Sequence
 
 from geodp.errors import UsageError
-from geodp.io.write.map.captions import Language
-from geodp.io.write.map.look import Look
+from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import draw_map
 from geodp.io.write.view import View
 from geodp.release.report.html.head import write_release

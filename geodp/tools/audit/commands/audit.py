@@ -321,7 +321,7 @@ def _draw(options: dict[str, Any]) -> None:
 
 def _audit_table(options: dict[str, Any]) -> dict[str, Any]:
     """Compute the results of the table."""
-    from geodp.io.read.rows.records import read_records
+    from geodp.io.read.rows.columns import read_records
 
     if options["counts"]:
         from geodp.tools.audit.api import realized
@@ -346,8 +346,8 @@ def _audit_table(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
-    from geodp.io.read.rows.records import read_records
-    from geodp.tools.audit.api import Taxonomy, generalize
+    from geodp.io.read.rows.columns import read_records
+    from geodp.literature.api import Taxonomy, generalize
 
     trees = {}
     for name, file in read_named(options["hierarchy"], "--hierarchy").items():

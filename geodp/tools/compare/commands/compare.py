@@ -219,7 +219,7 @@ def _require_fitting(context: click.Context) -> None:
 
 
 def _plan(options: dict[str, Any]) -> dict[str, Any]:
-    from geodp.tools.compare.api import power, sample_size
+    from geodp.literature.api import power, sample_size
 
     sides = 2 if options["alternative"] == "two-sided" else 1
     names = ("difference", "maximum", "epsilon", "share", "alpha")
@@ -296,7 +296,7 @@ def _sizes_text(document: dict[str, Any]) -> str:
 
 
 def _bits(options: dict[str, Any]) -> dict[str, Any]:
-    from geodp.tools.compare.api import means
+    from geodp.literature.api import means
 
     groups = [one.split(":") for one in options["bits"]]
     if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):

@@ -80,8 +80,7 @@ COMMAND = explain
 
 def _explain(folder: Path, language: str) -> Explanation:
     """Explain a written release."""
-    from geodp.io.verify.card import public_folder, read_card
-    from geodp.io.verify.withdrawn import find_notice
+    from geodp.io.verify.card import find_notice, public_folder, read_card
     from geodp.tools.explain.card import explain as explain_card
     from geodp.tools.explain.page import add_notice
 

@@ -17,7 +17,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
-    from geodp.io.write.map.captions import Language
+    from geodp.io.write.map.look import Language
     from geodp.release.report.registry import ReleaseMetadata
 
 
@@ -78,7 +78,7 @@ def report(release: Path, output: Path | None, memory: str | None, **options: An
     require_unsealed(output)
     card = read_table_card(public_folder(release))
     if form == "html":
-        from geodp.io.verify.room import REPORTING, read_within
+        from geodp.io.verify.readback import REPORTING, read_within
 
         with report_progress(), read_within([release], memory, REPORTING):
             progress.begin("Writing the page", public=True)
@@ -132,7 +132,7 @@ def _require_fitting(options: dict[str, Any]) -> None:
 
 def _page(path: Path, options: dict[str, Any]) -> str:
     """Render a release as one HTML page, with a registry record if the office's file is given."""
-    from geodp.io.read.public.places import read_places
+    from geodp.io.read.public.polygons import read_places
     from geodp.release.opening import open_view
     from geodp.release.report.html.embedded import write_embed
     from geodp.release.report.html.page import write_page

@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.errors import InputError, UsageError
-from geodp.io.read.layout.labels import read_lists
+from geodp.io.read.layout.attributes import read_lists
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))

@@ -3,7 +3,7 @@
 import pytest
 
 from geodp.errors import UsageError
-from geodp.io.read.layout.named import Named
+from geodp.io.read.layout.attributes import Named
 from tests.refusals import refuses
 
 

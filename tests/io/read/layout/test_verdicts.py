@@ -2,7 +2,7 @@
 
 import pytest
 
-from geodp.io.read.layout.verdicts import (
+from geodp.io.read.layout.recognise import (
     Verdict,
     choose,
     is_blank,

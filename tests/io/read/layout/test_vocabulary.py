@@ -2,7 +2,7 @@
 
 import pytest
 
-from geodp.io.read.layout.vocabulary import find_named, fold_columns
+from geodp.io.read.layout.recognise import find_named, fold_columns
 
 
 @pytest.mark.parametrize(

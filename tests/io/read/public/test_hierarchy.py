@@ -14,7 +14,7 @@ from geodp.cli.inputs import grid_of
 from geodp.cli.readers import check_applicable
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.io.folder.manifest import release_id, sha256
-from geodp.io.read.public.hierarchy import read_hierarchy
+from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy

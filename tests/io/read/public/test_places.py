@@ -10,7 +10,7 @@ from pyproj import Geod, Transformer
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.region import Region
-from geodp.io.read.public.places import read_places
+from geodp.io.read.public.polygons import read_places
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("inspire:1km", bounds=(4300000, 3275000, 4330000, 3296000))

@@ -9,8 +9,7 @@ import pytest
 
 import geodp
 from geodp.errors import InputError, UsageError
-from geodp.io.read.public.hierarchy import read_hierarchy
-from geodp.io.read.public.totals import read_totals
+from geodp.io.read.public.tables import read_hierarchy, read_totals
 from geodp.io.read.public.units import read_units
 from geodp.io.read.rows.span import PublicFile, opening_options
 from tests.command import geodp as command

@@ -5,7 +5,7 @@ import pytest
 import geodp
 from geodp.errors import InputError
 from geodp.grid.hierarchy import Hierarchy
-from geodp.io.read.public.totals import read_totals
+from geodp.io.read.public.tables import read_totals
 from tests.refusals import refuses
 
 MESH = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1))

@@ -15,8 +15,7 @@ from geodp.cli.commands.publish import publish
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.units import pairs_of_units
-from geodp.io.read.public.hierarchy import read_hierarchy
-from geodp.io.read.public.totals import read_totals
+from geodp.io.read.public.tables import read_hierarchy, read_totals
 from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
 from tests.command import Runner

@@ -5,8 +5,7 @@ import pytest
 
 import geodp
 from geodp.errors import InputError
-from geodp.io.read.rows.known_attributes import CALENDAR, MONTHS, WEEKDAYS, find_number
-from geodp.io.read.rows.names import fold
+from geodp.io.read.rows.names import CALENDAR, MONTHS, WEEKDAYS, find_number, fold
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))

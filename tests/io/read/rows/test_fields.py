@@ -17,7 +17,7 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.units import grid_of_units
 from geodp.io import opening
 from geodp.io.read.rows import fields, input_files
-from geodp.io.read.rows.rounding import CountParser
+from geodp.io.read.rows.count_parser import CountParser
 from geodp.io.read.table import read_table
 from geodp.io.verify import readback, verify
 from tests.io.files import chain

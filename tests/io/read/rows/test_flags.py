@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geodp.errors import InputError, UsageError
-from geodp.io.read.rows.flags import Flags
+from geodp.io.read.rows.count_parser import Flags
 from geodp.io.read.table import read_table
 from tests.command import geodp
 from tests.io.read.workbooks import write

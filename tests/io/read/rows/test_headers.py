@@ -7,7 +7,7 @@ import pytest
 
 from geodp.errors import InputError, UsageError
 from geodp.io.read.points import read_points
-from geodp.io.read.rows.headers import guess_header
+from geodp.io.read.rows.span import guess_header
 from geodp.io.read.table import read_table
 from tests.refusals import refuses
 

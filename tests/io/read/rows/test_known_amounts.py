@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.errors import InputError
 from geodp.io.read.layout.presets import presets
-from geodp.io.read.rows.known_amounts import is_amount
+from geodp.io.read.rows.amount_titles import is_amount
 from tests.refusals import refuses
 
 AMOUNTS = (

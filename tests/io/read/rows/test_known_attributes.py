@@ -5,14 +5,14 @@ import pytest
 
 from geodp.errors import CodeError
 from geodp.io.read.rows import fields
-from geodp.io.read.rows.known_attributes import (
+from geodp.io.read.rows.names import (
     STANDARD,
     SYNONYMS,
     find_attribute,
     find_columns_of,
     find_standard,
+    fold,
 )
-from geodp.io.read.rows.names import fold
 from tests.refusals import refuses
 
 HOURS = STANDARD["hour"].labels

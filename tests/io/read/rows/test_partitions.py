@@ -12,7 +12,7 @@ import pytest
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.layout.inspect import inspect
-from geodp.io.read.rows.forms.folder import NOTHING
+from geodp.io.read.rows.forms.locations import NOTHING
 from geodp.io.read.table import read_table
 from tests.refusals import refuses
 

@@ -6,7 +6,7 @@ import pytest
 
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.raster import read_raster
-from geodp.io.read.rows.rounding import CountParser, rounder
+from geodp.io.read.rows.count_parser import CountParser, rounder
 from geodp.io.read.table import read_table
 from geodp.privacy.key import NoiseKey
 from geodp.release.publish import publish

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from geodp.io.read.rows.amount_titles import find_unit, list_titles, read_title, read_unit
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.title_units import find_unit, list_titles, read_title, read_unit
 
 THOUSANDS = (
     *("income (1,000 EUR)", "Umsatz in Tsd. EUR", "TEUR", "Einkommen k€", "Income in 1.000 EUR"),

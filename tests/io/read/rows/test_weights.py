@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from geodp import CodeError
-from geodp.io.read.rows.weights import count_weights
+from geodp.io.read.rows.decimals import count_weights
 from tests.refusals import refuses
 
 

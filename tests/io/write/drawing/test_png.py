@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from geodp.io.write.drawing.png import draw_png
+from geodp.io.write.drawing.render import draw_png
 from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine, mix, parse_colours
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)

@@ -8,8 +8,8 @@ import numpy as np
 from PIL import Image
 
 from geodp.io.write.drawing.fonts import measure
+from geodp.io.write.drawing.render import draw_svg
 from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine
-from geodp.io.write.drawing.svg import draw_svg
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
 SVG = "{http://www.w3.org/2000/svg}"

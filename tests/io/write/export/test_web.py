@@ -17,7 +17,7 @@ from geodp.io.write.export import geojson
 from geodp.io.write.export.geojson import GeoJSON
 from geodp.io.write.export.pmtiles import MIN_PIXELS, TILE, PMTiles, plan_zooms
 from geodp.io.write.export.styles import MapLibre
-from geodp.io.write.export.web import Squares, outlines_of, why_not_on_web
+from geodp.io.write.export.web import WebSquares, outlines_of, why_not_on_web
 from geodp.io.write.export.workbook import Xlsx
 from geodp.table.card import StatedMetadata
 from geodp.table.counts import ReleasedTable
@@ -77,7 +77,7 @@ def test_squares_across_180_degrees_are_cut_there(grid):
     made = geodp.publish(
         geodp.CountTable.from_dense(counts, grid), epsilon=1, contribution=1, key=KEY
     )
-    squares = Squares.of(made.table)
+    squares = WebSquares.of(made.table)
     shapes = outlines_of(squares)
     bounds = shapely.bounds(shapes)
     assert (bounds[:, 0] >= -180).all()
@@ -116,7 +116,7 @@ def test_tiles_hold_the_released_sums_at_every_zoom(name, tmp_path):
         for zoom in range(one.first, one.last + 1):
             frame = pyogrio.read_dataframe(path, ZOOM_LEVEL=zoom)
             assert {*frame.side} == {one.side}
-            squares = Squares.of(view.table)
+            squares = WebSquares.of(view.table)
             squares = squares.widen(one.side) if one.side > 1 else squares
             parts = frame.dissolve([*frame.columns.drop(["geometry"])], dropna=False)
             assert len(frame) >= squares.count.size
@@ -190,7 +190,7 @@ def test_the_style_colours_every_class_of_the_tiles(method, tmp_path):
     legend = style["metadata"]["legend"]
     assert legend["title"] == "residents per km²"
     assert {one["class"]: one["colour"] for one in legend["classes"]} == colours
-    assert {*Squares.of(view.table).classes(30)} <= {*colours}
+    assert {*WebSquares.of(view.table).classes(30)} <= {*colours}
     assert "<30" in colours
 
 

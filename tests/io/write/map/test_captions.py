@@ -8,7 +8,7 @@ import pytest
 import geodp
 from geodp.accuracy.interval import Z
 from geodp.io.write.frame import pixel_errors
-from geodp.io.write.map.captions import LANGUAGES, Captions, describe_margin
+from geodp.io.write.map.look import LANGUAGES, Captions, describe_margin
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.tables import name_of_counts
 from tests.grids import half, masked

@@ -7,8 +7,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.io.write.drawing.sheet import CellRaster, Line, TextLine
 from geodp.io.write.map import flows as module
-from geodp.io.write.map.flow_page import WIDTHS, compose_flows
-from geodp.io.write.map.flows import find_flows
+from geodp.io.write.map.flows import WIDTHS, compose_flows, find_flows
 from geodp.io.write.map.look import LIGHT, Look
 from geodp.io.write.map.page import compose
 from geodp.io.write.picture import draw_map

@@ -8,9 +8,9 @@ from PIL import Image
 
 import geodp
 from geodp.errors import UsageError
+from geodp.io.write.frame import UnitFrame, ground_of
 from geodp.io.write.map.look import LIGHT, Look
 from geodp.io.write.map.panel import Panel
-from geodp.io.write.map.polygons import UnitFrame, ground_of
 from geodp.io.write.picture import draw_change, draw_map
 from geodp.io.write.scale import classify
 from tests import tracts

@@ -9,8 +9,7 @@ from PIL import Image
 
 import geodp
 from geodp.io.write.drawing.sheet import CellRaster, TextLine
-from geodp.io.write.map.captions import LANGUAGES, describe_margin
-from geodp.io.write.map.look import SMALL_COUNT, UNTOLD_LAND
+from geodp.io.write.map.look import LANGUAGES, SMALL_COUNT, UNTOLD_LAND, describe_margin
 from geodp.io.write.map.panel import Panel
 from geodp.kinds.series.formats import sheet
 from geodp.release.periods import Periods

@@ -12,7 +12,7 @@ import geodp
 from geodp.accuracy.interval import Estimate
 from geodp.cli import geodp as command_line
 from geodp.errors import CodeError, UsageError
-from geodp.io.read.public.places import Circle
+from geodp.io.read.public.polygons import Circle
 from geodp.release.report.html import english, places, quotes
 from geodp.release.report.html.head import write_source
 from geodp.release.report.html.page import name_domain

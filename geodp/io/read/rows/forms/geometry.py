@@ -22,9 +22,14 @@ from geodp.io.read.rows.arrow import NATIVE, ArrowTable
 from geodp.io.read.rows.columns import InputTable, file_columns
 from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
-from geodp.io.read.rows.locators import ON_LATTICE, Locator
+from geodp.io.read.rows.locators import (
+    ON_LATTICE,
+    Locator,
+    Transform,
+    locate_points,
+    transformation,
+)
 from geodp.io.read.rows.parquet import ParquetTable
-from geodp.io.read.rows.projection import Transform, locate_points, transformation
 
 POINT, POLYGON, MULTI = 0, 3, 6
 DEPTH_OF_PARTS = 3

@@ -22,7 +22,7 @@ from geodp.io.opening import (
     parse_json,
 )
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
-from geodp.io.read.rows.complete.files import check_pages, fact_of_end
+from geodp.io.read.rows.complete import check_pages, fact_of_end
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.table.source import Fact

@@ -21,7 +21,8 @@ from geodp import progress
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import validate_arrays
-from geodp.io.read.rows.complete.features import (
+from geodp.io.read.rows.complete import incomplete
+from geodp.io.read.rows.forms.features import (
     BROKEN,
     DeclaredFeatures,
     check_features,
@@ -30,7 +31,6 @@ from geodp.io.read.rows.complete.features import (
     count_features,
     open_database,
 )
-from geodp.io.read.rows.complete.files import incomplete
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.span import Opening

@@ -11,18 +11,23 @@ from itertools import islice
 import pyarrow as pa
 
 from geodp.errors import InputError, Rule, printable
-from geodp.io.read.rows.forms.cells import NO_WORKBOOK, Book, Cell
-from geodp.io.read.rows.headers import (
+from geodp.io.read.rows.forms.books import NO_WORKBOOK, Book, Cell, OpenDocumentBook, OpenXmlBook
+from geodp.io.read.rows.input_files import InputFile
+from geodp.io.read.rows.partitions import FileTable
+from geodp.io.read.rows.span import (
     ABOVE,
     AFTER_LAST,
+    BELOW,
     BLANK,
     HEAD_ROWS,
+    LOOKED_AT,
+    NO_FIRST,
+    Opening,
+    find_row,
+    is_note,
     suggest_header,
     trim,
 )
-from geodp.io.read.rows.input_files import InputFile
-from geodp.io.read.rows.partitions import FileTable
-from geodp.io.read.rows.span import BELOW, BETWEEN, NO_FIRST, Opening, find_row, is_note
 from geodp.table.source import Fact
 
 BATCH = 1 << 14
@@ -183,7 +188,7 @@ class SheetTable(FileTable):
         if not trim(first):
             raise InputError(NO_FIRST, file=self.name, row=named)
         if (wrong := find_row(rows[:-1], first, self.header_row)) is not None:
-            raise InputError(BETWEEN, file=self.name, row=wrong)
+            raise InputError(LOOKED_AT, file=self.name, row=wrong)
         return first
 
     def heads(self) -> Iterator[tuple[range, list[list[str]]]]:
@@ -220,11 +225,7 @@ class SheetTable(FileTable):
 def _open_book(file: InputFile) -> Book:
     """Open a workbook by the library of its format, which is imported on demand."""
     if file.kind == "ods":
-        from geodp.io.read.rows.forms.ods import OpenDocumentBook
-
         return OpenDocumentBook(file)
-    from geodp.io.read.rows.forms.xlsx import OpenXmlBook
-
     return OpenXmlBook(file)
 
 

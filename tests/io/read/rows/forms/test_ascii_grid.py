@@ -4,7 +4,7 @@ import pytest
 
 from geodp.errors import InputError
 from geodp.io.read.raster import read_raster
-from geodp.io.read.rows.forms import ascii_grid
+from geodp.io.read.rows.forms import raster
 from tests.io.files import METRES
 from tests.refusals import refuses
 
@@ -36,7 +36,7 @@ def test_what_is_no_number_is_refused(body, tmp_path):
 
 @pytest.mark.parametrize("body", ["1 2\n3\n", "1 2\n3 4\n5 6\n", "1\n"])
 def test_other_numbers_than_announced_are_refused(body, tmp_path, monkeypatch):
-    monkeypatch.setattr(ascii_grid, "CHUNK", 100)
+    monkeypatch.setattr(raster, "CHUNK", 100)
     with refuses(InputError, "ascii-grid-values-differ"):
         read(tmp_path / "a.asc", HEAD + body)
 
@@ -49,7 +49,7 @@ def test_numbers_keep_their_digits(value, tmp_path):
 
 
 def test_long_grids_are_looked_at_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(ascii_grid, "CHUNK", 128)
+    monkeypatch.setattr(raster, "CHUNK", 128)
     path = tmp_path / "a.asc"
     head = HEAD.replace("ncols 2", "ncols 4").replace("nrows 2", "nrows 4")
     path.write_text(head + "1 2 3 4\n" * 4)

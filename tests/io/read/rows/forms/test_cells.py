@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms.cells import Book, as_cell, sign_of
+from geodp.io.read.rows.forms.books import Book, as_cell, sign_of
 from geodp.io.read.rows.input_files import InputFile
 from tests.refusals import refuses
 

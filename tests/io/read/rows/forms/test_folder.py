@@ -10,7 +10,7 @@ import pytest
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
-from geodp.io.read.rows.forms.folder import NOTHING, find_files, partition_values
+from geodp.io.read.rows.forms.locations import NOTHING, find_files, partition_values
 from geodp.io.read.rows.input_files import list_paths
 from geodp.io.read.table import read_table
 from tests.command import geodp

@@ -5,8 +5,8 @@ import zipfile
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms import ods
-from geodp.io.read.rows.forms.ods import OpenDocumentBook
+from geodp.io.read.rows.forms import books
+from geodp.io.read.rows.forms.books import OpenDocumentBook
 from geodp.io.read.rows.input_files import input_files
 from geodp.io.read.table import read_table
 from tests.io.read.workbooks import ods_cell, write_ods
@@ -177,6 +177,6 @@ def test_a_workbook_with_a_password_or_two_sheets_of_a_name_is_refused(tmp_path)
 
 def test_blank_rows_at_the_end_are_not_made(tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(ods, "_read_row", lambda one, _: made.append(one) or ([], False))
+    monkeypatch.setattr(books, "_read_row", lambda one, _: made.append(one) or ([], False))
     assert rows_of(write_ods(tmp_path / "a.ods", table(row(repeated=1_048_576)))) == []
     assert len(made) == 1

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms.ods import OpenDocumentBook, read_signs
+from geodp.io.read.rows.forms.books import OpenDocumentBook, read_signs
 from geodp.io.read.rows.input_files import input_files
 from geodp.io.read.table import read_table
 from tests.io.read.workbooks import write_ods

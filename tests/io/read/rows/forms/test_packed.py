@@ -15,7 +15,7 @@ import geodp
 from geodp.errors import InputError, OutputError
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.raster import read_raster
-from geodp.io.read.rows.forms import packed
+from geodp.io.read.rows import input_files
 from geodp.io.read.rows.pixels import grid_like
 from geodp.io.read.table import read_table
 from tests.refusals import refuses
@@ -148,7 +148,7 @@ def test_damage_is_told_of_the_archive(tmp_path, scratch, monkeypatch):
     path.write_bytes(changed)
     with refuses(InputError, "file-damaged"):
         read(path, scratch=scratch)
-    monkeypatch.setattr(packed.shutil, "disk_usage", lambda _: type("Disk", (), {"free": 1}))
+    monkeypatch.setattr(input_files.shutil, "disk_usage", lambda _: type("Disk", (), {"free": 1}))
     with refuses(OutputError, "scratch-no-room-for-archive"):
         read(zipped(tmp_path, {"p.gpkg": data}), scratch=scratch)
 

@@ -15,8 +15,8 @@ import pytest
 import geodp
 from geodp.errors import InputError, OutputError, UsageError
 from geodp.io.opening import SEALED
-from geodp.io.read.rows.forms import url
-from geodp.io.read.rows.forms.url import Fetched, fetch_urls, is_url
+from geodp.io.read.rows.forms import locations
+from geodp.io.read.rows.forms.locations import Fetched, fetch_urls, is_url
 from geodp.io.read.rows.pixels import grid_like
 from tests.command import geodp as run
 from tests.refusals import refuses
@@ -136,7 +136,7 @@ def test_a_raster_at_a_url(tmp_path):
     ],
 )
 def test_other_protocols_and_chains_are_refused(given, monkeypatch):
-    monkeypatch.setattr(url, "_download", lambda *_: pytest.fail("it was fetched"))
+    monkeypatch.setattr(locations, "_download", lambda *_: pytest.fail("it was fetched"))
     assert is_url(given)
     with refuses(UsageError, "url-form") as caught:
         geodp.read_table(given, **ASKED)
@@ -250,11 +250,11 @@ def test_local_files_and_frames_are_left_alone(tmp_path, monkeypatch):
 def test_without_the_extra_a_url_is_refused_with_the_remedy(monkeypatch):
     for missing in ("fsspec", "aiohttp"):
         monkeypatch.setattr(
-            url, "find_spec", lambda name, m=missing: None if name == m else find_spec(name)
+            locations, "find_spec", lambda name, m=missing: None if name == m else find_spec(name)
         )
         with refuses(UsageError, r"library-missing: geodp\[url\]"):
             geodp.read_table("https://someone:hunter2@host/a.csv", **ASKED)
-    monkeypatch.setattr(url, "find_spec", lambda name: None if name == "s3fs" else True)
+    monkeypatch.setattr(locations, "find_spec", lambda name: None if name == "s3fs" else True)
     with refuses(UsageError, "library-missing: s3://.*pip install s3fs"):
         geodp.read_table("s3://bucket/a.csv", **ASKED)
 

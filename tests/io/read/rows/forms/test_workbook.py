@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from geodp.errors import InputError
-from geodp.io.read.rows.forms import workbook, xlsx
+from geodp.io.read.rows.forms import books, workbook
 from geodp.io.read.table import read_table
 from tests.io.read.workbooks import FORMS, Amount, Error, Formula, Percent, write
 from tests.refusals import refuses
@@ -116,7 +116,7 @@ def test_sheets_that_break_off_are_refused_and_never_taken_for_shorter_ones(
 
 
 def test_parts_that_unpack_to_more_than_memory_holds_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(xlsx, "MAX_SHARED", 10_000)
+    monkeypatch.setattr(books, "MAX_SHARED", 10_000)
     path = book(tmp_path / "a.xlsx", [("mesh", "n"), (53394611, 5)])
     edit(path, "xl/styles.xml", lambda data: data + b" " * 10_000)
     with refuses(InputError, "workbook-unreadable"):

@@ -3,7 +3,7 @@
 import sys
 
 from geodp.errors import UsageError
-from geodp.io.read.rows.forms.xlsx import OpenXmlBook
+from geodp.io.read.rows.forms.books import OpenXmlBook
 from geodp.io.read.rows.input_files import input_files
 from tests.io.read.workbooks import Error, Formula, Percent, write
 from tests.refusals import refuses

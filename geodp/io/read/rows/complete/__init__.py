@@ -1,1 +1,0 @@
-"""Completeness checks: what files declare of their own length, compared with their content."""
