@@ -590,7 +590,7 @@ class CountsReader(RowsReader):
         Other markers are refused, and so is one that would change the number
         (:mod:`geodp.io.read.rows.count_parser`).
     duplicates : {"error", "sum"}
-        Treatment of a cell that occurs several times. RowPositions added up by "sum" may be of other dates,
+        Treatment of a cell that occurs several times. Rows added up by "sum" may be of other dates,
         with a person in each of them: :func:`geodp.publish` requires a contribution.
     rounding : {"nearest", "stochastic"}, optional
         Rounding of fractional counts, as models produce them: to the nearest integer, or up with

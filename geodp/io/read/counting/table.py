@@ -78,7 +78,7 @@ class TableRows:
         paired = pair(reader.grid, name_joint(reader.by, reader.value), reader.value)
         grid, wide = paired.grid, paired.wide
         located = self._locators(grid, wide) if self._names_places else None
-        # RowPositions of one cell are added early if nothing else depends on the single row.
+        # Rows of one cell are added early if nothing else depends on the single row.
         summed = reader.duplicates == "sum" and not wide and reader.rounding is None
         tally: Tally | None = None
         details = self._add_unit(facts or [*paired.facts, *describe_columns(grid, reader.columns)])
@@ -155,7 +155,7 @@ class TableRows:
     def _counts_once(self, grid: Grid) -> bool:
         """Test whether a layout's contribution bound holds for the rows as they are read."""
         reader = self.reader
-        # RowPositions that are added up may be of several dates, and a rounded share of several persons.
+        # Rows that are added up may be of several dates, and a rounded share of several persons.
         # A person may change a number that is rounded to thousands by one of them.
         plain = reader.rounding is None and reader.value_unit in (None, 1)
         return reader.duplicates == "error" and plain and grid.plain_map is not None

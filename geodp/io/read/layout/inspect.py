@@ -139,7 +139,7 @@ def inspect(
 def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
     """Guess the rows of the names and of the first record, if one table cannot be read as it is."""
     tables = [*opened]
-    # RowPositions that are guessed for one table would be applied to all tables of an archive.
+    # Rows that are guessed for one table would be applied to all tables of an archive.
     if len(tables) != 1:
         return None
     with suppress(InputError):

@@ -311,7 +311,7 @@ class PartNumbers:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def number(self, rows: Rows, column: pa.Array) -> NDArray[np.int64]:
+    def number(self, rows: RowPositions, column: pa.Array) -> NDArray[np.int64]:
         """Return the numbers int64[n] of the parts of n rows, below ``MAX_PARTS``.
 
         Case and blanks around a name are ignored; a missing name counts as a name. InputError if

@@ -267,7 +267,7 @@ class Groups:
         coded = pa.types.is_dictionary(column.type)
         plain = column.indices if coded else column
         unchanged = rows, column, count, None
-        # RowPositions are needed one by one to say which of them is wrong.
+        # Rows are needed one by one to say which of them is wrong.
         if column.null_count or exact_sum(count) > MAX_PEOPLE:  # both are refused
             return unchanged
         number: NDArray[Any] | None = None
