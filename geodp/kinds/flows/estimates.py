@@ -29,9 +29,9 @@ from geodp.kinds.flows.estimator import (
 )
 from geodp.kinds.flows.kernels import balancing
 from geodp.kinds.flows.label_estimates import LabelEstimator, LabelledFlows, choose_labels
-from geodp.kinds.flows.labels import NoisyLabels
+from geodp.kinds.flows.label_model import NoisyLabels
 from geodp.kinds.flows.methods import EndsOfFlows
-from geodp.kinds.flows.prior import TrustedPrior
+from geodp.kinds.flows.prior_flows import TrustedPrior
 from geodp.kinds.flows.regions import find_region
 from geodp.kinds.flows.streams import Plan, TripStreams, number_labels
 from geodp.kinds.flows.zones import Blocks, Zones

@@ -10,9 +10,8 @@ import numpy as np
 
 from geodp import progress
 from geodp.errors import UsageError
-from geodp.kinds.flows.declaring import declare_prior
 from geodp.kinds.flows.flows import Flows
-from geodp.kinds.flows.publish import FlowsDesign, prepare_flows
+from geodp.kinds.flows.publish import FlowsDesign, declare_prior, prepare_flows
 from geodp.kinds.flows.zones import UnitZones, Zones, zones_of
 from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey

@@ -29,15 +29,23 @@ from geodp.kinds.flows.comparison import (
     require_comparable,
     require_no_prior,
 )
-from geodp.kinds.flows.design import Design, LabelDesign
-from geodp.kinds.flows.errors import PairErrors, are_near, state_errors
 from geodp.kinds.flows.estimates import SIMULATIONS, FlowEstimator
-from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
+from geodp.kinds.flows.estimator import AT_ONCE, FLAT, EstimatedFlows, NoisyPairs, merge
+from geodp.kinds.flows.files import (
+    PRIOR,
+    name_file,
+    name_labels,
+    read_labels,
+    read_noisy,
+    read_prior,
+    write_measured,
+)
 from geodp.kinds.flows.kind import (
     DESTINATIONS,
     FLOWS,
     GROUPED,
     ORIGINS,
+    TABLES,
     FlowsCard,
     FlowsGuarantee,
     MeasuredLabels,
@@ -47,16 +55,14 @@ from geodp.kinds.flows.kind import (
     StatedFlowsPrior,
     StatedPairErrors,
 )
-from geodp.kinds.flows.labels import NoisyLabels, divide_labels
-from geodp.kinds.flows.merging import AT_ONCE, merge
+from geodp.kinds.flows.label_model import NoisyLabels, divide_labels
 from geodp.kinds.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
-from geodp.kinds.flows.noisy import write_measured
-from geodp.kinds.flows.prior import MEANING, FlowsPrior, TrustedPrior
+from geodp.kinds.flows.pair_errors import PairErrors, are_near, state_errors
+from geodp.kinds.flows.prior_flows import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
-from geodp.kinds.flows.screenlines import Crossing, divide_zones
-from geodp.kinds.flows.streams import Plan, count_labels
-from geodp.kinds.flows.units import draw_lines
-from geodp.kinds.flows.zones import Zones, zones_of
+from geodp.kinds.flows.regions import Crossing, divide_zones
+from geodp.kinds.flows.streams import MIN_VARIANCE, Design, LabelDesign, Plan, count_labels
+from geodp.kinds.flows.zones import Zones, draw_lines, zones_of
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -65,6 +71,7 @@ from geodp.privacy.ledger import Charge
 from geodp.privacy.terms import Terms
 from geodp.release.card import PRIOR_PUBLIC
 from geodp.release.composite import Composite, fill_tables
+from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import coalesce
@@ -794,3 +801,32 @@ def make_plan_of(
     part = terms.share(design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
     return Plan(zones, design, method.pyramid, whole, event, attributes)
+
+
+def open_flows(folder: Path, card: FlowsCard) -> Flows:
+    """Open the tables, the noisy pairs and the prior of a public folder.
+
+    Raises ValueError where a file lists other pairs or cells than were measured.
+    """
+    tables = {one.name: open_release(folder / one.name) for one in card.tables}
+    flows, origins, destinations = (tables[name] for name in TABLES)
+    opened = Flows(flows, origins, destinations, card, ())
+    plan, prior = opened.plan, None
+    if card.prior is not None and not card.prior.left_out:
+        prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)
+    labels = tuple(
+        read_labels(folder / name_labels(one.ends), one, plan.zones, plan.attributes)
+        for one in plan.empty_labels
+    )
+    return replace(opened, noisy=_read_pairs(folder, plan), labels=labels, prior=prior)
+
+
+def _read_pairs(folder: Path, plan: Plan) -> tuple[NoisyPairs, ...]:
+    """Read the noisy pairs of every level, with the variances of their laws."""
+    # Of the laws, as the index states the nearest standard errors.
+    return tuple(
+        read_noisy(
+            folder / name_file(side), plan.zones.blocks(side), max(law.variance, MIN_VARIANCE)
+        )
+        for side, law in zip(plan.design.sides, plan.laws, strict=True)
+    )

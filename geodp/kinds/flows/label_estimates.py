@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.axes import Attribute
-from geodp.kinds.flows.labels import (
+from geodp.kinds.flows.label_model import (
     LabelledBlocks,
     LabelModel,
     NoisyLabels,

@@ -9,10 +9,17 @@ import pytest
 
 import geodp
 from geodp.grid.axes import Attribute
-from geodp.kinds.flows.design import Design, LabelDesign
 from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
-from geodp.kinds.flows.streams import DIVIDING, LABELS, Plan, TripStreams, count_labels
+from geodp.kinds.flows.streams import (
+    DIVIDING,
+    LABELS,
+    Design,
+    LabelDesign,
+    Plan,
+    TripStreams,
+    count_labels,
+)
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms

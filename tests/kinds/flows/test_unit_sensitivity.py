@@ -11,10 +11,9 @@ import pytest
 import geodp
 from geodp.grid.axes import Attribute
 from geodp.grid.cells.grid import grid_of_cells
-from geodp.kinds.flows.design import Design, LabelDesign
 from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
-from geodp.kinds.flows.streams import DIVIDING, Plan, TripStreams, count_labels
+from geodp.kinds.flows.streams import DIVIDING, Design, LabelDesign, Plan, TripStreams, count_labels
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey

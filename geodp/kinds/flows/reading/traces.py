@@ -27,7 +27,6 @@ from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
 from geodp.kernels import radix
-from geodp.kinds.flows.reading.bounding import TRIPS_MISSING
 from geodp.kinds.flows.reading.labels import (
     HOUR,
     PER_PAIR_LABELS,
@@ -35,8 +34,10 @@ from geodp.kinds.flows.reading.labels import (
     label_seconds,
     require_clock,
 )
-from geodp.kinds.flows.reading.periods import (
+from geodp.kinds.flows.reading.reader import SEPARATOR, Place, RowReader, Units
+from geodp.kinds.flows.reading.units import (
     TIME_ZONE,
+    TRIPS_MISSING,
     UNITS,
     have_local,
     have_offsets,
@@ -46,7 +47,6 @@ from geodp.kinds.flows.reading.periods import (
     read_seconds,
     require_unit,
 )
-from geodp.kinds.flows.reading.reader import SEPARATOR, Place, RowReader, Units
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading

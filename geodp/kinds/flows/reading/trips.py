@@ -28,9 +28,8 @@ from geodp.io.read.rows.tally import place
 from geodp.io.read.rows.weights import GIVEN, LEFT_OUT, Weights, leave_out
 from geodp.io.read.table import Table
 from geodp.kinds.flows.reading.labels import HOUR, PER_PAIR_LABELS, label_times
-from geodp.kinds.flows.reading.land import advise
-from geodp.kinds.flows.reading.periods import UNITS, name_periods, require_unit
-from geodp.kinds.flows.reading.reader import CRS_UNUSED, SEPARATOR, Place, RowReader, Units
+from geodp.kinds.flows.reading.reader import CRS_UNUSED, SEPARATOR, Place, RowReader, Units, advise
+from geodp.kinds.flows.reading.units import UNITS, name_periods, require_unit
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
