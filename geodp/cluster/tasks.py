@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rasterio.windows import Window
 
-from geodp.cluster.partitioned import InformedPartition, TreePartition
-from geodp.cluster.partitions import Partitions
+from geodp.cluster.partitions import InformedPartition, Partitions, TreePartition
 from geodp.cluster.secret import KeyFile
 from geodp.errors import InputError
 from geodp.io.folder.manifest import sha256

@@ -336,7 +336,7 @@ def test_imports_go_down_only():
         ("release/publish", "from geodp.tools.plan.plan import plan"),
         (
             "cli/commands/verify",
-            "def f():\n    from geodp.kinds.series.verify import verify_series",
+            "def f():\n    from geodp.kinds.series.series import verify_series",
         ),
         ("cli/cluster", "import importlib\nimportlib.import_module('geodp.tools.plan.plan')"),
         ("tools/evaluate/evaluate", "from geodp.kinds.series.publish import publish_series"),
@@ -344,7 +344,7 @@ def test_imports_go_down_only():
         ("release/publish", "from geodp.cluster.run import Run"),
         ("tools/plan/plan", "from geodp.tools.evaluate import evaluate"),
         ("tools/audit/instead", "from geodp.tools.plan.plan import plan"),
-        ("tools/audit/curve", "from geodp.tools.evaluate.evaluate import evaluate"),
+        ("tools/audit/threshold", "from geodp.tools.evaluate.evaluate import evaluate"),
         ("io/write/csv", "from . import tables"),
         ("table/counts", "from geodp.cellar import anything"),
         ("grid/grid", "import geodp\ngeodp.publish"),

@@ -14,13 +14,10 @@ from functools import wraps
 import numpy as np
 
 from geodp.cluster import publishing
-from geodp.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
+from geodp.cluster.partitions import InformedPartition, PyramidPartition, TreePartition
 from geodp.kinds.amounts import publish as amounts_publish
 from geodp.kinds.flows.streams import Plan, TripStreams
 from geodp.kinds.households import publish as households_publish
-
-# Commands import these when they run: a question that is not imported could not be fixed.
-from geodp.kinds.selection import hot_spots, quantiles  # noqa: F401
 from geodp.kinds.selection.question import Question
 from geodp.kinds.series import publish as series_publish
 from geodp.local import collect

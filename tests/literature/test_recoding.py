@@ -12,8 +12,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.literature.recoding import generalize
-from geodp.literature.taxonomy import Taxonomy, ncp
+from geodp.literature.recoding import Taxonomy, generalize, ncp
 from geodp.table.counts import CountTable
 from geodp.tools.audit.classes import Classes, k_anonymity
 from tests.reference import suppression

@@ -22,8 +22,8 @@ from geodp.release.transaction import Prepared
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.released import ReleasedTable
+from geodp.tools.evaluate.evaluate import trial_key
 from geodp.tools.evaluate.result import NOTICE
-from geodp.tools.evaluate.trials import trial_key
 from geodp.typing import FloatArray, IntArray
 
 SIDES = (1, 2, 4, 8)

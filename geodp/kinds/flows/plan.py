@@ -27,8 +27,14 @@ from geodp.kinds.flows.reading.stays import Pings, Stays
 from geodp.kinds.flows.reading.trips import Trips
 from geodp.kinds.flows.reading.units import require_bounds, trips_of_units
 from geodp.kinds.flows.zones import Zones
-from geodp.kinds.selection.quantiles import ROUND, Quantile, count_at, line_up
-from geodp.kinds.selection.question import Answer, request_selection
+from geodp.kinds.selection.question import (
+    ROUND,
+    Answer,
+    Quantile,
+    count_at,
+    line_up,
+    request_selection,
+)
 from geodp.kinds.selection.selected import Selected, prepare
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget, rational

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from geodp import __version__
+from geodp.advice import takes
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.publication import write_card
@@ -25,7 +26,7 @@ from geodp.kinds.selection.card import (
     SelectorInfo,
 )
 from geodp.kinds.selection.mechanisms import Selector, find_selector
-from geodp.kinds.selection.question import Answer, Question
+from geodp.kinds.selection.question import Answer, Question, Top, request_selection
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge
@@ -344,3 +345,56 @@ def selection_digest(table: CountTable, selected: Selected) -> bytes:
         table.key.astype("<u8", copy=False),
         table.count.astype("<i8", copy=False),
     )
+
+
+@takes(request_selection)
+def top_cells(
+    table: CountTable,
+    k: int,
+    *,
+    level: str | int | None = None,
+    mechanism: str | Selector = DEFAULT,
+    **options: Any,
+) -> Selected:
+    """Name the k cells, or areas, that hold the most people, with pure differential privacy.
+
+    Nothing but their codes is released, in the order in which they were drawn. The cost of a draw
+    grows with the occupied cells, on domains of up to ``2**62`` cells.
+
+    Parameters
+    ----------
+    table : CountTable
+        Confidential counts on a public domain.
+    k : int
+    level : str or int, optional
+        Name areas and not cells: a published area of the code system (``"jis:basic"``), cells on a
+        side, or a level of the grid's regions.
+    mechanism : str or Selector, optional
+        ``"permute-and-flip"``, the default, or ``"exponential"``.
+    contribution
+        The most that one person adds to the sum of all counts, required wherever geodp has not
+        bounded it itself.
+
+    Returns
+    -------
+    Selected
+
+    Raises
+    ------
+    UsageError
+        A call that cannot be carried out.
+    BudgetError
+        The ledger's cap would be exceeded; nothing was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((64, 64))
+    >>> counts = np.zeros((64, 64), int)
+    >>> counts[7, 9] = 1000
+    >>> table = geodp.CountTable.from_dense(counts, grid)
+    >>> geodp.select.top_cells(table, 1, epsilon=1, contribution=1).chosen
+    ({'code': '7_9'},)
+    """
+    question = Top(k, None if level is None else str(level))
+    return prepare(table, question, request_selection(**options), mechanism).release()

@@ -26,10 +26,8 @@ from geodp.io.verify.readback import grid_of
 from geodp.io.verify.statements import has_words_of, require_charge, require_same
 from geodp.io.verify.verify import run_checks
 from geodp.kinds.selection.card import QuestionInfo, SelectionCard
-from geodp.kinds.selection.hot_spots import Top
 from geodp.kinds.selection.mechanisms import SELECTORS
-from geodp.kinds.selection.quantiles import Quantile
-from geodp.kinds.selection.question import Question
+from geodp.kinds.selection.question import Quantile, Question, Top
 from geodp.kinds.selection.selected import Selected
 from geodp.privacy.loss import PureDP
 from geodp.privacy.selected import Selection

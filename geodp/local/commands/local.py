@@ -131,7 +131,7 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
     report itself, with a few lines of any language.
     """
     from geodp.local.collect import randomize as make
-    from geodp.local.files.reports import require_new, write_reports
+    from geodp.local.files import require_new, write_reports
     from geodp.local.round import read_round
 
     require_new(output)

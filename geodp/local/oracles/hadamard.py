@@ -14,12 +14,12 @@ from geodp.local.oracles.base import (
     MAX_LISTED,
     ONE_REPORT,
     Oracle,
+    State,
     correction,
     field_of,
     make_reports,
     require_fitting,
 )
-from geodp.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 

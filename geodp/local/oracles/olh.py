@@ -15,13 +15,13 @@ from geodp.local.oracles.base import (
     ONE_REPORT,
     SMALL_DOMAIN,
     Oracle,
+    State,
     field_of,
     indicator_variance,
     make_reports,
     require_fitting,
     unbias,
 )
-from geodp.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 

@@ -18,6 +18,7 @@ from geodp.local.oracles.base import (
     MAX_LISTED,
     ONE_REPORT,
     Oracle,
+    State,
     field_of,
     indicator_variance,
     make_reports,
@@ -25,7 +26,6 @@ from geodp.local.oracles.base import (
     require_integer,
     unbias,
 )
-from geodp.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 

@@ -19,6 +19,7 @@ from geodp.local.oracles.base import (
     ONE_REPORT,
     SMALL_DOMAIN,
     Oracle,
+    State,
     correction,
     field_of,
     indicator_variance,
@@ -27,7 +28,6 @@ from geodp.local.oracles.base import (
     unbias,
 )
 from geodp.local.oracles.olh import Olh
-from geodp.local.oracles.state import State
 from geodp.local.oracles.unary import bits_type, count_bits, draw_bits, rows_of
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY

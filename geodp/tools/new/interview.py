@@ -14,11 +14,12 @@ from geodp.cli.layout import list_recipe
 from geodp.cli.output import quote, write_file
 from geodp.cli.translation import translate, translate_error, translate_message
 from geodp.errors import GeodpError, UsageError, printable
-from geodp.tools.new.call import Call, read_call
 from geodp.tools.new.questions import (
+    Call,
     Question,
     list_questions,
     print_question,
+    read_call,
     show_errors,
     split_arguments,
 )

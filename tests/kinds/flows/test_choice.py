@@ -16,7 +16,7 @@ from geodp.kinds.flows.plan import (
 )
 from geodp.kinds.flows.reading.trips import Trips
 from geodp.kinds.flows.reading.units import trips_of_units
-from geodp.kinds.selection.quantiles import Quantile
+from geodp.kinds.selection.question import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
