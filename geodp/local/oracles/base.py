@@ -22,31 +22,13 @@ from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import oracles
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.event import Guarantee
+from geodp.privacy.reports import LOCAL_PRIVACY
 
 MAX_REPORTS = 1 << 62
 """Largest number of reports of a state: their sums stay in int64."""
 
 DENSE = 1 << 20
 """Largest number of sums that a state stores one by one; of more it stores the nonzero ones."""
-
-
-class StateOwner(ABC):
-    """An oracle as its state needs it."""
-
-    @property
-    @abstractmethod
-    def identity(self) -> str:
-        """The settings as one text: equal exactly for equal oracles."""
-
-    @property
-    @abstractmethod
-    def sums(self) -> int:
-        """The number of sums of a state."""
-
-    @property
-    def reach(self) -> int:
-        """The largest total of absolute values that one report adds to the sums of a state."""
-        return 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +61,7 @@ class State:
 
     @classmethod
     def of_keys(
-        cls, oracle: StateOwner, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
+        cls, oracle: Oracle, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
     ) -> State:
         """Build the state from counts (int64[n]) at keys (uint64[n]), in any order."""
         if oracle.sums <= DENSE:
@@ -89,7 +71,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, *_sum_up(key, count))
 
     @classmethod
-    def of_totals(cls, oracle: StateOwner, reports: int, total: NDArray[np.int64]) -> State:
+    def of_totals(cls, oracle: Oracle, reports: int, total: NDArray[np.int64]) -> State:
         """Build the state from all sums, one by one: int64[oracle.sums]."""
         if oracle.sums <= DENSE:
             return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
@@ -97,7 +79,7 @@ class State:
         return cls(oracle.identity, reports, oracle.sums, key.astype(np.uint64), total[key])
 
     @classmethod
-    def of_arrays(cls, oracle: StateOwner, arrays: Mapping[str, NDArray[Any]]) -> State:
+    def of_arrays(cls, oracle: Oracle, arrays: Mapping[str, NDArray[Any]]) -> State:
         """Restore the state from the arrays that :meth:`arrays` returned.
 
         Raises
@@ -255,7 +237,7 @@ Plain = None | bool | int | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oracle(StateOwner):
+class Oracle(ABC):
     """A frequency oracle of local differential privacy: a frozen value with its settings.
 
     A subclass gives the class attributes and the abstract methods. The file that holds it lists
@@ -307,6 +289,16 @@ class Oracle(StateOwner):
     @abstractmethod
     def report_type(self) -> np.dtype[Any]:
         """The fields of a report: a fixed, small structured type."""
+
+    @property
+    @abstractmethod
+    def sums(self) -> int:
+        """The number of sums of a state."""
+
+    @property
+    def reach(self) -> int:
+        """The largest total of absolute values that one report adds to the sums of a state."""
+        return 1
 
     @property
     def report_bytes(self) -> int:
@@ -445,6 +437,11 @@ class Oracle(StateOwner):
                 code="value-outside-domain",
             )
         return np.ascontiguousarray(array, np.uint64)
+
+
+def guarantee_of_report(source: str) -> Guarantee:
+    """Return the guarantee of one report; ``source``: where it is proved, and why it holds."""
+    return Guarantee(LOCAL_PRIVACY, ONE_REPORT, source)
 
 
 def require_epsilon(budget: Budget, allow_weak: bool) -> Fraction:
