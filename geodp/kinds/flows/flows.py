@@ -12,8 +12,6 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
-from geodp.grid.axes import Attribute
-from geodp.grid.grid import Grid
 from geodp.io.read.rows.weights import find_weights
 from geodp.io.verify.card import require
 from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
@@ -61,7 +59,7 @@ from geodp.kinds.flows.pair_errors import PairErrors, are_near, state_errors
 from geodp.kinds.flows.prior_flows import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
 from geodp.kinds.flows.regions import Crossing, divide_zones
-from geodp.kinds.flows.streams import MIN_VARIANCE, Design, LabelDesign, Plan, count_labels
+from geodp.kinds.flows.streams import Design, LabelDesign, Plan, count_labels
 from geodp.kinds.flows.zones import Zones, draw_lines, zones_of
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
@@ -479,15 +477,37 @@ class Flows(Composite[FlowsCard]):
                 code="flows-prior-not-given",
             )
         tables = [one.table for one in self.tables.values()]
-        found = make_estimator(self.plan, tables, self.index, self.noisy, self.labels, self.prior)
-        return replace(found, maps=(self.origins, self.destinations))
+        length, trusted = self.index.decay.length, None
+        if stated is not None and self.prior is not None:
+            total = int(self.origins.table.count.sum())
+            trusted = TrustedPrior.of(self.prior, stated.weight, total)
+        decay, maps = FLAT if length is None else length, (self.origins, self.destinations)
+        return FlowEstimator(self.plan, *tables, self.noisy, decay, self.labels, trusted, maps)
 
     @property
     def plan(self) -> Plan:
-        """The plan of the measurements, by the tables and the index."""
+        """The plan of the measurements, by the tables and the index.
+
+        Raises UsageError for levels, and VerificationError for labels, that no release of these
+        zones measures; UsageError where the origins have another method than those of flows.
+        """
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
-        grid, attributes = self.origins.grid, self.flows.grid.attributes
-        return make_plan_of(whole, ends, read_design(self.index), grid, attributes)
+        guarantee, attributes = self.index.guarantee, self.flows.grid.attributes
+        stated = guarantee.labels
+        labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
+        design = Design.of({one.side: one.share for one in guarantee.levels}, labels)
+        method = find_method(ends.mechanism)
+        if not isinstance(method, EndsOfFlows):
+            raise UsageError(
+                "Origins have another method than ends of flows.", code="flows-ends-differ"
+            )
+        zones = Zones.of(self.origins.grid)
+        if labels is not None:
+            labels.require_possible(zones.grid, count_labels(attributes))
+        terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
+        part = terms.share(design.end_share)
+        event = method.pyramid.event(zones.grid, part, whole.key_origin)
+        return Plan(zones, design, method.pyramid, whole, event, attributes)
 
     @property
     def constraints(self) -> tuple[Constraint[Flows], ...]:
@@ -563,26 +583,6 @@ def make_index(
         constraints=tuple(one.sentence for one in list_constraints(plan)),
         stays=find_stays(facts),
     )
-
-
-def make_estimator(
-    plan: Plan,
-    tables: Sequence[ReleasedTable],
-    index: FlowsCard,
-    noisy: Sequence[NoisyPairs],
-    labels: Sequence[NoisyLabels] = (),
-    prior: FlowsPrior | None = None,
-) -> FlowEstimator:
-    """Make the estimator of a release from its tables, in their order, and what its index states.
-
-    ``prior``: the flows of the prior that the index states.
-    """
-    flows, origins, destinations = tables
-    decay, trusted = index.decay.length, None
-    if prior is not None and index.prior is not None:
-        trusted = TrustedPrior.of(prior, index.prior.weight, int(origins.count.sum()))
-    known = FLAT if decay is None else decay
-    return FlowEstimator(plan, flows, origins, destinations, noisy, known, labels, trusted)
 
 
 def list_constraints(plan: Plan) -> tuple[Constraint[Flows], ...]:
@@ -767,42 +767,6 @@ def depend_ends(plan: Plan) -> Measurement:
     return noise.depending_on(plan.whole)
 
 
-def read_design(card: FlowsCard) -> Design:
-    """Read the design of the measurements from an index.
-
-    UsageError for levels, and VerificationError for labels, that no release measures.
-    """
-    stated = card.guarantee.labels
-    labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
-    return Design.of({one.side: one.share for one in card.guarantee.levels}, labels)
-
-
-def make_plan_of(
-    whole: Measurement,
-    ends: Measurement,
-    design: Design,
-    grid: Grid,
-    attributes: tuple[Attribute, ...],
-) -> Plan:
-    """Make the plan of a release from the events of its flows and of its origins.
-
-    ``grid``: of the zones. Raises UsageError where the origins have another method than those of
-    flows, and VerificationError where no release of these zones measures so many counts by label.
-    """
-    method = find_method(ends.mechanism)
-    if not isinstance(method, EndsOfFlows):
-        raise UsageError(
-            "Origins have another method than ends of flows.", code="flows-ends-differ"
-        )
-    zones = Zones.of(grid)
-    if design.labels is not None:
-        design.labels.require_possible(grid, count_labels(attributes))
-    terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
-    part = terms.share(design.end_share)
-    event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return Plan(zones, design, method.pyramid, whole, event, attributes)
-
-
 def open_flows(folder: Path, card: FlowsCard) -> Flows:
     """Open the tables, the noisy pairs and the prior of a public folder.
 
@@ -814,19 +778,13 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     plan, prior = opened.plan, None
     if card.prior is not None and not card.prior.left_out:
         prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)
+    # Variances are those of the laws, as the index states the nearest standard errors.
+    noisy = tuple(
+        read_noisy(folder / name_file(one.blocks.side), one.blocks, one.variance)
+        for one in plan.empty_pairs
+    )
     labels = tuple(
         read_labels(folder / name_labels(one.ends), one, plan.zones, plan.attributes)
         for one in plan.empty_labels
     )
-    return replace(opened, noisy=_read_pairs(folder, plan), labels=labels, prior=prior)
-
-
-def _read_pairs(folder: Path, plan: Plan) -> tuple[NoisyPairs, ...]:
-    """Read the noisy pairs of every level, with the variances of their laws."""
-    # Of the laws, as the index states the nearest standard errors.
-    return tuple(
-        read_noisy(
-            folder / name_file(side), plan.zones.blocks(side), max(law.variance, MIN_VARIANCE)
-        )
-        for side, law in zip(plan.design.sides, plan.laws, strict=True)
-    )
+    return replace(opened, noisy=noisy, labels=labels, prior=prior)

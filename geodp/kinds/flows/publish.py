@@ -66,7 +66,6 @@ from geodp.table.contribution import bound_contribution
 from geodp.table.counts import Cells, CountTable, coalesce
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading
 from geodp.typing import IntArray
 
 OTHER_ZONES = Rule(
@@ -508,7 +507,12 @@ def design_flows(
     stated = (*inputs.facts, describe_release(plan.whole.unit, plan.whole.spends))
     if prior is not None:
         stated = (*stated, describe_prior(prior.source))
-    preview = preview_flows(plan, request, stated, inputs.readings[0], prior)
+    more = None, stated, inputs.readings[0], request.metadata
+    of_pairs = preview_release(plan.pairs, name_flows(plan.design), plan.whole, *more)
+    ends = EndsOfFlows.of(plan.method)
+    of_ends = preview_release(zones.grid, ends, depend_ends(plan), *more)
+    index = make_index(plan, prior, stated)
+    preview = Flows(of_pairs, of_ends, of_ends, index, (), prior=prior)
     return FlowsDesign(request, inputs, plan, preview)
 
 
@@ -538,7 +542,6 @@ def make_plan(
         design = Design.choose(zones.grid, per_loss, labels)
     else:
         design = Design.of(levels, labels)
-    if levels is not None:
         require_within(levels, zones.grid)
     design.require_fit(zones.grid)
     method = choose_pyramid(chosen, "Both ends of flows")
@@ -572,20 +575,3 @@ def choose_labels(
             code="flows-labels-too-many",
         )
     return LabelDesign.choose(zones.grid, number, trips_a_loss, read_label_share(share))
-
-
-def preview_flows(
-    plan: Plan,
-    request: Request,
-    facts: tuple[str, ...],
-    reading: StatedReading | None,
-    prior: FlowsPrior | None = None,
-) -> Flows:
-    """Make the release of empty tables, with cards and closed forms of the real one."""
-    ends = EndsOfFlows.of(plan.method)
-    end_event = depend_ends(plan)
-    flows = name_flows(plan.design)
-    pairs, grid, metadata = plan.pairs, plan.zones.grid, request.metadata
-    of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)
-    of_ends = preview_release(grid, ends, end_event, None, facts, reading, metadata)
-    return Flows(of_pairs, of_ends, of_ends, make_index(plan, prior, facts), (), prior=prior)

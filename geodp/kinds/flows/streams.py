@@ -438,16 +438,23 @@ class Plan:
     @property
     def draws_of_pairs(self) -> list[Draw]:
         """Draws of the pairs of each side, the finest first."""
-        return [Draw(Stream.STAGE + i, law.identity) for i, law in enumerate(self.laws)]
+        return _declare_stages(self.laws)
 
     @property
     def draws_of_labels(self) -> list[Draw]:
         """Draws of the counts by label of each kind of cells, the largest first."""
-        labels = self.design.labels
+        return _declare_stages(self._label_laws)
+
+    @property
+    def _label_kinds(self) -> tuple[tuple[str, int], ...]:
+        """Kinds of cells by label, and the sides of their blocks; empty without labels."""
+        return () if self.design.labels is None else self.design.labels.kinds
+
+    @property
+    def _label_laws(self) -> list[Law]:
+        """Noise of the counts of each kind."""
         law = self.label_law
-        if labels is None or law is None:
-            return []
-        return [Draw(Stream.STAGE + i, law.identity) for i in range(len(labels.kinds))]
+        return [] if law is None else [law] * len(self._label_kinds)
 
     @property
     def label_law(self) -> Law | None:
@@ -463,18 +470,14 @@ class Plan:
     def take_pairs(self, noisy: Iterable[IntArray]) -> list[NoisyPairs]:
         """Take noisy counts as the pairs of each side, the finest first."""
         return [
-            NoisyPairs(self.zones.blocks(side), one, max(law.variance, MIN_VARIANCE))
+            NoisyPairs(self.zones.blocks(side), one, _vary(law))
             for side, law, one in zip(self.design.sides, self.laws, noisy, strict=True)
         ]
 
     def take_labels(self, noisy: Iterable[IntArray]) -> list[NoisyLabels]:
         """Take noisy counts as those by label of each kind of cells, the largest first."""
-        labels, law = self.design.labels, self.label_law
-        if labels is None or law is None:
-            return []
-        variance = max(law.variance, MIN_VARIANCE)
-        pairs = zip(labels.kinds, noisy, strict=True)
-        return [NoisyLabels(*kind, one, variance) for kind, one in pairs]
+        taken = zip(self._label_kinds, self._label_laws, noisy, strict=True)
+        return [NoisyLabels(*kind, one, _vary(law)) for kind, law, one in taken]
 
     @property
     def empty_pairs(self) -> list[NoisyPairs]:
@@ -485,9 +488,8 @@ class Plan:
     @property
     def empty_labels(self) -> list[NoisyLabels]:
         """Counts by label of every kind without any trip or noise, to try out their files."""
-        kinds = () if self.design.labels is None else self.design.labels.kinds
         number = count_labels(self.attributes)
-        cells = (count_cells(self.zones, *kind) for kind in kinds)
+        cells = (count_cells(self.zones, *kind) for kind in self._label_kinds)
         return self.take_labels(np.zeros((one, number), np.int64) for one in cells)
 
     def draw_ends(
@@ -515,12 +517,11 @@ class Plan:
 
     def draw_labels(self, trips: TripStreams, key: NoiseKey) -> list[NoisyLabels]:
         """Measure the trips by label of every kind of cells, the largest first."""
-        labels, law = self.design.labels, self.label_law
-        if labels is None or law is None:
+        if not self._label_kinds:
             return []
         number = count_labels(self.attributes)
-        counts = (trips.labelled(*kind, number) for kind in labels.kinds)
-        return self.take_labels(_add_noise(counts, [law] * len(labels.kinds), key, LABELS))
+        counts = (trips.labelled(*kind, number) for kind in self._label_kinds)
+        return self.take_labels(_add_noise(counts, self._label_laws, key, LABELS))
 
     def draw_seed(self, key: NoiseKey, of: bytes = ROUNDING) -> int:
         """Draw the seed of a rounding: 63 bits; ``of``: ``ROUNDING`` or ``DIVIDING``."""
@@ -534,6 +535,16 @@ ROOT_ERRORS = 4.0
 
 MIN_VARIANCE = 1e-12
 """Smallest variance of noisy pairs, where the budget leaves no noise."""
+
+
+def _vary(law: Law) -> float:
+    """Return the variance of noisy counts."""
+    return max(law.variance, MIN_VARIANCE)
+
+
+def _declare_stages(laws: Sequence[Law]) -> list[Draw]:
+    """Declare the draws of arrays of counts, each with a law."""
+    return [Draw(Stream.STAGE + i, law.identity) for i, law in enumerate(laws)]
 
 
 def _add_noise(
