@@ -85,7 +85,7 @@ INTERNAL = {
     ),
     "what an index is rebuilt from and compared with: verify uses it": (
         "geodp.kinds.amounts.streams.ReleasedAmounts",
-        "geodp.kinds.flows.streams.Plan",
+        "geodp.kinds.flows.streams.StreamsPlan",
         "geodp.table.index.Constraint",
         "geodp.table.index.Rebuilt",
     ),

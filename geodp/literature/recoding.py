@@ -21,7 +21,7 @@ from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.table.counts import CountTable
-from geodp.tools.audit.classes import Classes, Columns, require_k
+from geodp.tools.audit.classes import Columns, EquivalenceClasses, require_k
 
 MAX_NAME = 80
 """Letters of a name that a message repeats."""
@@ -230,7 +230,7 @@ def ncp(values: Mapping[str, Any], hierarchies: Mapping[str, Taxonomy]) -> Fract
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class TaxonomyPaths:
     """Nodes from a root to values; node 0 is the root.
 
     Attributes
@@ -339,7 +339,7 @@ Level = tuple[NDArray[np.int64], list[str], list[Fraction]]
 
 def classes_and_areas(
     table: CountTable, hierarchies: Mapping[str, Any] | Sequence[str | int] | None
-) -> tuple[Classes, list[Paths]]:
+) -> tuple[EquivalenceClasses, list[TaxonomyPaths]]:
     """Group the cells of a map into classes, and build the trees of areas above them.
 
     Parameters
@@ -391,17 +391,17 @@ def classes_and_areas(
     else:
         codes = place.system.format(place.row0 + cell[0], place.col0 + cell[1]).tolist()
     cells: Level = (np.arange(len(codes)), codes, [Fraction()] * len(codes))
-    trees = [Paths.of_levels([*above, cells])]
+    trees = [TaxonomyPaths.of_levels([*above, cells])]
     for attribute in grid.attributes:
         # Without a hierarchy an attribute has one node above all labels.
         flat = Taxonomy.of(dict.fromkeys(attribute.labels, ROOT))
         trees.append(
-            Paths.of(attribute.name, attribute.labels, by_column.get(attribute.name, flat))
+            TaxonomyPaths.of(attribute.name, attribute.labels, by_column.get(attribute.name, flat))
         )
     values = dict(
         zip(names, (codes, *(attribute.labels for attribute in grid.attributes)), strict=True)
     )
-    classes = Classes(
+    classes = EquivalenceClasses(
         {name: tuple(labels) for name, labels in values.items()},
         np.stack([at.ravel(), *index[2:]]),
         table.count,
@@ -575,8 +575,10 @@ def generalize(
                 "Records need a hierarchy for every column.",
                 code="hierarchy-for-every-column",
             )
-        classes = Classes.of(table, [*hierarchies], count)
-        trees = [Paths.of(n, values, hierarchies[n]) for n, values in classes.values.items()]
+        classes = EquivalenceClasses.of(table, [*hierarchies], count)
+        trees = [
+            TaxonomyPaths.of(n, values, hierarchies[n]) for n, values in classes.values.items()
+        ]
     if k > classes.total:
         raise UsageError("k is above the number of records in the table.", code="k-above-records")
     return _Descent(classes, trees, k).run()
@@ -595,7 +597,7 @@ class _Descent:
         Classes that a node stands for, by column and node.
     """
 
-    def __init__(self, classes: Classes, trees: Sequence[Paths], k: int) -> None:
+    def __init__(self, classes: EquivalenceClasses, trees: Sequence[TaxonomyPaths], k: int) -> None:
         self.classes, self.trees, self.k = classes, trees, k
         self.at = np.zeros_like(classes.code)
         self.group = np.zeros(classes.count.size, np.int64)

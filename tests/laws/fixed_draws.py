@@ -16,7 +16,7 @@ import numpy as np
 from geodp.cluster import publishing
 from geodp.cluster.partitions import InformedPartition, PyramidPartition, TreePartition
 from geodp.kinds.amounts import publish as amounts_publish
-from geodp.kinds.flows.streams import Plan, TripStreams
+from geodp.kinds.flows.streams import StreamsPlan, TripStreams
 from geodp.kinds.households import publish as households_publish
 from geodp.kinds.selection.question import Question
 from geodp.kinds.series import publish as series_publish
@@ -109,13 +109,13 @@ def _fix_flows(patch):
             trips = TripStreams.of(fixed_table(self.pairs), self.zones)
             return real(self, trips, fixed_key(), *priors)
 
-        patch.setattr(Plan, name, draw)
+        patch.setattr(StreamsPlan, name, draw)
 
-    fix("draw_ends", Plan.draw_ends)
-    fix("draw_pairs", Plan.draw_pairs)
-    fix("draw_labels", Plan.draw_labels)
-    seed = Plan.draw_seed
-    patch.setattr(Plan, "draw_seed", lambda self, _key, *of: seed(self, fixed_key(), *of))
+    fix("draw_ends", StreamsPlan.draw_ends)
+    fix("draw_pairs", StreamsPlan.draw_pairs)
+    fix("draw_labels", StreamsPlan.draw_labels)
+    seed = StreamsPlan.draw_seed
+    patch.setattr(StreamsPlan, "draw_seed", lambda self, _key, *of: seed(self, fixed_key(), *of))
 
 
 def _fix_selections(patch):

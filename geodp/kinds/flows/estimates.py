@@ -33,8 +33,8 @@ from geodp.kinds.flows.label_model import NoisyLabels
 from geodp.kinds.flows.methods import EndsOfFlows
 from geodp.kinds.flows.prior_flows import TrustedPrior
 from geodp.kinds.flows.regions import find_region
-from geodp.kinds.flows.streams import Plan, TripStreams, number_labels
-from geodp.kinds.flows.zones import Blocks, Zones
+from geodp.kinds.flows.streams import StreamsPlan, TripStreams, number_labels
+from geodp.kinds.flows.zones import ZoneBlocks, Zones
 from geodp.privacy.key import NoiseKey
 from geodp.release.base import BaseRelease
 from geodp.table.counts import CountTable
@@ -151,7 +151,7 @@ class FlowEstimator:
 
     Attributes
     ----------
-    plan : Plan
+    plan : StreamsPlan
         What was measured.
     flows, origins, destinations : ReleasedTable
     noisy : sequence of NoisyPairs
@@ -162,7 +162,7 @@ class FlowEstimator:
         Both maps of ends as releases; empty: all is estimated by simulation.
     """
 
-    plan: Plan
+    plan: StreamsPlan
     flows: ReleasedTable
     origins: ReleasedTable
     destinations: ReleasedTable
@@ -326,7 +326,9 @@ class FlowEstimator:
         trips = int(count[some].sum())
         return RegionPair(trips, touched[0], touched[1], share, within, noise, identity)
 
-    def _share(self, blocks: Blocks, inside: list[BoolArray]) -> tuple[list[IntArray], FloatArray]:
+    def _share(
+        self, blocks: ZoneBlocks, inside: list[BoolArray]
+    ) -> tuple[list[IntArray], FloatArray]:
         """Return blocks that two regions touch, and the share of their trips that is between them.
 
         Returns
@@ -425,7 +427,7 @@ class FlowEstimator:
             np.asarray(first, np.int64), ends[0][order], ends[1][order], label, count
         )
 
-    def _leave(self, number: IntArray, blocks: Blocks) -> tuple[IntArray, IntArray, IntArray]:
+    def _leave(self, number: IntArray, blocks: ZoneBlocks) -> tuple[IntArray, IntArray, IntArray]:
         """Return the released pairs that leave some blocks: zones of both ends, and trips."""
         listed, first = self._listed, blocks.first
         # Zones of a block follow each other, and so do the pairs that leave them.

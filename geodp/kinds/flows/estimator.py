@@ -23,7 +23,7 @@ import numpy as np
 from geodp import progress
 from geodp.kinds.flows.kernels import balancing, rounding
 from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
-from geodp.kinds.flows.zones import Attraction, Blocks, Zones
+from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
 from geodp.table.counts import coalesce
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
@@ -173,7 +173,7 @@ DIVIDED = 12
 def divide_origins(
     zones: Zones,
     ends: tuple[IntArray, IntArray],
-    blocks: Blocks,
+    blocks: ZoneBlocks,
     coarse: tuple[IntArray, IntArray, IntArray],
     law: Attraction,
     state: IntArray,
@@ -211,7 +211,7 @@ def divide_origins(
 def divide_destinations(
     zones: Zones,
     ends: tuple[IntArray, IntArray],
-    blocks: Blocks,
+    blocks: ZoneBlocks,
     between: tuple[IntArray, IntArray, IntArray],
     law: Attraction,
     state: IntArray,
@@ -298,14 +298,14 @@ class NoisyPairs:
 
     Attributes
     ----------
-    blocks : Blocks
+    blocks : ZoneBlocks
     noisy : int64[n, n]
         From the row's block to the column's.
     variance : float
         Variance of the noise, above 0.
     """
 
-    blocks: Blocks
+    blocks: ZoneBlocks
     noisy: IntArray = field(repr=False)
     variance: float
 
@@ -539,7 +539,7 @@ def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
     return levels[::-1]
 
 
-def sum_levels(zones: Zones, below: Blocks, level: CombinedLevel) -> list[CombinedLevel]:
+def sum_levels(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> list[CombinedLevel]:
     """Sum the noisy pairs between larger blocks than were measured; largest blocks first.
 
     What many pairs have in common shows in them, where the noise of each pair hides it.
@@ -574,7 +574,9 @@ def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownL
     return KnownLevel(one.parent, variance, one.apart)
 
 
-def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatArray, float]:
+def _sum_up(
+    level: CombinedLevel, below: ZoneBlocks, larger: ZoneBlocks
+) -> tuple[FloatArray, float]:
     """Sum the pairs of a level by larger blocks; return their mean variance, too."""
     inner = larger.of_zone[below.first[:-1]]
     summed = add_up(level.noisy, inner, larger.number)
@@ -583,7 +585,7 @@ def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatA
 
 
 def _improve(
-    level: CombinedLevel, finer: CombinedLevel, below: Blocks, blocks: Blocks
+    level: CombinedLevel, finer: CombinedLevel, below: ZoneBlocks, blocks: ZoneBlocks
 ) -> CombinedLevel:
     """Average noisy pairs and the sums of those below them, by inverse variances."""
     summed, spread = _sum_up(finer, below, blocks)
@@ -645,7 +647,9 @@ def choose_trust(
     return replace(trusted, weight=WEIGHTS[int(np.argmin(apart))])
 
 
-def mix_prior(expected: FloatArray, prior: TrustedPrior, blocks: Blocks, out: FloatArray) -> None:
+def mix_prior(
+    expected: FloatArray, prior: TrustedPrior, blocks: ZoneBlocks, out: FloatArray
+) -> None:
     """Mix expected flows between blocks with those of a prior; ``out`` may be the former."""
     for rows in split_rows(expected.shape):
         prior.mix(expected[rows], prior.flows.sums(blocks, rows), out[rows])

@@ -22,7 +22,7 @@ from geodp.kinds.flows.english import FILES, describe_file
 from geodp.kinds.flows.estimator import NoisyPairs
 from geodp.kinds.flows.label_model import NoisyLabels
 from geodp.kinds.flows.prior_flows import FlowsPrior
-from geodp.kinds.flows.zones import Blocks, Zones
+from geodp.kinds.flows.zones import ZoneBlocks, Zones
 from geodp.table.card import File
 from geodp.typing import IntArray
 
@@ -36,7 +36,7 @@ UNITS_FILE = "blocks.parquet"
 """Name of the file of the blocks of areal units."""
 
 
-def name_columns(blocks: Blocks) -> list[str]:
+def name_columns(blocks: ZoneBlocks) -> list[str]:
     """Return the columns of the places of both blocks of a pair."""
     return [f"{end}_{axis}" for end in ENDS for axis in blocks.places]
 
@@ -61,7 +61,7 @@ def write_measured(
     return (*files, write_blocks([zones.blocks(side) for side in sides], zones, folder))
 
 
-def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
+def write_blocks(blocks: Sequence[ZoneBlocks], zones: Zones, folder: Path) -> File:
     """Write the block of every areal unit, of each size; return the entry of the file."""
     columns = name_zones(zones)
     columns |= {f"block_{one.side}": pa.array(one.of_zone.astype(np.int32)) for one in blocks}
@@ -103,7 +103,7 @@ def write_noisy(noisy: Sequence[NoisyPairs], folder: Path) -> tuple[File, ...]:
     return tuple(entries)
 
 
-def _describe(kind: str, blocks: Blocks) -> str:
+def _describe(kind: str, blocks: ZoneBlocks) -> str:
     """Describe a file of noisy trips of blocks, or of their pairs."""
     return describe_file(FILES, kind, blocks.side, on_map=blocks.on_map)
 
@@ -117,20 +117,20 @@ def _slice(one: NoisyPairs, first: int, number: int) -> pa.Table:
     return pa.table([*columns, pa.array(noisy)], schema=_schema(one.blocks))
 
 
-def _list_places(blocks: Blocks) -> list[IntArray]:
+def _list_places(blocks: ZoneBlocks) -> list[IntArray]:
     """List the places of both blocks of all pairs, the origin varying slowest: int64[pairs]."""
     axes, number = blocks.places.values(), blocks.number
     return [*(np.repeat(axis, number) for axis in axes), *(np.tile(axis, number) for axis in axes)]
 
 
-def _schema(blocks: Blocks) -> pa.Schema:
+def _schema(blocks: ZoneBlocks) -> pa.Schema:
     """Return the columns of a file, and their types."""
     names = name_columns(blocks)
     kinds = [pa.int32()] * len(names) + [pa.int64()]
     return pa.schema([*zip([*names, NOISY], kinds, strict=True)])
 
 
-def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
+def read_noisy(path: Path, blocks: ZoneBlocks, variance: float) -> NoisyPairs:
     """Read the noisy pairs of a file; ValueError if they are of other blocks.
 
     Raises VerificationError, before any is read, where the file declares more of them.

@@ -59,7 +59,7 @@ from geodp.kinds.flows.pair_errors import PairErrors, are_near, state_errors
 from geodp.kinds.flows.prior_flows import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
 from geodp.kinds.flows.regions import Crossing, divide_zones
-from geodp.kinds.flows.streams import Design, LabelDesign, Plan, count_labels
+from geodp.kinds.flows.streams import LabelDesign, StreamDesign, StreamsPlan, count_labels
 from geodp.kinds.flows.zones import Zones, draw_lines, zones_of
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
@@ -485,7 +485,7 @@ class Flows(Composite[FlowsCard]):
         return FlowEstimator(self.plan, *tables, self.noisy, decay, self.labels, trusted, maps)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> StreamsPlan:
         """The plan of the measurements, by the tables and the index.
 
         Raises UsageError for levels, and VerificationError for labels, that no release of these
@@ -495,7 +495,7 @@ class Flows(Composite[FlowsCard]):
         guarantee, attributes = self.index.guarantee, self.flows.grid.attributes
         stated = guarantee.labels
         labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
-        design = Design.of({one.side: one.share for one in guarantee.levels}, labels)
+        design = StreamDesign.of({one.side: one.share for one in guarantee.levels}, labels)
         method = find_method(ends.mechanism)
         if not isinstance(method, EndsOfFlows):
             raise UsageError(
@@ -507,7 +507,7 @@ class Flows(Composite[FlowsCard]):
         terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
         part = terms.share(design.end_share)
         event = method.pyramid.event(zones.grid, part, whole.key_origin)
-        return Plan(zones, design, method.pyramid, whole, event, attributes)
+        return StreamsPlan(zones, design, method.pyramid, whole, event, attributes)
 
     @property
     def constraints(self) -> tuple[Constraint[Flows], ...]:
@@ -572,7 +572,7 @@ class Flows(Composite[FlowsCard]):
 
 
 def make_index(
-    plan: Plan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
+    plan: StreamsPlan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
 ) -> FlowsCard:
     """Make the index of a release that is to be drawn; ``facts``: those of its tables' cards."""
     return FlowsCard.state(
@@ -585,7 +585,7 @@ def make_index(
     )
 
 
-def list_constraints(plan: Plan) -> tuple[Constraint[Flows], ...]:
+def list_constraints(plan: StreamsPlan) -> tuple[Constraint[Flows], ...]:
     """List what holds exactly in a release."""
     return (
         Constraint(
@@ -622,7 +622,7 @@ def _are_small(release: Flows) -> bool:
     return all(np.bincount(zones.blocks(side).of_zone).max() <= side**2 for side in sides)
 
 
-def state_labels(plan: Plan) -> MeasuredLabels | None:
+def state_labels(plan: StreamsPlan) -> MeasuredLabels | None:
     """State what is measured by label; None: flows have no labels."""
     labels, law = plan.design.labels, plan.label_law
     if labels is None or law is None:
@@ -636,7 +636,7 @@ def state_labels(plan: Plan) -> MeasuredLabels | None:
     )
 
 
-def state_guarantee(plan: Plan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
+def state_guarantee(plan: StreamsPlan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
     """State the guarantee of all tables together.
 
     ``prior``: the source of one, if there is one; ``facts``: those of the tables' cards.
@@ -679,7 +679,7 @@ def state_decay(decay: float, unit: Any) -> StatedDecay:
     return StatedDecay(None if decay >= FLAT else float(f"{decay:.4g}"), unit)
 
 
-def name_flows(design: Design) -> FlowsOfTrips:
+def name_flows(design: StreamDesign) -> FlowsOfTrips:
     """Make the method of flows with what is measured as its settings."""
     labels = design.labels
     return FlowsOfTrips(
@@ -730,7 +730,7 @@ def describe_identity(
 
 
 def table_of_pairs(
-    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+    plan: StreamsPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     """Make the released table of flows, divided among labels; ``flows`` are overwritten."""
     if labels and flows.count.size:
@@ -748,7 +748,7 @@ def table_of_pairs(
 
 
 def _table_of_labels(
-    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+    plan: StreamsPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     zones, ends = plan.zones, (flows.origin, flows.destination)
     of, label, count = divide_labels(zones, (*ends, flows.count), labels, seed)
@@ -758,7 +758,7 @@ def _table_of_labels(
     return ReleasedTable(plan.pairs, *coalesce(plan.pairs.encode(index), count), event)
 
 
-def depend_ends(plan: Plan) -> Measurement:
+def depend_ends(plan: StreamsPlan) -> Measurement:
     """Return the event of a map of ends, which depends on all that is measured of flows.
 
     Both maps have the mean of their noisy totals, and the card of each has a digest of everything.

@@ -19,7 +19,7 @@ from geodp.kinds.flows.label_model import (
     fit_labels,
     weigh,
 )
-from geodp.kinds.flows.streams import Plan
+from geodp.kinds.flows.streams import StreamsPlan
 from geodp.typing import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
@@ -88,7 +88,7 @@ class LabelEstimator:
 
     Attributes
     ----------
-    plan : Plan
+    plan : StreamsPlan
     flows : LabelledFlows
         At least one.
     streams : sequence of NoisyLabels
@@ -96,7 +96,7 @@ class LabelEstimator:
         Sets of labels whose flows are estimated.
     """
 
-    plan: Plan
+    plan: StreamsPlan
     flows: LabelledFlows
     streams: Sequence[NoisyLabels]
     chosen: BoolArray

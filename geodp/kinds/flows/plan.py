@@ -20,7 +20,7 @@ from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.survey import Survey
 from geodp.kinds.flows.methods import EndsOfFlows
 from geodp.kinds.flows.publish import make_plan
-from geodp.kinds.flows.reading.labels import By, LabelColumns
+from geodp.kinds.flows.reading.labels import By, TripLabels
 from geodp.kinds.flows.reading.options import COUNTED
 from geodp.kinds.flows.reading.reader import RowReader
 from geodp.kinds.flows.reading.stays import Pings, Stays
@@ -128,7 +128,7 @@ def plan(
         )
     zones = Zones.of(Grid.mesh(grid) if isinstance(grid, str) else grid)
     terms = Terms.of(epsilon, rho, delta, neighbours, trips)
-    attributes = LabelColumns.of(by, labels or {}, None).attributes
+    attributes = TripLabels.of(by, labels or {}, None).attributes
     made = make_plan(zones, terms, method, levels, attributes=attributes, label_share=label_share)
     errors = EndsOfFlows.of(made.method).block_errors(zones.grid, made.ends)
     sides = made.design.sides

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from geodp.kinds.flows.kernels import balancing
-from geodp.kinds.flows.zones import Blocks, Zones
+from geodp.kinds.flows.zones import ZoneBlocks, Zones
 from geodp.privacy.key import digest
 from geodp.reprs import one_line
 from geodp.table.counts import Cells, CountTable
@@ -105,7 +105,7 @@ class FlowsPrior:
             Prior.of(zones.grid, destinations, self.source),
         )
 
-    def sums(self, blocks: Blocks, rows: slice) -> FloatArray:
+    def sums(self, blocks: ZoneBlocks, rows: slice) -> FloatArray:
         """Sum its flows from some blocks to all blocks: float64[m, n]; ``rows``: without a step."""
         of_zone, summed = blocks.of_zone, np.zeros((rows.stop - rows.start, blocks.number))
         start, stop = np.searchsorted(self.origin, blocks.first[[rows.start, rows.stop]])
@@ -142,14 +142,14 @@ class TrustedPrior:
         """Mix expected flows by the law with those by the prior; ``flows``: the prior's."""
         balancing.mix(law, flows, self.weight, (self.scale, self.flows.law_trips), out)
 
-    def leaving(self, blocks: Blocks) -> GroupedFlows:
+    def leaving(self, blocks: ZoneBlocks) -> GroupedFlows:
         """Group the prior's flows by the block of their origin; from zones to blocks."""
         prior = self.flows
         first = np.searchsorted(prior.origin, blocks.first)
         to_block = blocks.of_zone[prior.destination]
         return GroupedFlows(self, first, prior.origin, to_block, prior.count)
 
-    def reaching(self, blocks: Blocks) -> GroupedFlows:
+    def reaching(self, blocks: ZoneBlocks) -> GroupedFlows:
         """Group the prior's flows by the block of their destination; from zones to zones."""
         prior = self.flows
         block = blocks.of_zone[prior.destination]

@@ -36,9 +36,9 @@ from geodp.kinds.flows.streams import (
     DESTINATIONS,
     DIVIDING,
     ORIGINS,
-    Design,
     LabelDesign,
-    Plan,
+    StreamDesign,
+    StreamsPlan,
     TripStreams,
     count_labels,
     read_label_share,
@@ -344,7 +344,7 @@ class FlowsDesign:
     ----------
     request : Request
     inputs : FlowsInputs
-    plan : Plan
+    plan : StreamsPlan
     preview : Flows
         The release of empty tables, with the prior.
     """
@@ -353,7 +353,7 @@ class FlowsDesign:
 
     request: Request
     inputs: FlowsInputs
-    plan: Plan
+    plan: StreamsPlan
     preview: Flows
 
     @property
@@ -524,7 +524,7 @@ def make_plan(
     key_origin: str = "entropy",
     attributes: tuple[Attribute, ...] = (),
     label_share: Budget | None = None,
-) -> Plan:
+) -> StreamsPlan:
     """Choose what is measured of flows, and with which noise, from public things only.
 
     ``terms``: with a contribution. UsageError for a method, levels, labels or a budget that do not
@@ -539,9 +539,9 @@ def make_plan(
     per_loss = float(terms.contribution / cast(Any, loss))
     labels = choose_labels(zones, attributes, per_loss, label_share)
     if levels is None:
-        design = Design.choose(zones.grid, per_loss, labels)
+        design = StreamDesign.choose(zones.grid, per_loss, labels)
     else:
-        design = Design.of(levels, labels)
+        design = StreamDesign.of(levels, labels)
         require_within(levels, zones.grid)
     design.require_fit(zones.grid)
     method = choose_pyramid(chosen, "Both ends of flows")
@@ -549,7 +549,7 @@ def make_plan(
     whole = Measurement.of(name_flows(design).spec, terms, 1, key_origin)
     for share in (*design.shares, *([] if labels is None else [labels.each])):
         whole.require_drawable(share)
-    return Plan(zones, design, method, whole, ends, attributes)
+    return StreamsPlan(zones, design, method, whole, ends, attributes)
 
 
 def choose_labels(

@@ -150,7 +150,7 @@ class LabelDesign:
 
     @classmethod
     def choose(cls, grid: Grid, labels: int, trips_a_loss: float, share: Fraction) -> Self:
-        """Choose the blocks of a grid; ``trips_a_loss`` is that of :meth:`Design.choose`."""
+        """Choose the blocks of a grid; ``trips_a_loss`` is that of :meth:`StreamDesign.choose`."""
         side = LABEL_SIDES[trips_a_loss <= FEW_TRIPS]
         if not grid.names.on_map:
             side //= 4 if are_few_units(grid, trips_a_loss) else 2
@@ -160,7 +160,7 @@ class LabelDesign:
 
 
 @dataclass(frozen=True)
-class Design:
+class StreamDesign:
     """Measured streams and their shares of the budget.
 
     Attributes
@@ -392,13 +392,13 @@ class DrawnEnds:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class StreamsPlan:
     """Streams to be drawn on a grid, with the privacy event of each.
 
     Attributes
     ----------
     zones : Zones
-    design : Design
+    design : StreamDesign
     method : Pyramid
         Of both maps of ends.
     whole : Measurement
@@ -410,7 +410,7 @@ class Plan:
     """
 
     zones: Zones
-    design: Design
+    design: StreamDesign
     method: Pyramid
     whole: Measurement
     ends: Measurement

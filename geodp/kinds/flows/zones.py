@@ -479,7 +479,7 @@ KILOMETRES_A_DEGREE = 111.2
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class ZoneBlocks:
     """Blocks of zones that lie together, in the order of the zones.
 
     Attributes
@@ -564,12 +564,12 @@ class Zones:
         """Describe what blocks depend on besides the grid; empty for cells of a map."""
         return b""
 
-    def blocks(self, side: int) -> Blocks:
+    def blocks(self, side: int) -> ZoneBlocks:
         """Group the zones into blocks of a side; side 1: the zones themselves."""
         row, column = self.row // side, self.column // side
         new = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
         starts = np.flatnonzero(np.append(True, new))
-        return Blocks(side, np.append(starts, self.number), row[starts], column[starts])
+        return ZoneBlocks(side, np.append(starts, self.number), row[starts], column[starts])
 
     @cached_property
     def steps(self) -> tuple[float, float, str]:
@@ -617,7 +617,7 @@ class Zones:
             law = average_blocks(law, side, axis)
         return np.asarray(np.maximum(law, LEAST_LAW), np.float64)
 
-    def law(self, decay: float, blocks: Blocks) -> FloatArray:
+    def law(self, decay: float, blocks: ZoneBlocks) -> FloatArray:
         """Compute the law of a decay between all pairs of blocks: float64[n, n]."""
         law = np.empty((blocks.number, blocks.number))
         balancing.fill_law(blocks.row, blocks.column, self.table(decay, blocks.side), law)
@@ -708,11 +708,11 @@ class UnitZones(Zones):
         """Return the columns of the units in their order, of which blocks are made."""
         return self.column.astype("<i8").tobytes()
 
-    def blocks(self, side: int) -> Blocks:
+    def blocks(self, side: int) -> ZoneBlocks:
         """Group the units into blocks of at most ``side**2`` of them."""
         first = self.places.starts(side)
         number = np.arange(first.size - 1)
-        return Blocks(side, first, np.zeros_like(number), number, on_map=False)
+        return ZoneBlocks(side, first, np.zeros_like(number), number, on_map=False)
 
     @cached_property
     def steps(self) -> tuple[float, float, str]:
@@ -725,7 +725,7 @@ class UnitZones(Zones):
         """Width of a unit, and diagonal of the box around all, in kilometres."""
         return self.places.extent
 
-    def law(self, decay: float, blocks: Blocks) -> FloatArray:
+    def law(self, decay: float, blocks: ZoneBlocks) -> FloatArray:
         """Compute the law of a decay between all pairs of blocks."""
         return UnitLaw(self.places, decay).average(blocks.side)
 

@@ -103,7 +103,7 @@ class Question(ABC):
         return None
 
 
-class Places(ABC):
+class CandidatePlaces(ABC):
     """Public candidates on a map, by number."""
 
     size: int
@@ -119,7 +119,7 @@ class Places(ABC):
 
 # One selection asks for the same places in each of its steps.
 @lru_cache(maxsize=4)
-def find_places(grid: Grid, level: str | None) -> Places:
+def find_places(grid: Grid, level: str | None) -> CandidatePlaces:
     """Build the cells of a grid, or the areas of one of its levels, as candidates.
 
     Parameters
@@ -140,7 +140,7 @@ def find_places(grid: Grid, level: str | None) -> Places:
     return CellPlaces(grid, Coarsening.of(grid, level))
 
 
-class CellPlaces(Places):
+class CellPlaces(CandidatePlaces):
     """Cells of a grid, or coarser cells of another grid."""
 
     def __init__(self, grid: Grid, coarsening: Coarsening | None) -> None:
@@ -175,7 +175,7 @@ class CellPlaces(Places):
         )
 
 
-class RegionPlaces(Places):
+class RegionPlaces(CandidatePlaces):
     """Regions of one level of an office's hierarchy, or pairs of them; attributes are summed."""
 
     def __init__(self, grid: Grid, level: str) -> None:

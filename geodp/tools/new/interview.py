@@ -15,8 +15,8 @@ from geodp.cli.output import quote, write_file
 from geodp.cli.translation import translate, translate_error, translate_message
 from geodp.errors import GeodpError, UsageError, printable
 from geodp.tools.new.questions import (
-    Call,
-    Question,
+    NewCall,
+    OpenQuestion,
     list_questions,
     print_question,
     read_call,
@@ -32,7 +32,7 @@ def interview(context: click.Context, arguments: tuple[str, ...], fetched: dict[
 
     ``fetched``: files of URLs among the inputs, by these.
     """
-    call: Call | None = read_call(context, arguments, fetched)
+    call: NewCall | None = read_call(context, arguments, fetched)
     # A refused rehearsal returns a call with more options, which may open questions again.
     while call is not None:
         while questions := list_questions(call):
@@ -49,7 +49,7 @@ def _is_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def _refuse_without_terminal(context: click.Context, questions: list[Question]) -> None:
+def _refuse_without_terminal(context: click.Context, questions: list[OpenQuestion]) -> None:
     """Print all questions, and refuse: nobody can answer without a terminal."""
     for question in questions:
         print_question(question, context.make_formatter())
@@ -62,8 +62,8 @@ def _refuse_without_terminal(context: click.Context, questions: list[Question]) 
 
 
 def _prompt(
-    context: click.Context, call: Call, question: Question, fetched: dict[str, Path]
-) -> Call:
+    context: click.Context, call: NewCall, question: OpenQuestion, fetched: dict[str, Path]
+) -> NewCall:
     """Ask until an answer is valid, and return the call with the options of the answer."""
     click.echo()
     print_question(question, context.make_formatter())
@@ -88,7 +88,7 @@ def _describe_error(error: GeodpError | click.ClickException) -> str:
     return printable(translate_error(error))
 
 
-def _show_plan(call: Call) -> None:
+def _show_plan(call: NewCall) -> None:
     """Print the decisions, and the errors that follow from them."""
     click.echo()
     formatter = call.context.make_formatter()
@@ -100,7 +100,7 @@ def _show_plan(call: Call) -> None:
         click.echo(translate_message(message))
 
 
-def _list_decisions(call: Call) -> list[tuple[str, str]]:
+def _list_decisions(call: NewCall) -> list[tuple[str, str]]:
     """List the decisions that the release rests on, each with its name."""
     layout = "none is known" if call.preset is None else call.preset.title
     return [
@@ -113,7 +113,7 @@ def _list_decisions(call: Call) -> list[tuple[str, str]]:
     ]
 
 
-def _describe_contribution(call: Call) -> str:
+def _describe_contribution(call: NewCall) -> str:
     """Describe how often a person is counted, and who guarantees it."""
     times = call.terms.contribution
     often = "once at most" if times == 1 else f"{times} times at most"
@@ -124,7 +124,7 @@ def _describe_contribution(call: Call) -> str:
     return f"{often}; the layout states it of one table of its publisher"
 
 
-def _rehearse(call: Call, fetched: dict[str, Path]) -> Call | None:
+def _rehearse(call: NewCall, fetched: dict[str, Path]) -> NewCall | None:
     """Rehearse, write the recipe, and print the commands; return a completed call, if any.
 
     Where the rehearsal is refused, the operator may add options.
@@ -163,8 +163,8 @@ def _run_check(arguments: list[str]) -> None:
 
 
 def _prompt_for_options(
-    call: Call, error: GeodpError | click.ClickException, fetched: dict[str, Path]
-) -> Call:
+    call: NewCall, error: GeodpError | click.ClickException, fetched: dict[str, Path]
+) -> NewCall:
     """Ask for options that correct what was refused; raise the error again if none are added."""
     if _is_terminal():
         click.echo(_describe_error(error))
@@ -199,7 +199,7 @@ OPEN = {
 """Lines that the layout leaves open, each with an example."""
 
 
-def write_lines(call: Call, commands: Sequence[str]) -> str:
+def write_lines(call: NewCall, commands: Sequence[str]) -> str:
     """Write the text of a call's recipe, with the commands that go with it as comments.
 
     The layout's metadata of its table are proposed; the publisher stays a comment, so that only

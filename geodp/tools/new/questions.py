@@ -59,7 +59,7 @@ LAYOUT_AREA_STAYS = Rule(
 
 
 @dataclass(frozen=True)
-class Call:
+class NewCall:
     """A valid call, and what it leaves open.
 
     Attributes
@@ -187,7 +187,7 @@ def area_options(text: str) -> list[str]:
 
 def read_call(
     outer: click.Context, arguments: tuple[str, ...], fetched: Mapping[str, Path]
-) -> Call:
+) -> NewCall:
     """Parse a call of a command, and inspect the form of its inputs.
 
     ``fetched``: files of URLs. Raises UsageError, InputError and Click's errors for an invalid
@@ -208,14 +208,14 @@ def read_call(
     preset = options.pop("preset")
     names = tuple(map(str, context.meta[INPUTS]))
     if not options["inputs"]:
-        return Call(arguments, context, options, names)
+        return NewCall(arguments, context, options, names)
     _choose_names(options, names)
     resolved = resolve_inputs(context, options, {}, preset)
     proposal = resolved.proposal
     name = preset or (proposal.preset if proposal is not None else "")
     persons = () if proposal is None else filter(is_about_persons, proposal.questions)
     prompts = tuple(dict.fromkeys((*resolved.questions, *persons)))
-    call = Call(arguments, context, options, names, prompts, find_preset(name) if name else None)
+    call = NewCall(arguments, context, options, names, prompts, find_preset(name) if name else None)
     if area == OF_LAYOUT and not call.layout_area and call.grid_kind:
         raise UsageError(NOT_OF_LAYOUT)
     if area == ENTIRE and call.layout_area:
@@ -338,7 +338,7 @@ MAX_NAMES = 4
 
 
 @dataclass(frozen=True)
-class Question:
+class OpenQuestion:
     """A question of the interview.
 
     Attributes
@@ -390,12 +390,12 @@ def split_arguments(answer: str) -> list[str]:
         raise UsageError("A quotation mark is not closed.", code="answer-quote-open") from None
 
 
-def list_questions(call: Call) -> list[Question]:
+def list_questions(call: NewCall) -> list[OpenQuestion]:
     """List the questions that a call leaves open, in their order."""
     questions = (
         [_file_prompt_question(call, prompt) for prompt in call.file_prompts]
         if call.inputs
-        else [Question(1, WHICH_FILE, "File", "FILE", split_arguments)]
+        else [OpenQuestion(1, WHICH_FILE, "File", "FILE", split_arguments)]
     )
     if questions and (columns := call.columns):
         questions[0] = replace(questions[0], notes=(_list_columns(columns),))
@@ -414,7 +414,7 @@ def _list_columns(columns: Sequence[str]) -> str:
     return translate_message(f"Its columns: {list_names(columns)}.")
 
 
-def _file_prompt_question(call: Call, ask: str) -> Question:
+def _file_prompt_question(call: NewCall, ask: str) -> OpenQuestion:
     """Build the question for a decision about the form of the file, with the options it names."""
     params = call.context.command.get_params(call.context)
     flags = {
@@ -425,7 +425,7 @@ def _file_prompt_question(call: Call, ask: str) -> Question:
     taking = [parameter for parameter in named if not parameter.is_flag]
     flag = (taking or named)[0].opts[-1] if named else "--preset"
     rows = [(parameter.opts[-1], parameter.help or "") for parameter in named]
-    return Question(
+    return OpenQuestion(
         1,
         _sentence(ask),
         flag.removeprefix("--"),
@@ -441,7 +441,7 @@ def _sentence(ask: str) -> str:
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
 
 
-def _area_question(call: Call) -> Question:
+def _area_question(call: NewCall) -> OpenQuestion:
     rows: list[tuple[str, str]] = []
     default = None
     if options := call.layout_area:
@@ -455,7 +455,7 @@ def _area_question(call: Call) -> Question:
         rows += _places(call)
         if call.grid_kind and not options and not any(map(is_about_area, call.prompts)):
             rows.append((ENTIRE, f"the whole extent of {call.options['spec']}"))
-    return Question(
+    return OpenQuestion(
         2,
         WHICH_AREA,
         "Area",
@@ -466,7 +466,7 @@ def _area_question(call: Call) -> Question:
     )
 
 
-def _places(call: Call) -> list[tuple[str, str]]:
+def _places(call: NewCall) -> list[tuple[str, str]]:
     """List the public areas that may be named, first those that the grid is made for."""
     from geodp.grid.codes import code_system
     from geodp.io.read.layout.propose import FIXED_EXTENT
@@ -487,7 +487,7 @@ def _places(call: Call) -> list[tuple[str, str]]:
     ]
 
 
-def _contribution_question(call: Call) -> Question:
+def _contribution_question(call: NewCall) -> OpenQuestion:
     prompts = [
         prompt
         for prompt in call.prompts
@@ -500,7 +500,7 @@ def _contribution_question(call: Call) -> Question:
         *(("--person COLUMN", _sentence(prompt)) for prompt in named),
         ("?", "you do not know"),
     ]
-    return Question(
+    return OpenQuestion(
         3,
         HOW_OFTEN,
         "Times",
@@ -517,7 +517,7 @@ def _contribution_options(answer: str) -> list[str]:
     return ["--contribution", answer]
 
 
-def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
+def _epsilon_question(call: NewCall, *, has_grid: bool) -> OpenQuestion:
     rows = (
         ("0.1", "or another of these, or any number above 0"),
         ("--people N", "a public guess of how many are counted, shown next to the errors"),
@@ -526,7 +526,7 @@ def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
     def show() -> None:
         show_errors(call.grid, call.terms, EPSILONS)
 
-    return Question(
+    return OpenQuestion(
         4,
         WHICH_EPSILON,
         "Epsilon",
@@ -537,7 +537,7 @@ def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
     )
 
 
-def print_question(question: Question, formatter: click.HelpFormatter) -> None:
+def print_question(question: OpenQuestion, formatter: click.HelpFormatter) -> None:
     """Print a question, and the possible answers."""
     text = " ".join((translate_message(question.text), *question.notes))
     formatter.write_text(f"{question.number}. {text}")

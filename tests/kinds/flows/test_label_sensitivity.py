@@ -14,9 +14,9 @@ from geodp.kinds.flows.publish import estimate_ends, make_plan
 from geodp.kinds.flows.streams import (
     DIVIDING,
     LABELS,
-    Design,
     LabelDesign,
-    Plan,
+    StreamDesign,
+    StreamsPlan,
     TripStreams,
     count_labels,
 )
@@ -62,7 +62,7 @@ def table_of(world, trips):
 def plan_of(trips, side, neighbours=ADD, **amounts):
     terms = Terms.of(**amounts, neighbours=neighbours, contribution=trips)
     made = make_plan(ZONES, terms, "pyramid:setting=R", LEVELS, "fixed", ATTRIBUTES, SHARE)
-    return replace(made, design=Design.of(LEVELS, LabelDesign(side, SHARE)))
+    return replace(made, design=StreamDesign.of(LEVELS, LabelDesign(side, SHARE)))
 
 
 def measure(table, plan):
@@ -108,7 +108,7 @@ def test_labels_measured_with_a_quarter_more_than_their_share_are_found():
     plan = plan_of(1, 1, epsilon=1)
     more = plan.design.labels.share * Fraction(5, 4)
 
-    class Overspent(Plan):
+    class Overspent(StreamsPlan):
         @property
         def label_law(self):
             return self.whole.law(more / 3)

@@ -23,7 +23,7 @@ from geodp.kinds.flows import zones as of_zones
 from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.publish import prepare_flows
 from geodp.kinds.flows.regions import divide_zones
-from geodp.kinds.flows.streams import Design
+from geodp.kinds.flows.streams import StreamDesign
 from geodp.kinds.flows.zones import (
     LEAST_LAW,
     UnitLaw,
@@ -444,7 +444,7 @@ def test_the_fingerprint_knows_which_units_a_block_has():
 )
 def test_single_units_are_measured_where_they_are_few(number, trips, sides):
     grid = grid_of_units({"unit": [f"{one:05d}" for one in range(number)]}, "made up")
-    assert Design.choose(grid, trips).sides == sides
+    assert StreamDesign.choose(grid, trips).sides == sides
 
 
 def test_units_of_several_levels(tmp_path):

@@ -82,7 +82,7 @@ DAY_TYPE_FACT = "that day types know weekends, and no public holidays"
 
 
 @dataclass(frozen=True)
-class LabelColumns:
+class TripLabels:
     """Attributes of trips, and where their labels come from.
 
     Attributes
@@ -96,9 +96,7 @@ class LabelColumns:
     columns: dict[str, str]
 
     @classmethod
-    def of(
-        cls, by: By | None, labels: Mapping[str, Iterable[str]], time: str | None
-    ) -> LabelColumns:
+    def of(cls, by: By | None, labels: Mapping[str, Iterable[str]], time: str | None) -> TripLabels:
         """Read what trips are published by; ``time``: the column of times, if one is named.
 
         UsageError for an attribute without labels, and for labels without their attribute.
@@ -295,7 +293,7 @@ class RecordLabels:
     _starts: list[int] = field(default_factory=lambda: [0], repr=False)
 
     @classmethod
-    def of(cls, labelled: LabelColumns) -> RecordLabels:
+    def of(cls, labelled: TripLabels) -> RecordLabels:
         """Make the reader of the attributes that have columns."""
         some = tuple(one for one in labelled.attributes if one.name in labelled.columns)
         return cls(some, tuple(labelled.columns[one.name] for one in some))

@@ -30,7 +30,7 @@ from geodp.io.read.rows.locators import Locator
 from geodp.io.read.rows.projection import Transform, point_locator, transformation
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.weights import Weights
-from geodp.kinds.flows.reading.labels import By, Clock, LabelColumns
+from geodp.kinds.flows.reading.labels import By, Clock, TripLabels
 from geodp.kinds.flows.reading.options import RowOptions
 from geodp.kinds.flows.reading.rules import find_fact
 from geodp.kinds.flows.reading.units import TripBound, require_bounds
@@ -367,9 +367,9 @@ class RowReader(RowOptions):
         return find_other(self.grid, self.other)
 
     @cached_property
-    def labelled(self) -> LabelColumns:
+    def labelled(self) -> TripLabels:
         """Attributes that trips are published by."""
-        return LabelColumns.of(self.by, self.labels, self.time)
+        return TripLabels.of(self.by, self.labels, self.time)
 
     @cached_property
     def pairs(self) -> Grid:

@@ -10,7 +10,7 @@ import pytest
 
 import geodp
 from geodp import CodeError, InputError, UsageError
-from geodp.kinds.flows.reading.labels import TAKEN_NAMES, Clock, LabelColumns, label_times
+from geodp.kinds.flows.reading.labels import TAKEN_NAMES, Clock, TripLabels, label_times
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
 
@@ -247,9 +247,9 @@ def test_all_parameters_of_estimates_and_columns_are_taken():
 
 
 def test_attributes_are_named_and_listed():
-    made = LabelColumns.of("hour, weekday", {}, None)
+    made = TripLabels.of("hour, weekday", {}, None)
     assert [one.name for one in made.attributes] == ["hour", "weekday"]
     assert made.columns == {"hour": "hour", "weekday": "weekday"}
     assert made.timed == ()
-    assert LabelColumns.of("hour", {}, "t").timed == ("hour",)
-    assert LabelColumns.of(None, {}, None).attributes == ()
+    assert TripLabels.of("hour", {}, "t").timed == ("hour",)
+    assert TripLabels.of(None, {}, None).attributes == ()
