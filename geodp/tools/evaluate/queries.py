@@ -38,6 +38,9 @@ CHUNK = 64
 MAX_KEYS = 1 << 26
 """Maximal keys of a grid for which vectors of all keys are made."""
 
+MOST_BOXED = 1 << 26
+"""Most cells of the boxes around polygons, all of which are looked at."""
+
 
 def shifts_of(grid: Grid) -> tuple[int, ...]:
     """Return the bits of the blocks: 0, 2, 4 ... and all.
@@ -389,7 +392,7 @@ class Polygons:
                 )
         lying = shapes_on(place, [*shapes.values()])
         boxes = boxes_of_polygons(place, lying)
-        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MAX_KEYS:
+        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MOST_BOXED:
             raise UsageError(
                 "The polygons' boxes have more than 2**26 cells; give smaller polygons.",
                 code="polygons-too-large",
