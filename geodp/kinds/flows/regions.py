@@ -45,21 +45,14 @@ def find_region(grid: Grid, region: Any) -> Region:
     UsageError, CodeError
         It is no region of the grid, or a polygon cuts a unit.
     """
-    if isinstance(region, str) and not has_codes(grid):
+    if isinstance(region, str) and grid.names.on_map and grid.places[0].system is None:
         return _find_box(grid, region)
-    if not hasattr(region, "geom_type"):
-        return Region.of(grid, region)
-    if grid.names.on_map:
+    if grid.names.on_map or not hasattr(region, "geom_type"):
         return Region.of(grid, region)
     column = find_columns(grid, region)
     if not column.size:
         raise UsageError(NO_ZONE if has_cells(grid) else NO_UNIT)
     return Region.of_map(grid, np.zeros_like(column), column)
-
-
-def has_codes(grid: Grid) -> bool:
-    """Test whether zones have codes, by which regions are named."""
-    return not grid.names.on_map or grid.places[0].system is not None
 
 
 def _find_box(grid: Grid, text: str) -> Region:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import cos, hypot, isqrt, radians
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,16 +255,12 @@ class UnitLaw:
         size = first[block + 1] - first[block]
         out = np.empty((origin.size, block.size))
         ends = np.append(0, np.cumsum(size))
-        most, start = max(CHUNK // max(origin.size, 1), 1), 0
-        while start < block.size:
-            stop = int(np.searchsorted(ends, ends[start] + most, side="right")) - 1
-            stop = max(stop, start + 1)
+        for start, stop in list_runs(ends, max(CHUNK // max(origin.size, 1), 1)):
             some = ends[start:stop] - ends[start]
             unit = np.arange(ends[stop] - ends[start])
             unit += np.repeat(first[block[start:stop]] - some, size[start:stop])
             law = self.between(origin, unit) * weight[unit]
             out[:, start:stop] = np.add.reduceat(law, some, axis=1)
-            start = stop
         return out
 
     def average(self, side: int) -> FloatArray:
@@ -280,7 +276,7 @@ class UnitLaw:
         single = side == 1
         law, apart = UnitLaw(places.group(finer), self.decay), measure_groups(places, finest)
         out, every = np.empty((first.size - 1, first.size - 1)), np.arange(size.size)
-        for a, b in _list_runs(inner, max(CHUNK // size.size, 1)):
+        for a, b in list_runs(inner, max(CHUNK // size.size, 1)):
             part = np.arange(inner[a], inner[b])
             values = compute_law(apart[part], self.decay).astype(np.float64)
             law._fill(values, part, every)
@@ -335,11 +331,14 @@ def _cut(every: IntArray, rows: int) -> Iterator[IntArray]:
         yield every[start : start + rows]
 
 
-def _list_runs(first: IntArray, rows: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of blocks with at most so many parts, or of one block."""
+def list_runs(first: IntArray, most: int) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of runs of groups with at most so many parts, or of one group.
+
+    ``first``: int64[groups + 1], the first part of every group, and the number of all.
+    """
     begin = 0
     while begin < first.size - 1:
-        end = int(np.searchsorted(first, first[begin] + rows, side="right")) - 1
+        end = int(np.searchsorted(first, first[begin] + most, side="right")) - 1
         end = max(end, begin + 1)
         yield begin, end
         begin = end
@@ -628,28 +627,6 @@ class Zones:
         return LatticeLaw(self.row, self.column, self.table(decay))
 
 
-class Attraction(Protocol):
-    """A law of distance between single zones."""
-
-    def attract(
-        self, origin: IntArray, block: IntArray, first: IntArray, weight: FloatArray
-    ) -> FloatArray:
-        """Sum the law from origins to all zones of blocks, times weights of these.
-
-        Parameters
-        ----------
-        origin : int64[a]
-        block : int64[b]
-        first : int64[blocks + 1]
-            Zones of block i are those from ``first[i]`` to ``first[i + 1]``.
-        weight : float64[n]
-
-        Returns
-        -------
-        float64[a, b]
-        """
-
-
 @dataclass(frozen=True, eq=False)
 class LatticeLaw:
     """A law between cells of a map, by their distance in rows and columns.
@@ -668,11 +645,18 @@ class LatticeLaw:
     def attract(
         self, origin: IntArray, block: IntArray, first: IntArray, weight: FloatArray
     ) -> FloatArray:
-        """Sum the law from origins to all zones of blocks; see :meth:`Attraction.attract`."""
+        """Sum the law from origins to all zones of blocks, times weights of these: float64[a, b].
+
+        The parameters are those of :func:`geodp.kinds.flows.kernels.balancing.attract`.
+        """
         value = np.empty((origin.size, block.size))
         places = self.row, self.column
         balancing.attract(places, origin, block, first, weight, self.table, value)
         return value
+
+
+Attraction: TypeAlias = LatticeLaw | UnitLaw
+"""A law of distance between single zones."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,20 +86,13 @@ class Bench:
         task = self.task
         method, event = task.runs[run]
         # As in a release: the key can draw only what the method declares.
-        with key.restrict(method.declare(task.table.grid, event)) as restricted:
-            return self._measure(run, restricted)
-
-    def _measure(self, run: int, key: NoiseKey) -> dict[str, Any]:
-        task = self.task
-        method, event = task.runs[run]
         kernels = count_compiled()
-        with silence():
-            released, seconds = _time(method, task.table, event, key)
-        first = run not in self._loaded and seconds < LOADING
-        # Repeated with the same key, so that only the time changes.
-        if first or count_compiled() != kernels:
-            with silence():
-                released, seconds = _time(method, task.table, event, key)
+        with key.restrict(method.declare(task.table.grid, event)) as restricted, silence():
+            released, seconds = _time(method, task.table, event, restricted)
+            first = run not in self._loaded and seconds < LOADING
+            # Repeated with the same key, so that only the time changes.
+            if first or count_compiled() != kernels:
+                released, seconds = _time(method, task.table, event, restricted)
         self._loaded.add(run)
         figures, keys, error = self.truth.errors(released)
         figures["seconds"] = seconds
