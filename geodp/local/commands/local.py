@@ -293,7 +293,7 @@ def _estimate_errors(simulate: Callable[..., Any], devices: int) -> list[dict[st
 
 
 def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
-    from geodp.literature.figure import plot_menu
+    from geodp.literature.blending import plot_menu
 
     # A figure of one report would show a single point, so it takes six.
     reports = options["reports"] if options["reports"] > 1 else 6

@@ -19,6 +19,7 @@ from geodp.errors import CodeError, Rule, UsageError, require_none
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.rows.columns import InputTable, Rows
+from geodp.io.read.rows.fields import coordinates, decimal_points
 from geodp.io.read.rows.forms.geometry import crs_of_points, read_points
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
@@ -27,7 +28,6 @@ from geodp.io.read.rows.scratch import Columns
 from geodp.kinds.flows.kernels import stays as kernels
 from geodp.kinds.flows.kernels.stays import Position
 from geodp.kinds.flows.reading.options import COUNTED
-from geodp.kinds.flows.reading.positions import Locate, locate_in_space, read_coordinates
 from geodp.kinds.flows.reading.reader import CRS_UNUSED, advise, in_words_of_flows
 from geodp.kinds.flows.reading.rules import (
     ACCURACY_FACT,
@@ -48,8 +48,9 @@ from geodp.kinds.flows.reading.traces import (
     sort_rows,
 )
 from geodp.kinds.flows.reading.units import UNITS, number_periods
+from geodp.kinds.flows.zones import Locate, locate_in_space
 from geodp.table.counts import CountTable
-from geodp.typing import IntArray
+from geodp.typing import FloatArray, IntArray
 
 BEFORE, AFTER = -(2**63), 2**63 - 1
 """Times of a stay that began before its period, and of one that ends after it."""
@@ -298,6 +299,14 @@ ACCURACY = Rule(
     "an accuracy must be a radius in metres, a number that is not negative; drop rows with another "
     "one, or without one.",
 )
+
+
+def read_coordinates(column: pa.Array, decimal: str | None) -> FloatArray:
+    """Return coordinates as finite numbers, float64[n]; CodeError at the first that is none.
+
+    ``decimal``: see :class:`geodp.io.read.reader.Reader`.
+    """
+    return coordinates(decimal_points(column, decimal, thousands=False))
 
 
 @dataclass(frozen=True, eq=False)
