@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from geodp.cli.commands.publish import publish
 from geodp.cli.layout import list_recipe
 from geodp.cli.output import quote, write_file
 from geodp.cli.translation import translate, translate_error, translate_message
@@ -156,8 +157,6 @@ def _rehearse(call: NewCall, fetched: dict[str, Path]) -> NewCall | None:
 
 def _run_check(arguments: list[str]) -> None:
     """Run the command that publishes, with ``--check``."""
-    from geodp.cli.commands.publish import publish
-
     with publish.make_context("geodp publish", [*arguments, "--check"]) as context:
         publish.invoke(context)
 

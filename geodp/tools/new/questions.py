@@ -469,7 +469,6 @@ def _area_question(call: NewCall) -> OpenQuestion:
 def _places(call: NewCall) -> list[tuple[str, str]]:
     """List the public areas that may be named, first those that the grid is made for."""
     from geodp.grid.codes import code_system
-    from geodp.io.read.layout.propose import FIXED_EXTENT
     from geodp.io.read.public.areas import list_areas
 
     named: tuple[str, ...] = ()
