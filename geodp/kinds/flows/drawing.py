@@ -51,7 +51,7 @@ THINNEST, WIDEST = 0.8, 7.0
 """Pixels of the thinnest line, and of that of the largest flow of a map."""
 
 WIDE = 640
-"""Pixels of the longer side of a map."""
+"""Pixels of the longer side of a map, and of the width of a chart."""
 
 BEND = 0.16
 """Bend of a line to the right, as a share of its length."""
@@ -212,8 +212,8 @@ MOST_PANELS = 240
 PARTNERS = 5
 """Most partners of a place in each direction, for one label."""
 
-WIDE, HIGH, FOOT = 640, 150, 34
-"""Pixels of a chart: its width, the height of its bars, and the room for the labels below."""
+HIGH, FOOT = 150, 34
+"""Pixels of a chart: the height of its bars, and the room for the labels below."""
 
 Pair: TypeAlias = tuple[int, int]
 """Numbers of the places in which a flow begins and ends."""
