@@ -21,8 +21,8 @@ from geodp.cluster.run import Options, Run
 from geodp.cluster.secret import require_owners, require_trusted
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
-from geodp.io.folder.manifest import sha256
 from geodp.io.folder.parts import PartsFolder, check_parts, part_path, write_parts
+from geodp.io.folder.publication import list_file
 from geodp.io.folder.staged_release import write_publication
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
@@ -121,17 +121,14 @@ def _join(view: View, tiling: Tiling, there: dict[int, str], public: Path, dtype
     """Join the tiles that were drawn, and return the file's entry in the card."""
     vrt = public / f"{view.name}.vrt"
     write_vrt(view, tiling, there, vrt, dtype=dtype)
-    return File(
-        name=vrt.name,
-        media_type="application/xml",
-        what="the counts as a map, north up: tiles joined; cells that the tables do not list are 0",
-        extras={
-            "bands": tuple(tile_bands(view)),
-            "data_type": dtype,
-            "nodata": "NaN, outside the domain",
-            "unit": view.counted,
-        },
-        sha256=sha256(vrt),
+    return list_file(
+        vrt,
+        "application/xml",
+        "the counts as a map, north up: tiles joined; cells that the tables do not list are 0",
+        bands=tuple(tile_bands(view)),
+        data_type=dtype,
+        nodata="NaN, outside the domain",
+        unit=view.counted,
     )
 
 
@@ -139,12 +136,7 @@ def _style(view: View, public: Path) -> File:
     """Write the style of the map, and return its entry in the card."""
     path = public / f"{view.name}.qml"
     path.write_text(qgis_style.qml(view), encoding="utf-8", newline="\n")
-    return File(
-        name=path.name,
-        media_type=qgis_style.MEDIA_TYPE,
-        what=qgis_style.WHAT,
-        sha256=sha256(path),
-    )
+    return list_file(path, qgis_style.MEDIA_TYPE, qgis_style.WHAT)
 
 
 @dataclass(frozen=True, eq=False)

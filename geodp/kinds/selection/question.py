@@ -170,9 +170,13 @@ class CellPlaces(CandidatePlaces):
             columns[grid.axis_names[axis]] = index[axis].tolist()
         for at, attribute in zip(grid.attribute_axes, grid.attributes, strict=True):
             columns[attribute.name] = [attribute.labels[label] for label in index[at]]
-        return tuple(
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        )
+        return _list_rows(columns)
+
+
+def _list_rows(columns: Mapping[str, Sequence[Code]]) -> tuple[Answer, ...]:
+    """Return the rows of columns."""
+    rows = zip(*columns.values(), strict=True)
+    return tuple(dict(zip(columns, row, strict=True)) for row in rows)
 
 
 class RegionPlaces(CandidatePlaces):
@@ -225,9 +229,7 @@ class RegionPlaces(CandidatePlaces):
             for number in range(n):
                 codes = np.array(table.codes[number])[table.region[number, at]]
                 columns[prefix + table.levels[number]] = codes.tolist()
-        return tuple(
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        )
+        return _list_rows(columns)
 
 
 @takes(make_request, without=(*OF_TABLES, "method", "rho", "delta", "people", "metadata"))

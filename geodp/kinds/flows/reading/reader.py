@@ -22,6 +22,7 @@ from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.names import UNKNOWN
 from geodp.grid.outlines import Outlines
 from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, find_column
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.forms.geometry import NOT_POINT, Geometry, geometry_of, geometry_points
@@ -38,6 +39,7 @@ from geodp.kinds.flows.zones import find_outlines, pairs_of, take_located
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
+from geodp.table.stated.reading import StatedReading
 from geodp.typing import FloatArray, IntArray
 
 OUTSIDE_UNITS = Rule(
@@ -414,14 +416,26 @@ class RowReader(RowOptions):
         other = self.other_place
         return index if other is None else count_as_other(index, other)
 
-    def state_outside(self, inside: str, dropped: str) -> str:
-        """State for the card what became of places outside.
+    def describe(self, table: InputTable, form: Any, places: dict[str, str]) -> StatedReading:
+        """Describe for the card how a table is read.
 
-        ``inside``, ``dropped``: where they were refused, and where they were left out.
+        ``form``: kind of a row; ``places``: columns of places by what they hold.
         """
+        layout = describe_layout(table.columns)
+        return StatedReading(
+            form=form, layout=layout, places=places, crs=self.crs, person=self.person
+        )
+
+    def state_places(self, inside: str, dropped: str) -> list[str]:
+        """State for the card which rows were selected, and what became of places outside.
+
+        ``inside``, ``dropped``: where these were refused, and where they were left out.
+        """
+        chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
+        outside = inside if self.outside in (None, "error") else dropped
         if self.other is not None:
-            return OTHER_FACT.format(other=self.other)
-        return inside if self.outside in (None, "error") else dropped
+            outside = OTHER_FACT.format(other=self.other)
+        return [*([WHERE_FACT.format(chosen)] if chosen else []), outside]
 
     def require_units(self) -> str:
         """Return the protected unit; UsageError for columns that do not go together."""
@@ -481,13 +495,6 @@ class RowReader(RowOptions):
     def memory_of_part(self) -> int:
         """Bytes for the rows, which wait by person; and as many for the pairs of their trips."""
         return max(bytes_of(self.memory) // 2, MIN_MEMORY)
-
-    def state_where(self) -> list[str]:
-        """State for the card which rows were selected; empty where all were read."""
-        if not self.where:
-            return []
-        chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
-        return [WHERE_FACT.format(chosen)]
 
     def state_zone(self) -> str:
         """Name for the card the zone of the periods."""

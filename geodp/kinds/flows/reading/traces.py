@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
-from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
@@ -360,8 +359,7 @@ class Traces(RowReader):
         facts = [NAMED_FACT.format(further=self.further)]
         if UNITS[self.protected]:
             facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
-        facts += self.state_where()
-        facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
+        facts += self.state_places(INSIDE_FACT, DROPPED_FACT)
         if names := " and ".join(self.labelled.columns):
             facts.append(LABELS_FACT.format(names=names, row=self.labelled_row))
         return (*facts, *self.labelled.state(self.departure, self.time_zone))
@@ -375,13 +373,7 @@ class Traces(RowReader):
         else:
             axes = ("y", "x") if self.lies_on_earth else ("row", "col")
             places = dict(zip(axes, self.place, strict=True))
-        return StatedReading(
-            form=self.form,
-            layout=describe_layout(table.columns),
-            places=places,
-            crs=self.crs,
-            person=self.person,
-        )
+        return self.describe(table, self.form, places)
 
 
 def sort_rows(*columns: NDArray[Any]) -> IntArray:
