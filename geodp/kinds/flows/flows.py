@@ -476,13 +476,21 @@ class Flows(Composite[FlowsCard]):
                 f"--prior): {stated.source}.",
                 code="flows-prior-not-given",
             )
-        tables = [one.table for one in self.tables.values()]
+        flows, origins, destinations = (one.table for one in self.tables.values())
         length, trusted = self.index.decay.length, None
         if stated is not None and self.prior is not None:
-            total = int(self.origins.table.count.sum())
-            trusted = TrustedPrior.of(self.prior, stated.weight, total)
-        decay, maps = FLAT if length is None else length, (self.origins, self.destinations)
-        return FlowEstimator(self.plan, *tables, self.noisy, decay, self.labels, trusted, maps)
+            trusted = TrustedPrior.of(self.prior, stated.weight, int(origins.count.sum()))
+        return FlowEstimator(
+            self.plan,
+            flows,
+            origins,
+            destinations,
+            self.noisy,
+            FLAT if length is None else length,
+            self.labels,
+            trusted,
+            (self.origins, self.destinations),
+        )
 
     @property
     def plan(self) -> StreamsPlan:
