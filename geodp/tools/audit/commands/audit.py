@@ -347,7 +347,7 @@ def _audit_table(options: dict[str, Any]) -> dict[str, Any]:
 
 def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
     from geodp.io.read.rows.records import read_records
-    from geodp.tools.audit.api import Taxonomy, generalize
+    from geodp.literature.api import Taxonomy, generalize
 
     trees = {}
     for name, file in read_named(options["hierarchy"], "--hierarchy").items():
