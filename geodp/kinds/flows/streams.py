@@ -10,6 +10,7 @@ measured, and how the budget is divided among it, is public before any data are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
@@ -18,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError, VerificationError
+from geodp.errors import GeodpError, Rule, UsageError, VerificationError
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.estimator import AT_ONCE, NoisyPairs
@@ -130,11 +131,8 @@ class LabelDesign:
     @classmethod
     def read(cls, side: int, share: str) -> Self:
         """Read what an index states; VerificationError for what no release measures."""
-        try:
-            read = Fraction(share)
-        except (ValueError, ZeroDivisionError):
-            raise VerificationError(STATED_LABELS) from None
-        if side < 1 or side & (side - 1) or not 0 < read < 1:
+        read = _read_share(share, VerificationError(STATED_LABELS))
+        if side < 1 or side & (side - 1):
             raise VerificationError(STATED_LABELS)
         return cls(side, read)
 
@@ -191,12 +189,9 @@ class StreamDesign:
         read: dict[int, Fraction] = {}
         for side, share in levels.items():
             whole = isinstance(side, int) and not isinstance(side, bool) and side > 0
-            try:
-                read[side] = Fraction(str(share))
-            except (ValueError, ZeroDivisionError, OverflowError):
-                raise UsageError(LEVELS_FORM) from None
-            if not whole or side & (side - 1) or read[side] <= 0:
+            if not whole or side & (side - 1):
                 raise UsageError(LEVELS_FORM)
+            read[side] = _read_share(share, UsageError(LEVELS_FORM))
         sides = sorted(read)
         made = cls(tuple(sides), tuple(read[side] for side in sides), labels)
         if not read or made.end_share <= 0:
@@ -248,13 +243,15 @@ def read_label_share(share: Budget | None) -> Fraction:
     """Read the share of labels exactly; UsageError where it is not between 0 and 1."""
     if share is None:
         return DEFAULT_LABEL_SHARE
-    try:
-        read = Fraction(str(share))
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise UsageError(LABEL_SHARE) from None
-    if not 0 < read < 1:
-        raise UsageError(LABEL_SHARE)
-    return read
+    return _read_share(share, UsageError(LABEL_SHARE))
+
+
+def _read_share(share: Budget, refused: GeodpError) -> Fraction:
+    """Read a share exactly; raises ``refused`` where it is not between 0 and 1."""
+    with suppress(ValueError, ZeroDivisionError, OverflowError):
+        if 0 < (read := Fraction(str(share))) < 1:
+            return read
+    raise refused
 
 
 ORIGINS = digest(b"geodp flows stream 1", b"origins")

@@ -32,6 +32,8 @@ from geodp.io.read.rows.projection import transformation
 from geodp.kinds.flows.kernels import balancing
 from geodp.kinds.flows.kernels.stays import Position
 from geodp.release.release import Release
+from geodp.table.counts import Cells, coalesce
+from geodp.table.prior import Prior
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 Locate: TypeAlias = Callable[[FloatArray, FloatArray], Position]
@@ -798,6 +800,18 @@ def pairs_of(grid: Grid, attributes: Sequence[Attribute] = ()) -> Grid:
     for one in attributes:
         pairs = pairs.with_attribute(one.name, one.labels)
     return pairs
+
+
+def sum_pairs(zones: Zones, cells: Cells | Prior) -> tuple[IntArray, IntArray, IntArray]:
+    """Sum a table of pairs of zones over its labels: origins, destinations and trips, int64[n].
+
+    Pairs are by origin and destination, each once.
+    """
+    index = cells.grid.decode(cells.key)
+    ends = [zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
+    place = (ends[0] * zones.number + ends[1]).view(np.uint64)
+    pair, count = coalesce(place, np.asarray(cells.count, np.int64))
+    return *np.divmod(pair.view(np.int64), zones.number), np.asarray(count, np.int64)
 
 
 def zones_of(pairs: Grid) -> Grid:
