@@ -28,7 +28,7 @@ from geodp.kinds.flows.comparison import (
     require_no_prior,
 )
 from geodp.kinds.flows.estimates import SIMULATIONS, FlowEstimator
-from geodp.kinds.flows.estimator import AT_ONCE, FLAT, EstimatedFlows, NoisyPairs, merge
+from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs, merge
 from geodp.kinds.flows.files import (
     PRIOR,
     name_file,
@@ -59,7 +59,13 @@ from geodp.kinds.flows.pair_errors import PairErrors, are_near, state_errors
 from geodp.kinds.flows.prior_flows import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
 from geodp.kinds.flows.regions import Crossing, divide_zones
-from geodp.kinds.flows.streams import LabelDesign, StreamDesign, StreamsPlan, count_labels
+from geodp.kinds.flows.streams import (
+    LabelDesign,
+    StreamDesign,
+    StreamsPlan,
+    count_labels,
+    slice_pairs,
+)
 from geodp.kinds.flows.zones import Zones, draw_lines, zones_of
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
@@ -744,8 +750,7 @@ def table_of_pairs(
     if labels and flows.count.size:
         return _table_of_labels(plan, flows, labels, seed, event)
     zones, number, parts = plan.zones, np.uint64(plan.zones.number), []
-    for start in range(0, flows.count.size, AT_ONCE):
-        some = slice(start, start + AT_ONCE)
+    for some in slice_pairs(flows.count.size):
         place = flows.place[some]
         ends = (place // number).view(np.int64), (place % number).view(np.int64)
         index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])

@@ -131,7 +131,7 @@ def plan(
     attributes = TripLabels.of(by, labels or {}, None).attributes
     made = make_plan(zones, terms, method, levels, attributes=attributes, label_share=label_share)
     errors = EndsOfFlows.of(made.method).block_errors(zones.grid, made.ends)
-    sides = made.design.sides
+    sides, by_label = made.design.sides, made.design.labels
     return PlannedFlows(
         trips,
         None if errors is None else errors[-1].largest,
@@ -141,7 +141,7 @@ def plan(
         {side: zones.blocks(side).number ** 2 for side in sides},
         None if mean_trips is None else retained_share(trips, mean_trips),
         None if made.label_law is None else made.label_law.variance**0.5,
-        () if made.design.labels is None else made.design.labels.both_sides,
+        () if by_label is None else (by_label.side, by_label.pair_side),
     )
 
 

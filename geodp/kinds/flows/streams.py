@@ -119,11 +119,6 @@ class LabelDesign:
         )
 
     @property
-    def both_sides(self) -> tuple[int, int]:
-        """Sides of the blocks of ends, and of those whose pairs are measured."""
-        return self.side, self.pair_side
-
-    @property
     def pair_side(self) -> int:
         """Rows and columns of the blocks whose pairs are measured."""
         return WIDER * self.side
