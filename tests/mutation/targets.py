@@ -289,7 +289,11 @@ TARGETS = (
             "Coins.below",
         ),
     ),
-    Target("geodp.literature.bit_means", ("tests/literature/test_report_bits.py",)),
+    Target(
+        "geodp.literature.bit_means",
+        ("tests/literature/test_report_bits.py",),
+        ("report_bits",),
+    ),
     Target(
         "geodp.local.files",
         ("tests/local/test_report_files.py",),
