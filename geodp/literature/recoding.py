@@ -560,7 +560,7 @@ def generalize(
 
     Examples
     --------
-    >>> from geodp.tools.audit.api import Taxonomy
+    >>> from geodp.literature.recoding import Taxonomy
     >>> ages = Taxonomy.of({30: "30-39", 31: "30-39", 40: "40-49", "30-39": "*", "40-49": "*"})
     >>> recoding = generalize({"age": [30, 31, 31, 40, 40]}, {"age": ages}, 2)
     >>> recoding.nodes["age"], recoding.ncp
