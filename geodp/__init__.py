@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from geodp.io.read.table import read_table as read_table
     from geodp.io.write.tables import Intervals as Intervals
     from geodp.io.write.tables import RowErrors as RowErrors
-    from geodp.kinds.series.card import SeriesCard as SeriesCard
+    from geodp.kinds.series.kind import SeriesCard as SeriesCard
     from geodp.kinds.series.publish import publish_series as publish_series
     from geodp.kinds.series.series import Series as Series
     from geodp.kinds.series.smoothing import Smoothing as Smoothing
@@ -164,7 +164,7 @@ _HOME = {
     "RowErrors": "geodp.io.write.tables",
     "SecretSample": "geodp.privacy.samples",
     "Series": "geodp.kinds.series.series",
-    "SeriesCard": "geodp.kinds.series.card",
+    "SeriesCard": "geodp.kinds.series.kind",
     "Sharing": "geodp.release.sharing",
     "Smoothing": "geodp.kinds.series.smoothing",
     "Source": "geodp.table.source",

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from geodp.tools.evaluate.figure import plot_errors
+from geodp.tools.evaluate.result import plot_errors
 
 BLACK, ORANGE, SKY, GREEN = "#1a1a1a", "#e69f00", "#56b4e9", "#009e73"
 BLUE, RED, PINK, GREY = "#0072b2", "#d55e00", "#cc79a7", "#8a8a8a"

@@ -26,8 +26,7 @@ from geodp.kinds.amounts.publish import publish as publish_amounts
 from geodp.kinds.amounts.scale import Scale
 from geodp.kinds.amounts.streams import AmountTable
 from geodp.kinds.flows.publish import publish as publish_flows
-from geodp.kinds.flows.reading.pings import read_pings
-from geodp.kinds.flows.reading.stays import read_stays
+from geodp.kinds.flows.reading.stays import read_pings, read_stays
 from geodp.kinds.households.publish import publish as publish_households
 from geodp.kinds.series.publish import publish_series
 from geodp.mechanisms import METHODS

@@ -31,7 +31,7 @@ from geodp.io.read.rows.forms.locations import _name_of, is_url
 from geodp.io.verify.card import unpack_release
 from geodp.io.verify.verify_release import plain_files
 from geodp.io.write.drawing.fonts import _folders
-from geodp.tools.evaluate.trials import count_processes
+from geodp.tools.evaluate.evaluate import count_processes
 from tests.refusals import refuses
 
 
@@ -238,7 +238,7 @@ def test_a_charged_draw_gets_its_name_once_a_scanner_lets_it_go(tmp_path, scanne
 
 def test_an_evaluation_starts_no_more_processes_than_windows_takes(monkeypatch):
     assert [count_processes(*both) for both in ((100, 500), (4, 2))] == [100, 2]
-    monkeypatch.setattr("geodp.tools.evaluate.trials.sys.platform", "win32")
+    monkeypatch.setattr("geodp.tools.evaluate.evaluate.sys.platform", "win32")
     assert [count_processes(*both) for both in ((100, 500), (100, 40), (4, 2))] == [61, 40, 2]
 
 

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import synthetic
 from bench.tables import fill_saved, markdown, table
-from geodp.cluster import partitioned
+from geodp.cluster import partitions
 from geodp.cluster.api import Partitions, publish
-from geodp.cluster.partitioned import TreePartition, partition_of
+from geodp.cluster.partitions import TreePartition, partition_of
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.layer import Roots
 from geodp.privacy.key import NoiseKey
@@ -144,12 +144,12 @@ def compute_ratio(work: NDArray[np.int64], workers: int) -> float:
 @contextmanager
 def most_roots(nodes: int) -> Iterator[None]:
     """Have cuts at most so many nodes for a while."""
-    usual = partitioned.MAX_ROOTS
-    partitioned.MAX_ROOTS = nodes
+    usual = partitions.MAX_ROOTS
+    partitions.MAX_ROOTS = nodes
     try:
         yield
     finally:
-        partitioned.MAX_ROOTS = usual
+        partitions.MAX_ROOTS = usual
 
 
 def drive(ranges: list[int]) -> list[dict[str, Any]]:

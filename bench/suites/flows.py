@@ -25,10 +25,9 @@ from bench.inputs.trips import (
 from bench.tables import fill, markdown, table
 from geodp.grid.region import Region
 from geodp.kinds.flows import estimator, zones
-from geodp.kinds.flows.dividing import round_table
-from geodp.kinds.flows.estimator import FLAT, estimate_flows
+from geodp.kinds.flows.estimator import FLAT, estimate_flows, round_table
 from geodp.kinds.flows.evaluation import SIDES, PairSums, measure_flows
-from geodp.kinds.flows.screenlines import divide_zones
+from geodp.kinds.flows.regions import divide_zones
 from geodp.kinds.flows.streams import TripStreams
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable

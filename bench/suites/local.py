@@ -22,7 +22,7 @@ from bench.measure.refinement import child
 from bench.tables import fill, markdown, table
 from geodp.grid.grid import Grid
 from geodp.local.collect import aggregate, publish, randomize
-from geodp.local.files.reports import write_reports
+from geodp.local.files import write_reports
 from geodp.local.haar import Haar, descend
 from geodp.local.opening import open_round
 from geodp.local.oracles import ORACLES

@@ -14,7 +14,7 @@ import geodp
 from bench.inputs import public
 from bench.measure import errors as accuracy
 from geodp.mechanisms import mechanism
-from geodp.tools.evaluate.blocks import shifts_of
+from geodp.tools.evaluate.queries import shifts_of
 from geodp.tools.plan.plan import plan
 
 EPSILON = "0.1"

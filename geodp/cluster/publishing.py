@@ -13,8 +13,8 @@ import click
 
 from geodp import progress
 from geodp.cli.readers import make_reader
+from geodp.cluster.cluster import prepare
 from geodp.cluster.partitions import Partitions
-from geodp.cluster.prepared import prepare
 from geodp.cluster.run import Options
 from geodp.cluster.secret import require_owners
 from geodp.errors import Rule, UsageError

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from geodp.cluster import tasks
-from geodp.cluster.partitioned import InformedPartition, TreePartition
-from geodp.cluster.partitions import Partitions
+from geodp.cluster.partitions import InformedPartition, Partitions, TreePartition
 from geodp.cluster.secret import KeyFile, key_file
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.persons import draw_weights

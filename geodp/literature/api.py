@@ -5,11 +5,9 @@ and blends of two populations of devices.
 """
 
 from geodp.literature.averaged import AveragedModel, average_models, report_model
-from geodp.literature.bit_means import means, power, sample_size
+from geodp.literature.bit_means import means, power, report_bits, sample_size
 from geodp.literature.blending import Blend, Share, SquareError, blend
-from geodp.literature.recoding import Recoding, generalize
-from geodp.literature.taxonomy import Taxonomy, ncp
-from geodp.local.oracles.mean import report_bits
+from geodp.literature.recoding import Recoding, Taxonomy, generalize, ncp
 
 __all__ = [
     "AveragedModel",

@@ -13,7 +13,7 @@ devices take part:
 Both shrink as a device has more records, which few devices have.
 
 Each bit has the epsilon of the report divided by the number of coefficients
-(:func:`~geodp.local.oracles.mean.report_bits`, in whole numbers and with exact coins), so
+(:func:`~geodp.literature.bit_means.report_bits`, in whole numbers and with exact coins), so
 that a report is epsilon-differentially private for whatever its device holds.
 """
 
@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.errors import UsageError
+from geodp.literature.bit_means import report_bits
 from geodp.local.coins import Coins
-from geodp.local.oracles.mean import report_bits
 from geodp.privacy.loss import Budget, rational
 from geodp.tools.compare.logit import read_sample
 from geodp.typing import FloatArray

@@ -18,8 +18,7 @@ from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.grid.lattice import parse_codes
 from geodp.kernels.pyramid.shares import share
 from geodp.local.coins import Coins
-from geodp.local.files.reports import read_reports, row_of
-from geodp.local.files.sums import read_sums, write_sums
+from geodp.local.files import read_reports, read_sums, row_of, write_sums
 from geodp.local.kernels import hashing
 from geodp.local.round import Round
 from geodp.local.tree import TreeState, draw_uniforms, restore_state
@@ -91,7 +90,7 @@ class Sums:
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a file, completely or not at all.
 
-        See :func:`geodp.local.files.sums.write_sums`.
+        See :func:`geodp.local.files.write_sums`.
         """
         header = {"round": self.round.to_json(), "files": self.files}
         write_sums(Path(path), header, self.state.arrays(), overwrite=overwrite)

@@ -18,12 +18,12 @@ from geodp.local.kernels import local_tree as kernels
 from geodp.local.kernels.oracles import transform
 from geodp.local.oracles.base import (
     Oracle,
+    State,
     correction,
     field_of,
     make_reports,
     require_fitting,
 )
-from geodp.local.oracles.state import State
 from geodp.local.tree import (
     GUARANTEE,
     Protocol,

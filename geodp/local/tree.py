@@ -16,8 +16,7 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.local.coins import Coins
-from geodp.local.oracles.base import WEAK_EPSILON, Oracle
-from geodp.local.oracles.state import MAX_REPORTS, State, too_many
+from geodp.local.oracles.base import MAX_REPORTS, WEAK_EPSILON, Oracle, State, too_many
 from geodp.mechanisms.base import Method
 from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey, Stream, blocks

@@ -8,7 +8,7 @@ import pytest
 from bench.inputs import synthetic
 from bench.suites import cluster_cut as suite
 from bench.tables import markdown
-from geodp.cluster import partitioned
+from geodp.cluster import partitions
 
 KEPT = json.loads(suite.SAVED.read_text(encoding="utf-8"))
 
@@ -37,9 +37,9 @@ def test_a_range_goes_to_the_worker_that_is_idle_first():
 
 def test_ranges_by_weight_are_more_even(monkeypatch):
     monkeypatch.setattr(suite, "COARSE", 1 << 8)
-    usual = partitioned.MAX_ROOTS
+    usual = partitions.MAX_ROOTS
     rows = suite.simulate(synthetic.clustered(24, 30_000), "topdown", 10, [40])
-    assert usual == partitioned.MAX_ROOTS
+    assert usual == partitions.MAX_ROOTS
     [row] = rows
     assert max(row[name] for name in suite.NAMES) < 1.1 < 1.4 < row["even"]
     assert row["files"] <= 40

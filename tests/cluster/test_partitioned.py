@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from geodp.cluster import partitioned
+from geodp.cluster import partitions
 from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
@@ -89,7 +89,7 @@ def taken_apart(table: CountTable, cut, parts: int):
         ranges.append(Cells(table.grid, table.key[here], table.count[here]))
         below = cut.below(ranges[-1], some, key)
         begun.append(pickle.loads(pickle.dumps(below)))
-    if isinstance(cut, partitioned.InformedPartition):
+    if isinstance(cut, partitions.InformedPartition):
         begun, told = learned(table, cut, ranges, begun, totals, key)
     count = top.count
     if cut.two_passes:
@@ -106,7 +106,7 @@ def taken_apart(table: CountTable, cut, parts: int):
 @pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2", "topdown"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
-    monkeypatch.setattr(partitioned, "MAX_ROOTS", most_roots)
+    monkeypatch.setattr(partitions, "MAX_ROOTS", most_roots)
     grid, method = GRIDS[name], mechanism(spec)
     if method.unsupported(grid):
         pytest.skip(method.unsupported(grid))
@@ -118,7 +118,7 @@ def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
             spec, Terms.of(epsilon=epsilon, rho=rho, contribution=1), sensitivity, "fixed"
         )
         whole = method.release(table, use, NoiseKey(SECRET))
-        cut = partitioned.partition_of(method, grid, use)
+        cut = partitions.partition_of(method, grid, use)
         assert cut.nodes().size <= most_roots
         for parts in {1, min(5, cut.nodes().size)}:
             key, count, _ = taken_apart(table, cut, parts)
@@ -130,7 +130,7 @@ def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
 @pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_parts_are_the_whole_with_a_prior(name, spec, most_roots, monkeypatch):
-    monkeypatch.setattr(partitioned, "MAX_ROOTS", most_roots)
+    monkeypatch.setattr(partitions, "MAX_ROOTS", most_roots)
     grid, method = GRIDS[name], mechanism(spec)
     table = table_on(grid)
     prior = prior_of(table)
@@ -142,7 +142,7 @@ def test_the_parts_are_the_whole_with_a_prior(name, spec, most_roots, monkeypatc
             "fixed",
         )
         whole, stated = method.release_informed(table, use, NoiseKey(SECRET), prior)
-        cut = partitioned.partition_of(method, grid, use, prior)
+        cut = partitions.partition_of(method, grid, use, prior)
         for parts in {1, min(5, cut.nodes().size)}:
             key, count, told = taken_apart(table, cut, parts)
             assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
@@ -156,7 +156,7 @@ def test_the_parts_are_the_whole_with_a_prior(name, spec, most_roots, monkeypatc
 
 def test_a_prior_of_larger_cells_than_the_cut(monkeypatch):
     """Below its cells nothing is predicted, whoever draws."""
-    monkeypatch.setattr(partitioned, "MAX_ROOTS", 1 << 14)
+    monkeypatch.setattr(partitions, "MAX_ROOTS", 1 << 14)
     grid = Grid.regular((128, 128))
     table = table_on(grid)
     then = coarsen(table_on(grid, 2000), Coarsening.by_digits(grid, 4))
@@ -164,13 +164,13 @@ def test_a_prior_of_larger_cells_than_the_cut(monkeypatch):
     use = Measurement.of("pyramid", Terms.of(epsilon=1, contribution=1), 1, "fixed")
     whole, stated = method.release_informed(table, use, NoiseKey(SECRET), prior)
     for most in (1, 64, 1 << 14):
-        monkeypatch.setattr(partitioned, "MAX_ROOTS", most)
-        cut = partitioned.partition_of(method, grid, use, prior)
+        monkeypatch.setattr(partitions, "MAX_ROOTS", most)
+        cut = partitions.partition_of(method, grid, use, prior)
         key, count, told = taken_apart(table, cut, min(5, cut.nodes().size))
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
         assert state(prior, tuple(told)) == stated
     with refuses(UsageError, "prior-needs-pyramid"):
-        partitioned.partition_of(mechanism("topdown"), grid, use, prior)
+        partitions.partition_of(mechanism("topdown"), grid, use, prior)
 
 
 def test_nobody_at_all():
@@ -181,11 +181,11 @@ def test_nobody_at_all():
         most = method.sensitivity(grid)
         use = Measurement.of(spec, Terms.of(epsilon=1, contribution=1), most, "fixed")
         whole = method.release(table, use, NoiseKey(SECRET))
-        key, count, _ = taken_apart(table, partitioned.partition_of(method, grid, use), 3)
+        key, count, _ = taken_apart(table, partitions.partition_of(method, grid, use), 3)
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())
 
 
 def test_other_methods_are_refused():
     use = Measurement.of("laplace", Terms.of(epsilon=1, contribution=1), 1, "fixed")
     with refuses(UsageError, "partitions-need-tree"):
-        partitioned.partition_of(mechanism("laplace"), GRIDS["map"], use)
+        partitions.partition_of(mechanism("laplace"), GRIDS["map"], use)

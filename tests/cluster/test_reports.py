@@ -7,7 +7,7 @@ import geodp
 from geodp.cluster.api import aggregate
 from geodp.errors import InputError, UsageError
 from geodp.local.coins import FixedCoins
-from geodp.local.files.reports import write_reports
+from geodp.local.files import write_reports
 from tests.refusals import refuses
 
 pytestmark = [pytest.mark.law, pytest.mark.timeout(900)]

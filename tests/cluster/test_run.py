@@ -8,7 +8,7 @@ import pytest
 
 import geodp
 from geodp.cluster.api import publish, write
-from geodp.cluster.partitioned import TopDownPartition, partition_of
+from geodp.cluster.partitions import TopDownPartition, partition_of
 from geodp.cluster.run import LIGHTEST, Run
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.layer import Roots

@@ -11,7 +11,7 @@ import pytest
 import geodp
 import geodp.cluster.tasks as tasks
 from geodp.cluster.api import publish, write
-from geodp.cluster.partitioned import partition_of
+from geodp.cluster.partitions import partition_of
 from geodp.cluster.secret import require_trusted
 from geodp.errors import UsageError
 from geodp.mechanisms.trees.layer import Roots

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.cluster import partitioned, run
+from geodp.cluster import partitions, run
 from geodp.io import opening
 from geodp.io.write import geotiff, tiles
 from geodp.table import counts
@@ -30,7 +30,7 @@ def text_of(file):
         ("docs/planning.md", "2^20 cells", plan.MAX_KEYS.bit_length() - 1),
         ("docs/distributed.md", "64 combinations", geotiff.MAX_BANDS),
         ("docs/distributed.md", "4,096 tiles", tiles.MAX_TILES),
-        ("docs/proofs/cluster.md", "131,072 nodes", partitioned.MAX_ROOTS),
+        ("docs/proofs/cluster.md", "131,072 nodes", partitions.MAX_ROOTS),
         ("docs/proofs/cluster.md", "400 ranges", run.PARTS),
         ("docs/proofs/cluster.md", "2^16 people", run.LIGHTEST.bit_length() - 1),
         ("docs/proofs/cluster.md", "64 shelves", run.SHELVES),

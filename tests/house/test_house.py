@@ -150,7 +150,7 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/samples"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io kinds/amounts/decimals kinds/flows/noisy "
+        "io kinds/amounts/decimals kinds/flows/files "
         "kinds/flows/reading local/files kinds/series/formats",
         "tools/audit",
     ),
@@ -448,7 +448,7 @@ def test_the_name_of_a_file_says_what_it_holds():
         ("release/publish", "from geodp.tools.plan.plan import plan"),
         (
             "cli/commands/verify",
-            "def f():\n    from geodp.kinds.series.verify import verify_series",
+            "def f():\n    from geodp.kinds.series.series import verify_series",
         ),
         ("cli/cluster", "import importlib\nimportlib.import_module('geodp.tools.plan.plan')"),
         ("tools/evaluate/evaluate", "from geodp.kinds.series.publish import publish_series"),
@@ -456,7 +456,7 @@ def test_the_name_of_a_file_says_what_it_holds():
         ("release/publish", "from geodp.cluster.run import Run"),
         ("tools/plan/plan", "from geodp.tools.evaluate import evaluate"),
         ("tools/audit/instead", "from geodp.tools.plan.plan import plan"),
-        ("tools/audit/curve", "from geodp.tools.evaluate.evaluate import evaluate"),
+        ("tools/audit/threshold", "from geodp.tools.evaluate.evaluate import evaluate"),
         ("io/write/csv", "from . import tables"),
         ("table/counts", "from geodp.cellar import anything"),
         ("grid/grid", "import geodp\ngeodp.publish"),

@@ -12,9 +12,9 @@ import pytest
 
 import geodp
 from geodp import select
-from geodp.cluster.partitioned import partition_of
+from geodp.cluster.partitions import partition_of
 from geodp.errors import UndeclaredDrawError
-from geodp.kinds.selection.quantiles import Quantile
+from geodp.kinds.selection.question import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.local import coins
 from geodp.local.oracles import ORACLES
@@ -487,7 +487,7 @@ def test_parts_whose_map_is_drawn_with_their_own_key_are_refused():
 
 
 ROOT = Path(geodp.__file__).parent
-TAKERS = {"privacy/key.py", "cluster/secret.py", "tools/evaluate/trials.py"}
+TAKERS = {"privacy/key.py", "cluster/secret.py", "tools/evaluate/evaluate.py"}
 """Files that take the words of a key: to lend them to a kernel, and for another process."""
 
 

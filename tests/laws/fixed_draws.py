@@ -14,13 +14,10 @@ from functools import wraps
 import numpy as np
 
 from geodp.cluster import publishing
-from geodp.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
+from geodp.cluster.partitions import InformedPartition, PyramidPartition, TreePartition
 from geodp.kinds.amounts import publish as amounts_publish
-from geodp.kinds.flows.streams import StreamPlan, TripStreams
+from geodp.kinds.flows.streams import StreamsPlan, TripStreams
 from geodp.kinds.households import publish as households_publish
-
-# Commands import these when they run: a question that is not imported could not be fixed.
-from geodp.kinds.selection import hot_spots, quantiles  # noqa: F401
 from geodp.kinds.selection.question import Question
 from geodp.kinds.series import publish as series_publish
 from geodp.local import collect
@@ -112,13 +109,13 @@ def _fix_flows(patch):
             trips = TripStreams.of(fixed_table(self.pairs), self.zones)
             return real(self, trips, fixed_key(), *priors)
 
-        patch.setattr(StreamPlan, name, draw)
+        patch.setattr(StreamsPlan, name, draw)
 
-    fix("draw_ends", StreamPlan.draw_ends)
-    fix("draw_pairs", StreamPlan.draw_pairs)
-    fix("draw_labels", StreamPlan.draw_labels)
-    seed = StreamPlan.draw_seed
-    patch.setattr(StreamPlan, "draw_seed", lambda self, _key, *of: seed(self, fixed_key(), *of))
+    fix("draw_ends", StreamsPlan.draw_ends)
+    fix("draw_pairs", StreamsPlan.draw_pairs)
+    fix("draw_labels", StreamsPlan.draw_labels)
+    seed = StreamsPlan.draw_seed
+    patch.setattr(StreamsPlan, "draw_seed", lambda self, _key, *of: seed(self, fixed_key(), *of))
 
 
 def _fix_selections(patch):

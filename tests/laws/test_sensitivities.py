@@ -17,12 +17,9 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.read.layout.presets import presets
-from geodp.kinds.selection.hot_spots import Top
 from geodp.kinds.selection.mechanisms import SELECTORS
-from geodp.kinds.selection.mechanisms.base import Selector
-from geodp.kinds.selection.mechanisms.questions import quantile_candidates
-from geodp.kinds.selection.quantiles import Quantile
-from geodp.kinds.selection.question import Question, find_places
+from geodp.kinds.selection.mechanisms.base import Selector, quantile_candidates
+from geodp.kinds.selection.question import Quantile, Question, Top, find_places
 from geodp.kinds.selection.selected import prepare as prepare_selection
 from geodp.kinds.series.publish import SeriesOptions, prepare_series
 from geodp.local.oracles import ORACLES

@@ -12,10 +12,9 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
-from geodp.literature.recoding import generalize
-from geodp.literature.taxonomy import Taxonomy, ncp
+from geodp.literature.recoding import Taxonomy, generalize, ncp
 from geodp.table.counts import CountTable
-from geodp.tools.audit.classes import Classes, k_anonymity
+from geodp.tools.audit.classes import EquivalenceClasses, k_anonymity
 from tests.reference import suppression
 from tests.refusals import refuses
 
@@ -62,7 +61,7 @@ def adult_trees():
 def test_classes_are_those_of_equal_rows():
     table = adult(3000)
     plain = Counter(zip(*(column.tolist() for column in table.values()), strict=True))
-    found = Classes.of(table, None, None)
+    found = EquivalenceClasses.of(table, None, None)
     rows = {
         tuple(values[i] for values, i in zip(found.values.values(), code, strict=True)): n
         for code, n in zip(found.code.T.tolist(), found.count.tolist(), strict=True)
@@ -77,7 +76,7 @@ def test_classes_are_those_of_equal_rows():
 def test_rows_may_stand_for_many_and_for_nobody():
     table = {"sex": ["f", "m", "m", "x"], "n": [4, 2**59, 2**59 - 3, 0]}
     assert k_anonymity(table, count="n") == 4
-    assert Classes.of(table, None, "n").count.tolist() == [4, 2**60 - 3]
+    assert EquivalenceClasses.of(table, None, "n").count.tolist() == [4, 2**60 - 3]
 
 
 @pytest.mark.parametrize("make", [list, tuple, np.array, pa.array, lambda x: pa.chunked_array([x])])
@@ -341,5 +340,5 @@ def test_bad_calls_are_refused(given, error, said):
 def test_neither_shows_what_it_holds():
     found = generalize({"letter": ["a", "a", "b", "c"]}, {"letter": tree_of(LETTERS)}, 1)
     assert repr(found) == str(found) == "Recoding(CONFIDENTIAL, k=1, columns=['letter'])"
-    classes = Classes.of({"letter": ["a", "a", "b", "c"]}, None, None)
+    classes = EquivalenceClasses.of({"letter": ["a", "a", "b", "c"]}, None, None)
     assert repr(classes) == "Classes(confidential, columns=['letter'])"

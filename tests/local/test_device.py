@@ -13,7 +13,7 @@ import pytest
 import geodp
 from geodp.local.coins import FixedCoins
 
-PAGE = Path(__file__).parents[3] / "docs" / "device.md"
+PAGE = Path(__file__).parents[2] / "docs" / "device.md"
 
 VECTORS = (
     ((0, 0), "e38e38e3 00000000 80000000"),

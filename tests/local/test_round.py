@@ -26,8 +26,7 @@ from geodp.local import (
     read_round,
 )
 from geodp.local.collect import MIN_REPORTS, Sums
-from geodp.local.files.reports import write_reports
-from geodp.local.files.sums import write_sums
+from geodp.local.files import write_reports, write_sums
 from geodp.local.opening import _charge
 from geodp.local.round import Round
 from geodp.release.release import Release

@@ -13,7 +13,7 @@ from geodp.mechanisms import mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
-from geodp.tools.evaluate.blocks import Truth
+from geodp.tools.evaluate.queries import Truth
 from tests.grids import FORMS, cells_of
 from tests.reference import evaluate as reference
 

@@ -294,10 +294,14 @@ TARGETS = (
             "Coins.below",
         ),
     ),
-    Target("geodp.local.oracles.mean", ("tests/local/oracles/test_mean.py",)),
     Target(
-        "geodp.local.files.reports",
-        ("tests/local/files/test_reports.py",),
+        "geodp.literature.bit_means",
+        ("tests/literature/test_report_bits.py",),
+        ("report_bits",),
+    ),
+    Target(
+        "geodp.local.files",
+        ("tests/local/test_report_files.py",),
         ("row_of", "_parse_line", "_fields_of", "_require_head", "_require_fields"),
     ),
     Target(
@@ -317,14 +321,10 @@ TARGETS = (
         ("rate_of", "Selection.of", "Selection.rate"),
     ),
     Target(
-        "geodp.kinds.selection.hot_spots",
-        SELECT,
-        ("Top.change", "Top.settings", "Top.measure", "Top.draw"),
-    ),
-    Target(
-        "geodp.kinds.selection.quantiles",
+        "geodp.kinds.selection.question",
         SELECT,
         (
+            *("Top.change", "Top.settings", "Top.measure", "Top.draw"),
             *("Quantile.change", "Quantile.settings", "Quantile.measure", "Quantile.draw"),
             "count_along",
         ),
@@ -340,7 +340,7 @@ TARGETS = (
         ("PermuteAndFlip.draw", "_comes_first"),
     ),
     Target(
-        "geodp.kinds.selection.mechanisms.questions",
+        "geodp.kinds.selection.mechanisms.base",
         (
             "tests/kinds/selection/mechanisms/test_questions.py",
             "tests/kinds/selection/test_select.py::test_answers_under_a_key_stay_as_they_are",

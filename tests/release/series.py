@@ -13,9 +13,8 @@ from geodp.kinds.amounts.series import (
     design_series,
     prepare_series,
 )
-from geodp.kinds.flows.declaring import declare_prior
 from geodp.kinds.flows.kind import FlowsSeriesCard
-from geodp.kinds.flows.publish import FlowsInputs, design_flows, prepare_trips
+from geodp.kinds.flows.publish import FlowsInputs, declare_prior, design_flows, prepare_trips
 from geodp.kinds.flows.zones import Zones, zones_of
 from geodp.kinds.households.inputs import streams_of
 from geodp.kinds.households.kind import HouseholdsSeriesCard

@@ -16,7 +16,7 @@ from geodp.kinds.amounts.kind import AmountsCard, AmountsSeriesCard
 from geodp.kinds.flows.kind import FlowsCard
 from geodp.kinds.households.kind import HouseholdsCard
 from geodp.kinds.selection.card import SelectionCard
-from geodp.kinds.series.card import SeriesCard
+from geodp.kinds.series.kind import SeriesCard
 from geodp.table.card import Card
 from geodp.table.plain import AtLeast, Text, key_of, list_in_order, types_of
 

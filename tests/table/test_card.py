@@ -20,7 +20,7 @@ from geodp.kinds.amounts.kind import AmountsCard, AmountsSeriesCard
 from geodp.kinds.flows.kind import FlowsCard
 from geodp.kinds.households.kind import HouseholdsCard
 from geodp.kinds.selection.card import SelectionCard
-from geodp.kinds.series.card import SeriesCard
+from geodp.kinds.series.kind import SeriesCard
 from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP

@@ -18,8 +18,14 @@ from geodp.kinds.amounts.amounts import CLIPPED
 from geodp.kinds.amounts.records import LIMITS, AmountRecords, read_records
 from geodp.kinds.amounts.scale import exact, label_number, show_number
 from geodp.kinds.amounts.streams import AmountTable
-from geodp.kinds.selection.quantiles import ROUND, Quantile, count_at, line_up
-from geodp.kinds.selection.question import Answer, request_selection
+from geodp.kinds.selection.question import (
+    ROUND,
+    Answer,
+    Quantile,
+    count_at,
+    line_up,
+    request_selection,
+)
 from geodp.kinds.selection.selected import Selected, SelectionDesign, prepare
 from geodp.privacy.loss import Budget
 from geodp.release.request import Request

@@ -18,7 +18,7 @@ from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
 from geodp.kinds.flows.estimates import FlowEstimator, find_zones
 from geodp.kinds.flows.kind import FlowsGuarantee, StatedFlowsPrior
-from geodp.kinds.flows.prior import FlowsPrior
+from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.reading.reader import find_bounds
 from geodp.kinds.flows.zones import zones_of
 from geodp.table.counts import ReleasedTable

@@ -29,11 +29,11 @@ from geodp.kinds.flows.estimator import (
 )
 from geodp.kinds.flows.kernels import balancing
 from geodp.kinds.flows.label_estimates import LabelEstimator, LabelledFlows, choose_labels
-from geodp.kinds.flows.labels import NoisyLabels
+from geodp.kinds.flows.label_model import NoisyLabels
 from geodp.kinds.flows.methods import EndsOfFlows
-from geodp.kinds.flows.prior import TrustedPrior
+from geodp.kinds.flows.prior_flows import TrustedPrior
 from geodp.kinds.flows.regions import find_region
-from geodp.kinds.flows.streams import StreamPlan, TripStreams, number_labels
+from geodp.kinds.flows.streams import StreamsPlan, TripStreams, number_labels
 from geodp.kinds.flows.zones import ZoneBlocks, Zones
 from geodp.privacy.key import NoiseKey
 from geodp.release.base import BaseRelease
@@ -150,7 +150,7 @@ class FlowEstimator:
 
     Attributes
     ----------
-    plan : StreamPlan
+    plan : StreamsPlan
         What was measured.
     flows, origins, destinations : ReleasedTable
     noisy : sequence of NoisyPairs
@@ -161,7 +161,7 @@ class FlowEstimator:
         Both maps of ends as releases; empty: all is estimated by simulation.
     """
 
-    plan: StreamPlan
+    plan: StreamsPlan
     flows: ReleasedTable
     origins: ReleasedTable
     destinations: ReleasedTable

@@ -15,24 +15,250 @@ weighed: whatever else is made of them is made of some rows at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from geodp import progress
-from geodp.kinds.flows.dividing import (
-    divide_destinations,
-    divide_origins,
-    round_table,
-    split_rows,
-    to_real,
-)
-from geodp.kinds.flows.kernels import balancing
-from geodp.kinds.flows.merging import merge
-from geodp.kinds.flows.prior import FlowsPrior, TrustedPrior
-from geodp.kinds.flows.zones import ZoneBlocks, Zones
-from geodp.typing import FloatArray, IntArray, KeyArray
+from geodp.kinds.flows.kernels import balancing, rounding
+from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
+from geodp.kinds.flows.zones import Attraction, ZoneBlocks, Zones
+from geodp.table.counts import coalesce
+from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
+
+AT_ONCE = 1 << 20
+"""Counts that are sorted at once, about."""
+
+SAMPLED = 64
+"""One key of so many is looked at to divide all keys into ranges."""
+
+
+BLOCK = 1 << 23
+"""Counts that are collected in one array: freed, it is no longer the process's memory, while many
+small arrays leave gaps."""
+
+
+class Collector:
+    """Counts by key from many small arrays, in a few large ones.
+
+    ``most``: no more will be added.
+    """
+
+    def __init__(self, most: int = BLOCK) -> None:
+        self._full: list[KeyedCounts] = []
+        self._block = min(most, BLOCK)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._key, self._count = np.empty(self._block, np.uint64), np.empty(self._block, np.int64)
+        self._size = 0
+
+    def add(self, key: KeyArray, count: IntArray) -> None:
+        """Add counts: uint64[n], int64[n]."""
+        start = 0
+        while start < key.size:
+            if self._size == self._block:
+                self._full.append((self._key, self._count))
+                self._begin()
+            some = min(key.size - start, self._block - self._size)
+            place = slice(self._size, self._size + some)
+            self._key[place] = key[start : start + some]
+            self._count[place] = count[start : start + some]
+            self._size, start = place.stop, start + some
+
+    def parts(self) -> list[KeyedCounts]:
+        """Return everything that was added, in its order."""
+        return [*self._full, (self._key[: self._size], self._count[: self._size])]
+
+
+def merge(parts: Sequence[KeyedCounts]) -> KeyedCounts:
+    """Join counts by key, in increasing order of keys; each part is sorted in place.
+
+    They are joined range by range, so that beside parts and result little memory is needed.
+
+    Parameters
+    ----------
+    parts : sequence of (uint64[n], int64[n])
+        Keys and counts above 0, in any order; no key occurs twice.
+    """
+    for key, count in parts:
+        key[:], count[:] = coalesce(key, count)
+    total = sum(key.size for key, _ in parts)
+    keys, counts, start = np.empty(total, np.uint64), np.empty(total, np.int64), 0
+    for some in _divide_keys([key for key, _ in parts], -(-total // AT_ONCE)):
+        pieces = [(key[s], count[s]) for (key, count), s in zip(parts, some, strict=True)]
+        key, count = coalesce(*(np.concatenate(one) for one in zip(*pieces, strict=True)))
+        keys[start : start + key.size], counts[start : start + key.size] = key, count
+        start += key.size
+    return keys, counts
+
+
+def _divide_keys(keys: Sequence[KeyArray], number: int) -> Iterator[list[slice]]:
+    """Yield the slices of sorted arrays of keys that lie in a range, for about equal ranges."""
+    sample = np.sort(np.concatenate([np.empty(0, np.uint64), *(key[::SAMPLED] for key in keys)]))
+    starts = [0] * len(keys)
+    for i in range(1, number + 1):
+        ends = [key.size for key in keys]
+        if i < number:
+            limit = sample[i * sample.size // number]
+            ends = [int(np.searchsorted(key, limit)) for key in keys]
+        yield [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        starts = ends
+
+
+SLAB = 1 << 18
+"""Most entries of some rows, unless a row alone has more."""
+
+
+def split_rows(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Yield slices of rows of a matrix, in their order."""
+    rows, columns = shape
+    # Kernels take four rows at a time.
+    some = max(SLAB // max(columns, 1) // 4 * 4, 1)
+    for start in range(0, rows, some):
+        yield slice(start, min(start + some, rows))
+
+
+def to_real(rows: FloatArray | IntArray) -> FloatArray:
+    """Return rows as real numbers: float64[m, n]; without a copy where they are."""
+    return rows.astype(np.float64, copy=False)
+
+
+def round_table(
+    value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Round a table, so that its rows and columns have exactly the given sums.
+
+    Parameters
+    ----------
+    value : float64[rows, columns]
+        Expectations, not negative, whose sums are nearly the margins.
+    margins : int64[rows], int64[columns]
+        Not negative, with equal sums.
+    state : int64[1]
+        State of the random numbers; continued.
+
+    Returns
+    -------
+    row, column, count : int64[m]
+        Entries above 0, by row and column.
+    """
+    margin, columns = (np.ascontiguousarray(one) for one in margins)
+    lacking, work = np.empty(columns.size, np.int64), np.empty((2, columns.size))
+    slabs = [*split_rows(value.shape)]
+    # Entries above 0 are no more than the trips.
+    collected = Collector(min(value.size, int(margin.sum())))
+    rounding.begin_rows(value, columns, lacking, work[0])
+    for some in slabs:
+        count = np.empty(value[some].shape, np.int64)
+        rounding.draw_rows(value[some], margin[some], lacking, work[0], work[1], state, count)
+        row, column = np.nonzero(count)
+        if len(slabs) == 1:
+            return row, column, count[row, column]
+        # Many small arrays would leave gaps; two large ones do not.
+        place = (row + some.start) * columns.size + column
+        collected.add(place.view(np.uint64), count[row, column])
+    # Most often one part, of which no copy is made.
+    (place, count), *more = collected.parts()
+    if more:
+        place, count = (np.concatenate(one) for one in zip(*collected.parts(), strict=True))
+    return *np.divmod(place.view(np.int64), columns.size), count
+
+
+DIVIDED = 12
+"""Rounds of balancing of trips that are divided among zones."""
+
+
+def divide_origins(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: ZoneBlocks,
+    coarse: tuple[IntArray, IntArray, IntArray],
+    law: Attraction,
+    state: IntArray,
+    known: TrustedPrior | None = None,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Divide trips between blocks among the origins of each.
+
+    ``coarse``: by row and column; ``known``: a prior, and how much it is trusted.
+
+    Returns
+    -------
+    block, zone, count : int64[m]
+        Trips from zones to blocks, by block and zone.
+    """
+    origin, block, count = coarse
+    starts = np.searchsorted(origin, np.arange(blocks.number + 1))
+    weight, parts = ends[1].astype(np.float64), []
+    leaving = None if known is None else known.leaving(blocks)
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        zone = np.arange(blocks.first[number], blocks.first[number + 1])
+        zone = zone[ends[0][zone] > 0]
+        value = law.attract(zone, block[inside], blocks.first, weight)
+        margins = ends[0][zone], count[inside]
+        if leaving is not None:
+            balance(value, margins)
+            leaving.correct(value, int(number), (zone, block[inside]))
+        row, column, trips = _divide_one(value, margins, state)
+        place = block[inside][column] * zones.number + zone[row]
+        parts.append((place.view(np.uint64), trips))
+    joined, trips = merge(parts)
+    return *np.divmod(joined.view(np.int64), zones.number), trips
+
+
+def divide_destinations(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: ZoneBlocks,
+    between: tuple[IntArray, IntArray, IntArray],
+    law: Attraction,
+    state: IntArray,
+    known: TrustedPrior | None = None,
+) -> list[KeyedCounts]:
+    """Divide trips from zones to blocks among the destinations of each.
+
+    ``between``: from :func:`divide_origins`; ``known``: as there.
+
+    Returns
+    -------
+    list of (uint64[m], int64[m])
+        Trips between zones, in any order: places and counts, as of :class:`EstimatedFlows`.
+    """
+    block, zone, count = between
+    starts, collected = np.searchsorted(block, np.arange(blocks.number + 1)), Collector()
+    singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
+    reaching = None if known is None else known.reaching(blocks)
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        target = np.arange(blocks.first[number], blocks.first[number + 1])
+        target = target[ends[1][target] > 0]
+        value = law.attract(zone[inside], target, singles, ones)
+        value *= ends[1][target]
+        margins = count[inside], ends[1][target]
+        if reaching is not None:
+            balance(value, margins)
+            reaching.correct(value, int(number), (zone[inside], target))
+        row, column, trips = _divide_one(value, margins, state)
+        place = zone[inside][row] * zones.number + target[column]
+        collected.add(place.view(np.uint64), trips)
+    return collected.parts()
+
+
+def _divide_one(
+    value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Balance one full table of weights, and draw whole trips with exactly its margins."""
+    balance(value, margins)
+    return round_table(value, margins, state)
+
+
+def balance(value: FloatArray, margins: tuple[IntArray, IntArray]) -> None:
+    """Scale rows and columns of a small table until they add up to both margins, nearly."""
+    rows, columns = (np.ascontiguousarray(margin) for margin in margins)
+    balancing.balance(value, (rows, columns), DIVIDED, np.empty(columns.size))
+
 
 DECAYS = 9
 """Number of decays that are tried, from a zone's width to a quarter of the map's diagonal."""

@@ -10,10 +10,9 @@ import numpy as np
 
 from geodp import progress
 from geodp.errors import UsageError
-from geodp.kinds.flows.declaring import declare_prior
 from geodp.kinds.flows.flows import Flows
-from geodp.kinds.flows.publish import FlowsDesign, prepare_flows
-from geodp.kinds.flows.zones import UnitZones, Zones, zones_of
+from geodp.kinds.flows.publish import FlowsDesign, declare_prior, prepare_flows
+from geodp.kinds.flows.zones import UnitZones, Zones, sum_pairs, zones_of
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import Budget
 from geodp.privacy.terms import ADD_REMOVE, Terms
@@ -21,8 +20,8 @@ from geodp.release.request import Request
 from geodp.release.transaction import Prepared
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable, ReleasedTable, coalesce
+from geodp.tools.evaluate.evaluate import trial_key
 from geodp.tools.evaluate.result import NOTICE
-from geodp.tools.evaluate.trials import trial_key
 from geodp.typing import FloatArray, IntArray
 
 SIDES = (1, 2, 4, 8)
@@ -50,10 +49,7 @@ class PairSums:
     @classmethod
     def of(cls, zones: Zones, table: CountTable | ReleasedTable) -> PairSums:
         """Sum a table of pairs over its labels."""
-        index = table.grid.decode(table.key)
-        ends = [zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
-        place, count = _add_up(ends[0], ends[1], np.asarray(table.count, np.int64), zones.number)
-        return cls(place // zones.number, place % zones.number, count)
+        return cls(*sum_pairs(zones, table))
 
     @property
     def total(self) -> int:
@@ -66,15 +62,9 @@ class PairSums:
         ``of_zone``: block of each zone, int64[zones].
         """
         blocks = int(of_zone.max()) + 1
-        return _add_up(of_zone[self.origin], of_zone[self.destination], self.count, blocks)
-
-
-def _add_up(
-    row: IntArray, column: IntArray, count: IntArray, number: int
-) -> tuple[IntArray, IntArray]:
-    """Sum counts by pair of a row and a column, of which there are ``number`` each."""
-    place, total = coalesce((row * number + column).view(np.uint64), count)
-    return place.view(np.int64), np.asarray(total, np.int64)
+        place = of_zone[self.origin] * blocks + of_zone[self.destination]
+        pair, trips = coalesce(place.view(np.uint64), self.count)
+        return pair.view(np.int64), np.asarray(trips, np.int64)
 
 
 def measure_flows(zones: Zones, true: PairSums, released: PairSums) -> dict[str, float]:

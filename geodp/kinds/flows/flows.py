@@ -12,8 +12,6 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
-from geodp.grid.axes import Attribute
-from geodp.grid.grid import Grid
 from geodp.io.read.rows.decimals import find_weights
 from geodp.io.verify.card import require
 from geodp.io.write.tables import UNCERTAINTY_COLUMNS
@@ -29,15 +27,23 @@ from geodp.kinds.flows.comparison import (
     require_comparable,
     require_no_prior,
 )
-from geodp.kinds.flows.design import FlowDesign, LabelDesign
-from geodp.kinds.flows.errors import PairErrors, are_near, state_errors
 from geodp.kinds.flows.estimates import SIMULATIONS, FlowEstimator
-from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
+from geodp.kinds.flows.estimator import FLAT, EstimatedFlows, NoisyPairs, merge
+from geodp.kinds.flows.files import (
+    PRIOR,
+    name_file,
+    name_labels,
+    read_labels,
+    read_noisy,
+    read_prior,
+    write_measured,
+)
 from geodp.kinds.flows.kind import (
     DESTINATIONS,
     FLOWS,
     GROUPED,
     ORIGINS,
+    TABLES,
     FlowsCard,
     FlowsGuarantee,
     MeasuredLabels,
@@ -47,16 +53,20 @@ from geodp.kinds.flows.kind import (
     StatedFlowsPrior,
     StatedPairErrors,
 )
-from geodp.kinds.flows.labels import NoisyLabels, divide_labels
-from geodp.kinds.flows.merging import AT_ONCE, merge
+from geodp.kinds.flows.label_model import NoisyLabels, divide_labels
 from geodp.kinds.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
-from geodp.kinds.flows.noisy import write_measured
-from geodp.kinds.flows.prior import MEANING, FlowsPrior, TrustedPrior
+from geodp.kinds.flows.pair_errors import PairErrors, are_near, state_errors
+from geodp.kinds.flows.prior_flows import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
-from geodp.kinds.flows.screenlines import Crossing, divide_zones
-from geodp.kinds.flows.streams import StreamPlan, count_labels
-from geodp.kinds.flows.units import draw_lines
-from geodp.kinds.flows.zones import Zones, zones_of
+from geodp.kinds.flows.regions import Crossing, divide_zones
+from geodp.kinds.flows.streams import (
+    LabelDesign,
+    StreamDesign,
+    StreamsPlan,
+    count_labels,
+    slice_pairs,
+)
+from geodp.kinds.flows.zones import Zones, draw_lines, zones_of
 from geodp.mechanisms import find_method
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -65,6 +75,7 @@ from geodp.privacy.ledger import Charge
 from geodp.privacy.terms import Terms
 from geodp.release.card import PRIOR_PUBLIC
 from geodp.release.composite import Composite, fill_tables
+from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import ReleasedTable, coalesce
@@ -470,16 +481,46 @@ class Flows(Composite[FlowsCard]):
                 f"--prior): {stated.source}.",
                 code="flows-prior-not-given",
             )
-        tables = [one.table for one in self.tables.values()]
-        found = make_estimator(self.plan, tables, self.index, self.noisy, self.labels, self.prior)
-        return replace(found, maps=(self.origins, self.destinations))
+        flows, origins, destinations = (one.table for one in self.tables.values())
+        length, trusted = self.index.decay.length, None
+        if stated is not None and self.prior is not None:
+            trusted = TrustedPrior.of(self.prior, stated.weight, int(origins.count.sum()))
+        return FlowEstimator(
+            self.plan,
+            flows,
+            origins,
+            destinations,
+            self.noisy,
+            FLAT if length is None else length,
+            self.labels,
+            trusted,
+            (self.origins, self.destinations),
+        )
 
     @property
-    def plan(self) -> StreamPlan:
-        """The plan of the measurements, by the tables and the index."""
+    def plan(self) -> StreamsPlan:
+        """The plan of the measurements, by the tables and the index.
+
+        Raises UsageError for levels, and VerificationError for labels, that no release of these
+        zones measures; UsageError where the origins have another method than those of flows.
+        """
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
-        grid, attributes = self.origins.grid, self.flows.grid.attributes
-        return make_plan_of(whole, ends, read_design(self.index), grid, attributes)
+        guarantee, attributes = self.index.guarantee, self.flows.grid.attributes
+        stated = guarantee.labels
+        labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
+        design = StreamDesign.of({one.side: one.share for one in guarantee.levels}, labels)
+        method = find_method(ends.mechanism)
+        if not isinstance(method, EndsOfFlows):
+            raise UsageError(
+                "Origins have another method than ends of flows.", code="flows-ends-differ"
+            )
+        zones = Zones.of(self.origins.grid)
+        if labels is not None:
+            labels.require_possible(zones.grid, count_labels(attributes))
+        terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
+        part = terms.share(design.end_share)
+        event = method.pyramid.event(zones.grid, part, whole.key_origin)
+        return StreamsPlan(zones, design, method.pyramid, whole, event, attributes)
 
     @property
     def constraints(self) -> tuple[Constraint[Flows], ...]:
@@ -544,7 +585,7 @@ class Flows(Composite[FlowsCard]):
 
 
 def make_index(
-    plan: StreamPlan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
+    plan: StreamsPlan, prior: FlowsPrior | StatedFlowsPrior | None, facts: Iterable[str]
 ) -> FlowsCard:
     """Make the index of a release that is to be drawn; ``facts``: those of its tables' cards."""
     return FlowsCard.state(
@@ -557,27 +598,7 @@ def make_index(
     )
 
 
-def make_estimator(
-    plan: StreamPlan,
-    tables: Sequence[ReleasedTable],
-    index: FlowsCard,
-    noisy: Sequence[NoisyPairs],
-    labels: Sequence[NoisyLabels] = (),
-    prior: FlowsPrior | None = None,
-) -> FlowEstimator:
-    """Make the estimator of a release from its tables, in their order, and what its index states.
-
-    ``prior``: the flows of the prior that the index states.
-    """
-    flows, origins, destinations = tables
-    decay, trusted = index.decay.length, None
-    if prior is not None and index.prior is not None:
-        trusted = TrustedPrior.of(prior, index.prior.weight, int(origins.count.sum()))
-    known = FLAT if decay is None else decay
-    return FlowEstimator(plan, flows, origins, destinations, noisy, known, labels, trusted)
-
-
-def list_constraints(plan: StreamPlan) -> tuple[Constraint[Flows], ...]:
+def list_constraints(plan: StreamsPlan) -> tuple[Constraint[Flows], ...]:
     """List what holds exactly in a release."""
     return (
         Constraint(
@@ -614,7 +635,7 @@ def _are_small(release: Flows) -> bool:
     return all(np.bincount(zones.blocks(side).of_zone).max() <= side**2 for side in sides)
 
 
-def state_labels(plan: StreamPlan) -> MeasuredLabels | None:
+def state_labels(plan: StreamsPlan) -> MeasuredLabels | None:
     """State what is measured by label; None: flows have no labels."""
     labels, law = plan.design.labels, plan.label_law
     if labels is None or law is None:
@@ -628,7 +649,7 @@ def state_labels(plan: StreamPlan) -> MeasuredLabels | None:
     )
 
 
-def state_guarantee(plan: StreamPlan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
+def state_guarantee(plan: StreamsPlan, prior: str | None, facts: Iterable[str]) -> FlowsGuarantee:
     """State the guarantee of all tables together.
 
     ``prior``: the source of one, if there is one; ``facts``: those of the tables' cards.
@@ -671,7 +692,7 @@ def state_decay(decay: float, unit: Any) -> StatedDecay:
     return StatedDecay(None if decay >= FLAT else float(f"{decay:.4g}"), unit)
 
 
-def name_flows(design: FlowDesign) -> FlowsOfTrips:
+def name_flows(design: StreamDesign) -> FlowsOfTrips:
     """Make the method of flows with what is measured as its settings."""
     labels = design.labels
     return FlowsOfTrips(
@@ -722,14 +743,13 @@ def describe_identity(
 
 
 def table_of_pairs(
-    plan: StreamPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+    plan: StreamsPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     """Make the released table of flows, divided among labels; ``flows`` are overwritten."""
     if labels and flows.count.size:
         return _table_of_labels(plan, flows, labels, seed, event)
     zones, number, parts = plan.zones, np.uint64(plan.zones.number), []
-    for start in range(0, flows.count.size, AT_ONCE):
-        some = slice(start, start + AT_ONCE)
+    for some in slice_pairs(flows.count.size):
         place = flows.place[some]
         ends = (place // number).view(np.int64), (place % number).view(np.int64)
         index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
@@ -740,7 +760,7 @@ def table_of_pairs(
 
 
 def _table_of_labels(
-    plan: StreamPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+    plan: StreamsPlan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
 ) -> ReleasedTable:
     zones, ends = plan.zones, (flows.origin, flows.destination)
     of, label, count = divide_labels(zones, (*ends, flows.count), labels, seed)
@@ -750,7 +770,7 @@ def _table_of_labels(
     return ReleasedTable(plan.pairs, *coalesce(plan.pairs.encode(index), count), event)
 
 
-def depend_ends(plan: StreamPlan) -> Measurement:
+def depend_ends(plan: StreamsPlan) -> Measurement:
     """Return the event of a map of ends, which depends on all that is measured of flows.
 
     Both maps have the mean of their noisy totals, and the card of each has a digest of everything.
@@ -759,37 +779,24 @@ def depend_ends(plan: StreamPlan) -> Measurement:
     return noise.depending_on(plan.whole)
 
 
-def read_design(card: FlowsCard) -> FlowDesign:
-    """Read the design of the measurements from an index.
+def open_flows(folder: Path, card: FlowsCard) -> Flows:
+    """Open the tables, the noisy pairs and the prior of a public folder.
 
-    UsageError for levels, and VerificationError for labels, that no release measures.
+    Raises ValueError where a file lists other pairs or cells than were measured.
     """
-    stated = card.guarantee.labels
-    labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
-    return FlowDesign.of({one.side: one.share for one in card.guarantee.levels}, labels)
-
-
-def make_plan_of(
-    whole: Measurement,
-    ends: Measurement,
-    design: FlowDesign,
-    grid: Grid,
-    attributes: tuple[Attribute, ...],
-) -> StreamPlan:
-    """Make the plan of a release from the events of its flows and of its origins.
-
-    ``grid``: of the zones. Raises UsageError where the origins have another method than those of
-    flows, and VerificationError where no release of these zones measures so many counts by label.
-    """
-    method = find_method(ends.mechanism)
-    if not isinstance(method, EndsOfFlows):
-        raise UsageError(
-            "Origins have another method than ends of flows.", code="flows-ends-differ"
-        )
-    zones = Zones.of(grid)
-    if design.labels is not None:
-        design.labels.require_possible(grid, count_labels(attributes))
-    terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
-    part = terms.share(design.end_share)
-    event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return StreamPlan(zones, design, method.pyramid, whole, event, attributes)
+    tables = {one.name: open_release(folder / one.name) for one in card.tables}
+    flows, origins, destinations = (tables[name] for name in TABLES)
+    opened = Flows(flows, origins, destinations, card, ())
+    plan, prior = opened.plan, None
+    if card.prior is not None and not card.prior.left_out:
+        prior = read_prior(folder / PRIOR, plan.zones, card.prior.source)
+    # Variances are those of the laws, as the index states the nearest standard errors.
+    noisy = tuple(
+        read_noisy(folder / name_file(one.blocks.side), one.blocks, one.variance)
+        for one in plan.empty_pairs
+    )
+    labels = tuple(
+        read_labels(folder / name_labels(one.ends), one, plan.zones, plan.attributes)
+        for one in plan.empty_labels
+    )
+    return replace(opened, noisy=noisy, labels=labels, prior=prior)

@@ -272,7 +272,7 @@ class FlowsKind(IndexKind):
         "folder.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "open": "flows.opening:open_flows",
+        "open": "flows.flows:open_flows",
         "explain": "flows.explanation:explain_flows",
     }
 

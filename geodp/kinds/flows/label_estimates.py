@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.axes import Attribute
-from geodp.kinds.flows.labels import (
+from geodp.kinds.flows.label_model import (
     LabelledBlocks,
     LabelModel,
     NoisyLabels,
     fit_labels,
     weigh,
 )
-from geodp.kinds.flows.streams import StreamPlan
+from geodp.kinds.flows.streams import StreamsPlan
 from geodp.typing import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
@@ -88,7 +88,7 @@ class LabelEstimator:
 
     Attributes
     ----------
-    plan : StreamPlan
+    plan : StreamsPlan
     flows : LabelledFlows
         At least one.
     streams : sequence of NoisyLabels
@@ -96,7 +96,7 @@ class LabelEstimator:
         Sets of labels whose flows are estimated.
     """
 
-    plan: StreamPlan
+    plan: StreamsPlan
     flows: LabelledFlows
     streams: Sequence[NoisyLabels]
     chosen: BoolArray

@@ -15,10 +15,14 @@ from geodp.grid.region import Region
 from geodp.io.read.public.polygons import Circle
 from geodp.io.write.map.look import Language
 from geodp.io.write.view import View
-from geodp.kinds.flows.by_label import (
+from geodp.kinds.flows.drawing import (
+    ALL,
     EVERYWHERE,
+    INTO,
     MOST_LABELS,
+    OUT,
     Found,
+    Ground,
     LabelChoice,
     choose,
     ends_of,
@@ -28,7 +32,6 @@ from geodp.kinds.flows.by_label import (
     whole_of,
     write_labels,
 )
-from geodp.kinds.flows.drawing import ALL, INTO, OUT, Ground
 from geodp.kinds.flows.english import FILES, PAGE, describe_file
 from geodp.kinds.flows.estimates import SIMULATIONS
 from geodp.kinds.flows.explanation import explain_flows, name_bound

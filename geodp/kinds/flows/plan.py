@@ -1,19 +1,46 @@
-"""Errors of flows by what is measured, and trips that a bound keeps, before any data are read."""
+"""The bound on the trips of a unit: what one costs and keeps, and the choice of one.
+
+Errors and kept trips are computed before any data are read. A bound that is chosen from the data,
+by a quantile of the units, has a charge of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
+from geodp.advice import pick, takes
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.rows.survey import Survey
 from geodp.kinds.flows.methods import EndsOfFlows
 from geodp.kinds.flows.publish import make_plan
-from geodp.kinds.flows.reading.bounding import require_bounds
 from geodp.kinds.flows.reading.labels import By, TripLabels
+from geodp.kinds.flows.reading.options import COUNTED
+from geodp.kinds.flows.reading.reader import RowReader
+from geodp.kinds.flows.reading.stays import Pings, Stays
+from geodp.kinds.flows.reading.trips import Trips
+from geodp.kinds.flows.reading.units import require_bounds, trips_of_units
 from geodp.kinds.flows.zones import Zones
-from geodp.privacy.loss import Budget
+from geodp.kinds.selection.question import (
+    ROUND,
+    Answer,
+    Quantile,
+    count_at,
+    line_up,
+    request_selection,
+)
+from geodp.kinds.selection.selected import Selected, prepare
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.loss import Budget, rational
 from geodp.privacy.terms import ADD_REMOVE, Terms
+from geodp.table.counts import CountTable
+from geodp.typing import IntArray
 
 
 @dataclass(frozen=True)
@@ -103,7 +130,7 @@ def plan(
     attributes = TripLabels.of(by, labels or {}, None).attributes
     made = make_plan(zones, terms, method, levels, attributes=attributes, label_share=label_share)
     errors = EndsOfFlows.of(made.method).block_errors(zones.grid, made.ends)
-    sides = made.design.sides
+    sides, by_label = made.design.sides, made.design.labels
     return PlannedFlows(
         trips,
         None if errors is None else errors[-1].largest,
@@ -113,7 +140,7 @@ def plan(
         {side: zones.blocks(side).number ** 2 for side in sides},
         None if mean_trips is None else retained_share(trips, mean_trips),
         None if made.label_law is None else made.label_law.variance**0.5,
-        () if made.design.labels is None else made.design.labels.both_sides,
+        () if by_label is None else (by_label.side, by_label.pair_side),
     )
 
 
@@ -121,3 +148,181 @@ def retained_share(trips: int, mean: float) -> float:
     """Return the share of geometric trips of a mean that are among the first of their unit."""
     # The sum of P(more than i trips) over the first i, over that of all i, which is the mean.
     return float(1 - (1 - 1 / mean) ** trips)
+
+
+AXIS = "trips"
+
+Form: TypeAlias = Literal["trips", "stays", "pings"]
+"""Records that a row can be."""
+
+FORMS: dict[Form, type[RowReader]] = {"trips": Trips, "stays": Stays, "pings": Pings}
+
+ONCE_FACT = (
+    "that each {unit} with trips in the domain counts once, by its number of trips, or by "
+    "{largest:,} where it has more"
+)
+"""Statement of a choice on what was counted."""
+
+
+@dataclass(frozen=True)
+class TripsChoice:
+    """The most trips of a unit, as they were chosen from the rows.
+
+    Attributes
+    ----------
+    trips : int
+        For ``trips`` of :func:`geodp.flows.publish`.
+    selected : Selected
+        The selection, with its guarantee and its charge; it can be written and verified.
+    """
+
+    trips: int
+    selected: Selected = field(repr=False)
+
+
+@takes(
+    request_selection,
+    Trips,
+    Stays,
+    Pings,
+    without=("contribution", "trips", "value", "weight", "max_weight", "raked_to", *COUNTED),
+    trips="largest",
+)
+def choose_trips(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    largest: int,
+    share: Budget = "0.1",
+    form: Form = "trips",
+    **options: Any,
+) -> TripsChoice:
+    """Choose the most trips that are kept of a unit, so that about a share of units has more.
+
+    One of the numbers up to ``largest``, all from 1 to 10 and round ones above, is drawn as
+    a quantile of the units. Each unit that is protected counts once, however many trips it has.
+    The choice spends a budget of its own, which adds to that of the release: a hundredth of it,
+    usually. With a public guess of the trips of a person
+    :func:`geodp.flows.plan`, which spends nothing, takes its place.
+
+    Parameters
+    ----------
+    paths : path, sequence of paths, or a table in memory
+    grid : str or Grid
+        The public grid of zones. Trips with an end outside are no trips of a unit.
+    largest : int
+        The largest number that may be chosen, public and chosen without the data: 2 to 10,000.
+    share : number
+        Of the units with trips that may have more than the chosen number, above 0 and below 1.
+    form : {"trips", "stays", "pings"}
+        What a row is.
+    unit
+        The unit of the release, whose trips are counted.
+    place
+        Of stays and pings: see :func:`geodp.flows.read_stays`.
+
+    Raises
+    ------
+    UsageError, InputError, BudgetError
+        As for the reader and for :func:`geodp.select.top_cells`. Nothing was charged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> number = [1, 1, 2, 2, 3, 4] * 50
+    >>> names = [str(i) for i, most in enumerate(number) for _ in range(most)]
+    >>> places = {name: [0] * len(names) for name in ("oy", "ox", "dy", "dx")}
+    >>> columns = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id"}
+    >>> geodp.flows.choose_trips(pa.table({"id": names, **places}), **columns,
+    ...     grid=geodp.Grid.regular((8, 8)), largest=20, share="1/4", epsilon=5)
+    TripsChoice(trips=3)
+    """
+    q, most, kind = require_quantile(share), require_largest(largest), _find_form(form)
+    asked = pick(request_selection, options)
+    # Of the bound it is only required that there is one.
+    reader = kind.of(grid, **options, unit=asked.get("unit"), trips=most)
+    request = request_selection(**asked | {"unit": reader.require_units()})
+    counted = count_units(reader, paths, most)
+    selected = prepare(counted, Quantile(q, AXIS), request).release()
+    return TripsChoice(find_trips(selected.chosen), selected)
+
+
+def require_quantile(share: Budget) -> Fraction:
+    """Return the part of units with no more trips; UsageError unless a share is between 0 and 1."""
+    part = rational(share, "share")
+    if not 0 < part < 1:
+        raise UsageError(
+            "share is the part of persons who may have more trips: above 0 and below 1.",
+            code="flows-choice-share",
+        )
+    return 1 - part
+
+
+def require_largest(largest: object) -> int:
+    """Return the largest number that may be chosen; UsageError where it would be the only one."""
+    most, _ = require_bounds(largest, 1)
+    if most == 1:
+        raise UsageError(
+            "With a largest number of 1 the answer is 1, and nothing has to be charged for it: "
+            "give a larger one (--largest, largest=), or publish with 1 trip (--trips 1, trips=1).",
+            code="flows-choice-known",
+        )
+    return most
+
+
+def find_trips(chosen: Sequence[Answer]) -> int:
+    """Return the number of trips of an answer, which has one candidate."""
+    return int(str(chosen[0]["label"]))
+
+
+def ask(q: Fraction, largest: int) -> tuple[Quantile, Grid]:
+    """Return the question of the most trips, and the grid of its candidates."""
+    labels = [str(one) for one in list_candidates(largest)]
+    return Quantile(q, AXIS), line_up(AXIS, labels)
+
+
+def list_candidates(largest: int) -> IntArray:
+    """List the numbers that may be chosen: int64[n], the last one being ``largest``.
+
+    Above 10 they are round, as many candidates that nobody needs would hide the others.
+
+    Examples
+    --------
+    >>> list_candidates(35).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 35]
+    """
+    scale = {int(Fraction(f"{digits}e{power}")) for digits in ROUND for power in range(1, 5)}
+    some = {one for one in {*range(1, 11)} | scale if one < largest}
+    return np.array([*sorted(some), largest], np.int64)
+
+
+def count_units(reader: RowReader, paths: TableSource, largest: int) -> CountTable:
+    """Count units by their number of trips, each at the first candidate that is not exceeded.
+
+    Each unit is counted once, from its own rows, so that one more changes one count by 1. The last
+    candidate, ``largest``, stands for more trips, too.
+    """
+    unit, survey = reader.require_units(), Survey()
+    candidates = list_candidates(largest)
+    number = np.zeros(candidates.size, np.int64)
+    per_pair = largest if reader.per_pair is None else reader.per_pair
+    # Trips beyond the largest number do not count, between two zones neither.
+    _, of_pair = require_bounds(largest, per_pair)
+    facts = reader.state_units()
+    for names, key, *_ in reader.list_units(paths, survey):
+        at = np.searchsorted(candidates, np.minimum(trips_of_units(names, key, of_pair), largest))
+        number += np.bincount(at, minlength=number.size)
+    once = ONCE_FACT.format(unit=unit, largest=largest)
+    return replace(
+        count_at(AXIS, [str(one) for one in candidates], number),
+        bound=ContributionBound(1, "geodp", unit=unit),
+        reading=survey.reading((once, *facts)),
+    )
+
+
+def _find_form(form: Form) -> type[RowReader]:
+    """Return the reader of rows of a form."""
+    if form not in FORMS:
+        listed = ", ".join(FORMS)
+        raise UsageError(f"form must be one of {listed}.", code="flows-choice-form")
+    return FORMS[form]

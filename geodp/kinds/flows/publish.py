@@ -1,24 +1,20 @@
-"""Publish flows between zones and both maps of their ends as one release with one charge."""
+"""Publish flows between zones and both maps of their ends as one release with one charge.
+
+A prior is declared before anything is charged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
 from geodp.advice import pick, takes
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
-from geodp.kinds.flows.declaring import declare_prior
-from geodp.kinds.flows.design import (
-    FlowDesign,
-    LabelDesign,
-    read_label_share,
-    require_within,
-)
 from geodp.kinds.flows.estimator import EstimatedFlows, NoisyPairs, estimate_flows
 from geodp.kinds.flows.flows import (
     Flows,
@@ -32,19 +28,23 @@ from geodp.kinds.flows.flows import (
 )
 from geodp.kinds.flows.kind import StatedEndsPrior, StatedFlowsPrior
 from geodp.kinds.flows.methods import EndsOfFlows
-from geodp.kinds.flows.prior import FlowsPrior
+from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.reading.labels import require_free
-from geodp.kinds.flows.reading.periods import require_named_unit
 from geodp.kinds.flows.reading.trips import Trips, read_trips
+from geodp.kinds.flows.reading.units import require_named_unit
 from geodp.kinds.flows.streams import (
     DESTINATIONS,
     DIVIDING,
     ORIGINS,
-    StreamPlan,
+    LabelDesign,
+    StreamDesign,
+    StreamsPlan,
     TripStreams,
     count_labels,
+    read_label_share,
+    require_within,
 )
-from geodp.kinds.flows.zones import Zones, zones_of
+from geodp.kinds.flows.zones import Zones, pairs_of, zones_of
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.base import Plain
 from geodp.privacy.event import Measurement
@@ -57,15 +57,127 @@ from geodp.release.composite import place_cells
 from geodp.release.inputs import read_input, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.prior import choose_prior
+from geodp.release.prior import choose_prior, describe_charge
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
-from geodp.table.counts import CountTable, ReleasedTable
-from geodp.table.reading import StatedReading
+from geodp.table.counts import Cells, CountTable, ReleasedTable, coalesce
+from geodp.table.prior import Prior
 from geodp.typing import IntArray
+
+OTHER_ZONES = Rule(
+    "flows-prior-zones",
+    "The prior has other zones than this release: read its trips on the same grid.",
+)
+
+
+def declare_prior(
+    zones: Zones, prior: Flows | CountTable, source: str | None, *, left_out: bool = False
+) -> FlowsPrior:
+    """Make the prior of a release of flows between zones; ``left_out``: see FlowsPrior.
+
+    Raises UsageError for an object that is no prior, for other zones, and for a prior that is
+    neither declared public by a source nor was charged to a ledger.
+    """
+    if not isinstance(prior, Flows | CountTable):
+        raise UsageError(
+            "A prior of flows is a release of flows, or a table that geodp.flows.read_trips has "
+            "read.",
+            code="flows-prior-kind",
+        )
+    cells = prior.flows.table if isinstance(prior, Flows) else prior
+    pairs = pairs_of(zones.grid)
+    if len(cells.grid.places) != 2:
+        raise UsageError(OTHER_ZONES)
+    require_same_zones(
+        prior.origins.grid if isinstance(prior, Flows) else zones_of(cells.grid), zones.grid
+    )
+    if isinstance(prior, Flows):
+        source = source or describe_charge(prior.index.budget)
+    known = Prior.of(pairs, _without_labels(cells, pairs), source or "")
+    return FlowsPrior.of(zones, known, known.source, left_out)
+
+
+def give_prior(release: Flows, prior: Flows | CountTable) -> Flows:
+    """Return a release with its prior given again, which its files do not have.
+
+    Parameters
+    ----------
+    release : Flows
+        Opened from its folder, which has no file of its prior.
+    prior : Flows or CountTable
+        The prior as :func:`geodp.flows.publish` took it. No card has a digest of it, so that
+        another one between the same zones is not recognised.
+
+    Raises
+    ------
+    UsageError
+        A release without a prior, or whose files have it; a prior of other zones, or of records.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((4, 4))
+    >>> before = geodp.CountTable.from_dense(np.ones((4, 4, 4, 4), np.int64), grid.pairs())
+    >>> told = {"prior": before, "prior_source": "made up", "leave_out_prior": True}
+    >>> now = geodp.CountTable.from_dense(2 * before.to_dense(), grid.pairs())
+    >>> release = geodp.flows.publish(now, epsilon=1, contribution=1, **told)
+    >>> geodp.flows.give_prior(release, before).prior.trips
+    256
+    """
+    stated = release.index.prior
+    if stated is None or not stated.left_out:
+        raise UsageError(
+            "This release was made without a prior, or its files have it: leave out the prior "
+            "(--prior).",
+            code="flows-prior-not-needed",
+        )
+    zones = Zones.of(release.origins.grid)
+    return replace(release, prior=declare_prior(zones, prior, stated.source, left_out=True))
+
+
+def require_same_zones(known: Grid, wanted: Grid) -> None:
+    """Raise UsageError where the zones of a prior are others than those of a release.
+
+    The words for their source may differ, as of a table that was named anew, if codes and outlines,
+    or the cells of a mask, are the same.
+    """
+    if known == wanted:
+        return
+    if _describe_zones(known) != _describe_zones(wanted):
+        raise UsageError(OTHER_ZONES)
+    outlines = [one.known_outlines and one.known_outlines.sha256 for one in (known, wanted)]
+    if outlines[0] != outlines[1]:
+        raise UsageError(
+            "The prior's units have the codes of this release's and other outlines, so that its "
+            "flows may be between other areas: read it with the same file of outlines.",
+            code="flows-prior-outlines",
+        )
+
+
+def _describe_zones(grid: Grid) -> dict[str, Any]:
+    """Describe zones without their outlines, and without the words for their source."""
+    described = grid.describe()
+    described.pop("outlines", None)
+    for part in (described["mask"], described["order"]):
+        table = part.get("regions", part) if isinstance(part, dict) else {}
+        table.pop("source", None)
+    return described
+
+
+def _without_labels(cells: ReleasedTable | CountTable, pairs: Grid) -> Cells:
+    """Add up the labels of cells on pairs of the same zones, of which a release stays one."""
+    if not cells.grid.attributes:
+        return cells if cells.grid == pairs else replace(cells, grid=pairs)
+    # Fractions stay as they are, and are refused as a prior.
+    each: Any = cells.count
+    key, count = coalesce(pairs.encode(cells.grid.decode(cells.key)[:4]), each)
+    if isinstance(cells, ReleasedTable):
+        return ReleasedTable(pairs, key, count, cells.event)
+    return CountTable.from_keys(pairs, key, count, bound=cells.bound, reading=cells.reading)
+
 
 MOST_LABELS = 1000
 """Most combinations of labels of all attributes."""
@@ -231,7 +343,7 @@ class FlowsDesign:
     ----------
     request : Request
     inputs : FlowsInputs
-    plan : StreamPlan
+    plan : StreamsPlan
     preview : Flows
         The release of empty tables, with the prior.
     """
@@ -240,7 +352,7 @@ class FlowsDesign:
 
     request: Request
     inputs: FlowsInputs
-    plan: StreamPlan
+    plan: StreamsPlan
     preview: Flows
 
     @property
@@ -394,7 +506,12 @@ def design_flows(
     stated = (*inputs.facts, describe_release(plan.whole.unit, plan.whole.spends))
     if prior is not None:
         stated = (*stated, describe_prior(prior.source))
-    preview = preview_flows(plan, request, stated, inputs.readings[0], prior)
+    more = None, stated, inputs.readings[0], request.metadata
+    of_pairs = preview_release(plan.pairs, name_flows(plan.design), plan.whole, *more)
+    ends = EndsOfFlows.of(plan.method)
+    of_ends = preview_release(zones.grid, ends, depend_ends(plan), *more)
+    index = make_index(plan, prior, stated)
+    preview = Flows(of_pairs, of_ends, of_ends, index, (), prior=prior)
     return FlowsDesign(request, inputs, plan, preview)
 
 
@@ -406,7 +523,7 @@ def make_plan(
     key_origin: str = "entropy",
     attributes: tuple[Attribute, ...] = (),
     label_share: Budget | None = None,
-) -> StreamPlan:
+) -> StreamsPlan:
     """Choose what is measured of flows, and with which noise, from public things only.
 
     ``terms``: with a contribution. UsageError for a method, levels, labels or a budget that do not
@@ -421,10 +538,9 @@ def make_plan(
     per_loss = float(terms.contribution / cast(Any, loss))
     labels = choose_labels(zones, attributes, per_loss, label_share)
     if levels is None:
-        design = FlowDesign.choose(zones.grid, per_loss, labels)
+        design = StreamDesign.choose(zones.grid, per_loss, labels)
     else:
-        design = FlowDesign.of(levels, labels)
-    if levels is not None:
+        design = StreamDesign.of(levels, labels)
         require_within(levels, zones.grid)
     design.require_fit(zones.grid)
     method = choose_pyramid(chosen, "Both ends of flows")
@@ -432,7 +548,7 @@ def make_plan(
     whole = Measurement.of(name_flows(design).spec, terms, 1, key_origin)
     for share in (*design.shares, *([] if labels is None else [labels.each])):
         whole.require_drawable(share)
-    return StreamPlan(zones, design, method, whole, ends, attributes)
+    return StreamsPlan(zones, design, method, whole, ends, attributes)
 
 
 def choose_labels(
@@ -458,20 +574,3 @@ def choose_labels(
             code="flows-labels-too-many",
         )
     return LabelDesign.choose(zones.grid, number, trips_a_loss, read_label_share(share))
-
-
-def preview_flows(
-    plan: StreamPlan,
-    request: Request,
-    facts: tuple[str, ...],
-    reading: StatedReading | None,
-    prior: FlowsPrior | None = None,
-) -> Flows:
-    """Make the release of empty tables, with cards and closed forms of the real one."""
-    ends = EndsOfFlows.of(plan.method)
-    end_event = depend_ends(plan)
-    flows = name_flows(plan.design)
-    pairs, grid, metadata = plan.pairs, plan.zones.grid, request.metadata
-    of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)
-    of_ends = preview_release(grid, ends, end_event, None, facts, reading, metadata)
-    return Flows(of_pairs, of_ends, of_ends, make_index(plan, prior, facts), (), prior=prior)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from geodp.errors import UsageError
 from geodp.grid.codes.sql import ENGINES, RECORDS, Engine, SqlQuery, SqlRecords
-from geodp.kinds.flows.reading.bounding import require_bounds
 from geodp.kinds.flows.reading.labels import PER_PAIR_LABELS
+from geodp.kinds.flows.reading.units import require_bounds
 from geodp.privacy.key import NoiseKey, digest
 from geodp.typing import IntArray
 

@@ -3,31 +3,33 @@
 A trip changes one count by one on each level of each map, and one pair of blocks of each size; and
 where trips have labels, one cell with its label of each kind of large cells. A unit with at most k
 trips changes each of these by at most k in all, so that the shares of the budget of all streams add
-up to the whole (docs/proofs/flows.md). Noise of every stream comes from a key of its own.
+up to the whole (docs/proofs/flows.md). Noise of every stream comes from a key of its own. What is
+measured, and how the budget is divided among it, is public before any data are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.errors import GeodpError, Rule, UsageError, VerificationError
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
-from geodp.kinds.flows.design import FlowDesign
-from geodp.kinds.flows.estimator import NoisyPairs
-from geodp.kinds.flows.labels import NoisyLabels, find_cells
-from geodp.kinds.flows.merging import AT_ONCE
-from geodp.kinds.flows.zones import Zones, pairs_of
+from geodp.kinds.flows.estimator import AT_ONCE, NoisyPairs
+from geodp.kinds.flows.label_model import NoisyLabels, find_cells
+from geodp.kinds.flows.zones import Zones, count_zone_blocks, pairs_of, side_of_all
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.trees import informed
 from geodp.mechanisms.trees.traversal import Traversal
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
+from geodp.privacy.loss import Budget
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
@@ -35,6 +37,216 @@ from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior
 from geodp.table.stated.release import StatedPrior
 from geodp.typing import FloatArray, IntArray, KeyedCounts
+
+MOST_PAIRS = 1 << 26
+"""Most pairs of blocks of one level: all of them are measured."""
+
+FEW_TRIPS = 2
+"""Trips of a unit for each unit of epsilon up to which single zones are measured by pairs."""
+
+FEW_UNITS = 1 << 23
+"""Pairs of areal units, times the trips of a unit of privacy for each unit of epsilon, up to which
+single ones are measured (docs/measured/flows.md)."""
+
+MANY = {4: Fraction(4, 10), 8: Fraction(1, 10)}
+"""Shares by side where a unit has many trips: the noise of finer pairs hides all of them."""
+
+FEW = {1: Fraction(40, 100), 2: Fraction(25, 100), 4: Fraction(10, 100), 8: Fraction(5, 100)}
+"""Shares by side where a unit has few trips."""
+
+DEFAULT_LABEL_SHARE = Fraction(3, 20)
+"""Default share of all counts by label; the rest measures flows as without labels."""
+
+LABEL_SIDES = 8, 4
+"""Sides of the blocks of ends by label, where a unit has many trips and where it has few; of areal
+units they are half of these, and a quarter where single ones are measured by pairs."""
+
+WIDER = 4
+"""Side of the blocks whose pairs are measured by label, in sides of those of ends."""
+
+LABEL_STREAMS = 3
+"""Kinds of cells by label: pairs of larger blocks, origins and destinations, of equal shares."""
+
+LABEL_SHARE = Rule(
+    "flows-label-share",
+    "The share of the budget for labels is above 0 and leaves something for flows and both ends "
+    "(--label-share 3/20, label_share=).",
+)
+
+STATED_LABELS = Rule(
+    "flows-stated-labels",
+    "The index states counts by label that no release has: blocks that are no power of two or "
+    "larger than the map, a share of the budget that is not between 0 and 1, or too many counts.",
+)
+
+LEVELS_FORM = Rule(
+    "flows-levels-form",
+    "Levels are sides of blocks in zones, powers of two, and the share of the budget of each "
+    "(--level 4=2/5 --level 8=1/10; levels=); the shares are above 0 and leave something for both "
+    "ends.",
+)
+
+
+@dataclass(frozen=True)
+class LabelDesign:
+    """Tables that are measured by label, and their share of the budget.
+
+    Attributes
+    ----------
+    side : int
+        Rows and columns of the blocks of ends, in zones: a power of two. Of areal units a block
+        has at most its square.
+    share : Fraction
+        Share of all counts by label; each kind of cells has an equal part.
+    """
+
+    side: int
+    share: Fraction
+
+    @property
+    def each(self) -> Fraction:
+        """Share of each kind of cells."""
+        return self.share / LABEL_STREAMS
+
+    @property
+    def kinds(self) -> tuple[tuple[str, int], ...]:
+        """Kinds of cells and the sides of their blocks, the largest first."""
+        return (
+            ("pairs", self.pair_side),
+            ("origins", self.side),
+            ("destinations", self.side),
+        )
+
+    @property
+    def pair_side(self) -> int:
+        """Rows and columns of the blocks whose pairs are measured."""
+        return WIDER * self.side
+
+    @classmethod
+    def read(cls, side: int, share: str) -> Self:
+        """Read what an index states; VerificationError for what no release measures."""
+        read = _read_share(share, VerificationError(STATED_LABELS))
+        if side < 1 or side & (side - 1):
+            raise VerificationError(STATED_LABELS)
+        return cls(side, read)
+
+    def require_possible(self, grid: Grid, labels: int) -> None:
+        """Raise VerificationError where no release of a grid has these blocks.
+
+        Before any array is made, as their sizes may be a stranger's. ``labels``: combinations.
+        """
+        largest = max(*LABEL_SIDES, 2 * side_of_all(grid))
+        # Sides first: those of a stranger may have any number of digits.
+        if self.side > largest or count_pairs(grid, self.pair_side) * labels > MOST_PAIRS:
+            raise VerificationError(STATED_LABELS)
+
+    @classmethod
+    def choose(cls, grid: Grid, labels: int, trips_a_loss: float, share: Fraction) -> Self:
+        """Choose the blocks of a grid; ``trips_a_loss`` is that of :meth:`StreamDesign.choose`."""
+        side = LABEL_SIDES[trips_a_loss <= FEW_TRIPS]
+        if not grid.names.on_map:
+            side //= 4 if are_few_units(grid, trips_a_loss) else 2
+        while count_pairs(grid, WIDER * side) * labels > MOST_PAIRS:
+            side *= 2
+        return cls(side, share)
+
+
+@dataclass(frozen=True)
+class StreamDesign:
+    """Measured streams and their shares of the budget.
+
+    Attributes
+    ----------
+    sides : tuple of int
+        Sides of the blocks whose pairs are measured, in zones: increasing powers of two.
+    shares : tuple of Fraction
+        Share of each.
+    labels : LabelDesign or None
+        What is measured by label; None: flows have no labels.
+    """
+
+    sides: tuple[int, ...]
+    shares: tuple[Fraction, ...]
+    labels: LabelDesign | None = None
+
+    @property
+    def end_share(self) -> Fraction:
+        """Share of each of the two maps of ends: half of what pairs and labels leave."""
+        labels = Fraction(0) if self.labels is None else self.labels.share
+        return (1 - sum(self.shares, labels)) / 2
+
+    @classmethod
+    def of(cls, levels: Mapping[int, Budget], labels: LabelDesign | None = None) -> Self:
+        """Read levels exactly; UsageError for sides or shares that make no sense."""
+        if not isinstance(levels, Mapping):
+            raise UsageError(LEVELS_FORM)
+        read: dict[int, Fraction] = {}
+        for side, share in levels.items():
+            whole = isinstance(side, int) and not isinstance(side, bool) and side > 0
+            if not whole or side & (side - 1):
+                raise UsageError(LEVELS_FORM)
+            read[side] = _read_share(share, UsageError(LEVELS_FORM))
+        sides = sorted(read)
+        made = cls(tuple(sides), tuple(read[side] for side in sides), labels)
+        if not read or made.end_share <= 0:
+            raise UsageError(LEVELS_FORM)
+        return made
+
+    @classmethod
+    def choose(cls, grid: Grid, trips_a_loss: float, labels: LabelDesign | None = None) -> Self:
+        """Choose levels for a grid; ``trips_a_loss``: trips of a unit, for each unit of epsilon."""
+        left = 1 if labels is None else 1 - labels.share
+        few = trips_a_loss <= FEW_TRIPS or are_few_units(grid, trips_a_loss)
+        levels = dict(FEW if few else MANY)
+        while count_pairs(grid, min(levels)) > MOST_PAIRS:
+            levels = {2 * side: share for side, share in levels.items()}
+        return cls.of({side: str(share * left) for side, share in levels.items()}, labels)
+
+    def require_fit(self, grid: Grid) -> None:
+        """Raise UsageError where a level has too many pairs to measure all of them."""
+        if count_pairs(grid, self.sides[0]) > MOST_PAIRS:
+            raise UsageError(
+                f"Blocks of {self.sides[0]} zones have more than {MOST_PAIRS:,} pairs; choose "
+                "larger ones (--level, levels=).",
+                code="flows-level-too-fine",
+            )
+
+
+def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
+    """Raise UsageError where chosen blocks are larger than the one that holds the whole grid."""
+    # The default has a level above small grids: it measures their total twice.
+    if any(isinstance(side, int) and side >= 2 * side_of_all(grid) for side in levels):
+        raise UsageError(
+            "A level has blocks that are larger than the grid; choose smaller ones (--level, "
+            "levels=).",
+            code="flows-level-too-large",
+        )
+
+
+def are_few_units(grid: Grid, trips_a_loss: float) -> bool:
+    """Return whether zones are areal units that are few and large, with many trips each."""
+    return not grid.names.on_map and count_pairs(grid, 1) * trips_a_loss <= FEW_UNITS
+
+
+def count_pairs(grid: Grid, side: int) -> int:
+    """Count the pairs of blocks of a side."""
+    return count_zone_blocks(grid, side) ** 2
+
+
+def read_label_share(share: Budget | None) -> Fraction:
+    """Read the share of labels exactly; UsageError where it is not between 0 and 1."""
+    if share is None:
+        return DEFAULT_LABEL_SHARE
+    return _read_share(share, UsageError(LABEL_SHARE))
+
+
+def _read_share(share: Budget, refused: GeodpError) -> Fraction:
+    """Read a share exactly; raises ``refused`` where it is not between 0 and 1."""
+    with suppress(ValueError, ZeroDivisionError, OverflowError):
+        if 0 < (read := Fraction(str(share))) < 1:
+            return read
+    raise refused
+
 
 ORIGINS = digest(b"geodp flows stream 1", b"origins")
 """Derives the key of the noise of origins from that of the release."""
@@ -171,13 +383,13 @@ class DrawnEnds:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamPlan:
+class StreamsPlan:
     """Streams to be drawn on a grid, with the privacy event of each.
 
     Attributes
     ----------
     zones : Zones
-    design : FlowDesign
+    design : StreamDesign
     method : Pyramid
         Of both maps of ends.
     whole : Measurement
@@ -189,7 +401,7 @@ class StreamPlan:
     """
 
     zones: Zones
-    design: FlowDesign
+    design: StreamDesign
     method: Pyramid
     whole: Measurement
     ends: Measurement
@@ -217,16 +429,23 @@ class StreamPlan:
     @property
     def draws_of_pairs(self) -> list[Draw]:
         """Draws of the pairs of each side, the finest first."""
-        return [Draw(Stream.STAGE + i, law.identity) for i, law in enumerate(self.laws)]
+        return _declare_stages(self.laws)
 
     @property
     def draws_of_labels(self) -> list[Draw]:
         """Draws of the counts by label of each kind of cells, the largest first."""
-        labels = self.design.labels
+        return _declare_stages(self._label_laws)
+
+    @property
+    def _label_kinds(self) -> tuple[tuple[str, int], ...]:
+        """Kinds of cells by label, and the sides of their blocks; empty without labels."""
+        return () if self.design.labels is None else self.design.labels.kinds
+
+    @property
+    def _label_laws(self) -> list[Law]:
+        """Noise of the counts of each kind."""
         law = self.label_law
-        if labels is None or law is None:
-            return []
-        return [Draw(Stream.STAGE + i, law.identity) for i in range(len(labels.kinds))]
+        return [] if law is None else [law] * len(self._label_kinds)
 
     @property
     def label_law(self) -> Law | None:
@@ -242,18 +461,14 @@ class StreamPlan:
     def take_pairs(self, noisy: Iterable[IntArray]) -> list[NoisyPairs]:
         """Take noisy counts as the pairs of each side, the finest first."""
         return [
-            NoisyPairs(self.zones.blocks(side), one, max(law.variance, MIN_VARIANCE))
+            NoisyPairs(self.zones.blocks(side), one, _vary(law))
             for side, law, one in zip(self.design.sides, self.laws, noisy, strict=True)
         ]
 
     def take_labels(self, noisy: Iterable[IntArray]) -> list[NoisyLabels]:
         """Take noisy counts as those by label of each kind of cells, the largest first."""
-        labels, law = self.design.labels, self.label_law
-        if labels is None or law is None:
-            return []
-        variance = max(law.variance, MIN_VARIANCE)
-        pairs = zip(labels.kinds, noisy, strict=True)
-        return [NoisyLabels(*kind, one, variance) for kind, one in pairs]
+        taken = zip(self._label_kinds, self._label_laws, noisy, strict=True)
+        return [NoisyLabels(*kind, one, _vary(law)) for kind, law, one in taken]
 
     @property
     def empty_pairs(self) -> list[NoisyPairs]:
@@ -264,9 +479,8 @@ class StreamPlan:
     @property
     def empty_labels(self) -> list[NoisyLabels]:
         """Counts by label of every kind without any trip or noise, to try out their files."""
-        kinds = () if self.design.labels is None else self.design.labels.kinds
         number = count_labels(self.attributes)
-        cells = (count_cells(self.zones, *kind) for kind in kinds)
+        cells = (count_cells(self.zones, *kind) for kind in self._label_kinds)
         return self.take_labels(np.zeros((one, number), np.int64) for one in cells)
 
     def draw_ends(
@@ -294,12 +508,11 @@ class StreamPlan:
 
     def draw_labels(self, trips: TripStreams, key: NoiseKey) -> list[NoisyLabels]:
         """Measure the trips by label of every kind of cells, the largest first."""
-        labels, law = self.design.labels, self.label_law
-        if labels is None or law is None:
+        if not self._label_kinds:
             return []
         number = count_labels(self.attributes)
-        counts = (trips.labelled(*kind, number) for kind in labels.kinds)
-        return self.take_labels(_add_noise(counts, [law] * len(labels.kinds), key, LABELS))
+        counts = (trips.labelled(*kind, number) for kind in self._label_kinds)
+        return self.take_labels(_add_noise(counts, self._label_laws, key, LABELS))
 
     def draw_seed(self, key: NoiseKey, of: bytes = ROUNDING) -> int:
         """Draw the seed of a rounding: 63 bits; ``of``: ``ROUNDING`` or ``DIVIDING``."""
@@ -313,6 +526,16 @@ ROOT_ERRORS = 4.0
 
 MIN_VARIANCE = 1e-12
 """Smallest variance of noisy pairs, where the budget leaves no noise."""
+
+
+def _vary(law: Law) -> float:
+    """Return the variance of noisy counts."""
+    return max(law.variance, MIN_VARIANCE)
+
+
+def _declare_stages(laws: Sequence[Law]) -> list[Draw]:
+    """Declare the draws of arrays of counts, each with a law."""
+    return [Draw(Stream.STAGE + i, law.identity) for i, law in enumerate(laws)]
 
 
 def _add_noise(
@@ -372,6 +595,9 @@ def release_informed(
     The measurements are the same; where no prior can be trusted, so is the release. Also returns
     how far each can be.
     """
+    # Imported here, as releases without a prior need not load its kernels.
+    from geodp.mechanisms.trees import informed
+
     descent = method.descent(tables[0].grid, event)
     runs = [
         replace(informed.informed_of(one, descent, key, prior, 1), root_errors=ROOT_ERRORS)

@@ -25,7 +25,7 @@ class SelectionKind(Kind):
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
         """Check that parameters follow from each other and answers are candidates."""
-        from geodp.kinds.selection.verify import verify_selection
+        from geodp.kinds.selection.selected import verify_selection
 
         return verify_selection(folder)
 

@@ -131,7 +131,7 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
     report itself, with a few lines of any language.
     """
     from geodp.local.collect import randomize as make
-    from geodp.local.files.reports import require_new, write_reports
+    from geodp.local.files import require_new, write_reports
     from geodp.local.round import read_round
 
     require_new(output)
@@ -293,7 +293,7 @@ def _estimate_errors(simulate: Callable[..., Any], devices: int) -> list[dict[st
 
 
 def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
-    from geodp.literature.figure import plot_menu
+    from geodp.literature.blending import plot_menu
 
     # A figure of one report would show a single point, so it takes six.
     reports = options["reports"] if options["reports"] > 1 else 6

@@ -11,8 +11,7 @@ from inspect import isabstract
 from typing import Any
 
 from geodp.errors import UsageError, add_plugins
-from geodp.local.oracles.base import Oracle
-from geodp.local.oracles.state import State
+from geodp.local.oracles.base import Oracle, State
 from geodp.privacy.event import Guarantee
 from geodp.registry import list_offered
 

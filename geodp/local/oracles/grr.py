@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import oracles
 from geodp.local.oracles.base import (
-    ONE_REPORT,
     Oracle,
+    State,
     field_of,
+    guarantee_of_report,
     indicator_variance,
     make_reports,
     require_fitting,
     unbias,
 )
-from geodp.local.oracles.state import State
-from geodp.privacy.event import Guarantee
-from geodp.privacy.reports import LOCAL_PRIVACY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +37,9 @@ class Grr(Oracle):
         "Wang, Blocki, Li, Jha: Locally Differentially Private Protocols for Frequency "
         "Estimation. USENIX Security 2017."
     )
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Wang, Blocki, Li, Jha (2017), section 3.1: a report has probability e / (e + d - 1)"
-        " for its own value and 1 / (e + d - 1) for any other",
+    guarantee = guarantee_of_report(
+        "Wang, Blocki, Li, Jha (2017), section 3.1: a report has probability e / (e + d - 1)"
+        " for its own value and 1 / (e + d - 1) for any other"
     )
 
     @property

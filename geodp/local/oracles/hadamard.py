@@ -12,16 +12,14 @@ from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import local_tree, oracles
 from geodp.local.oracles.base import (
     MAX_LISTED,
-    ONE_REPORT,
     Oracle,
+    State,
     correction,
     field_of,
+    guarantee_of_report,
     make_reports,
     require_fitting,
 )
-from geodp.local.oracles.state import State
-from geodp.privacy.event import Guarantee
-from geodp.privacy.reports import LOCAL_PRIVACY
 
 MAX_ROW_REPORTS = 16
 """Mean reports of a row up to which they are compared bit by bit; above, sums are used."""
@@ -42,11 +40,9 @@ class Hadamard(Oracle):
         "Acharya, Sun, Zhang: Hadamard Response: Estimating Distributions Privately, Efficiently, "
         "and with Little Communication. AISTATS 2019."
     )
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Bassily, Smith (2015), section 3: the row is drawn without the value, and its one "
-        "bit is Warner's randomised response",
+    guarantee = guarantee_of_report(
+        "Bassily, Smith (2015), section 3: the row is drawn without the value, and its one "
+        "bit is Warner's randomised response"
     )
 
     @property

@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import hashing
 from geodp.local.oracles.base import (
-    ONE_REPORT,
     SMALL_DOMAIN,
     Oracle,
+    State,
     field_of,
+    guarantee_of_report,
     indicator_variance,
     make_reports,
     require_fitting,
     unbias,
 )
-from geodp.local.oracles.state import State
-from geodp.privacy.event import Guarantee
-from geodp.privacy.reports import LOCAL_PRIVACY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +40,9 @@ class Olh(Oracle):
         "Wang, Blocki, Li, Jha: Locally Differentially Private Protocols for Frequency "
         "Estimation. USENIX Security 2017."
     )
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Wang, Blocki, Li, Jha (2017), section 3.2: the function is drawn without the "
-        "value, and its hash goes through randomised response",
+    guarantee = guarantee_of_report(
+        "Wang, Blocki, Li, Jha (2017), section 3.2: the function is drawn without the "
+        "value, and its hash goes through randomised response"
     )
     scheme: ClassVar[str] = "multiply-shift of words by SplitMix64"
     # Each value is compared with each report, which takes too long for large domains.

@@ -16,18 +16,16 @@ from geodp.local.kernels import projective
 from geodp.local.oracles.base import (
     MAX_CELLS,
     MAX_LISTED,
-    ONE_REPORT,
     Oracle,
+    State,
     field_of,
+    guarantee_of_report,
     indicator_variance,
     make_reports,
     require_fitting,
     require_integer,
     unbias,
 )
-from geodp.local.oracles.state import State
-from geodp.privacy.event import Guarantee
-from geodp.privacy.reports import LOCAL_PRIVACY
 
 MAX_PRIME = 1 << 16
 """Largest prime, so that products of two digits fit 32 bits."""
@@ -61,12 +59,10 @@ class Pgr(Oracle):
         "Feldman, Nelson, Nguyen, Talwar: Private Frequency Estimation via Projective Geometry. "
         "ICML 2022."
     )
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Feldman, Nelson, Nguyen, Talwar (2022), section 3: each value has the same number "
+    guarantee = guarantee_of_report(
+        "Feldman, Nelson, Nguyen, Talwar (2022), section 3: each value has the same number "
         "of orthogonal points, and a point is e times as likely for a value that it is orthogonal "
-        "to",
+        "to"
     )
 
     prime: int | None = None

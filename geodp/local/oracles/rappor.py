@@ -16,13 +16,13 @@ from geodp.local.kernels import hashing
 from geodp.local.oracles.base import (
     SMALL_DOMAIN,
     Oracle,
+    State,
     indicator_variance,
     require_integer,
     unbias,
 )
 from geodp.local.oracles.olh import Olh
 from geodp.local.oracles.sketch import MAX_ROWS, MAX_SUMS, SEEDS, part_from_others
-from geodp.local.oracles.state import State
 from geodp.local.oracles.unary import bits_type, count_bits, draw_bits
 from geodp.privacy.event import Guarantee
 from geodp.privacy.loss import rational

@@ -16,21 +16,19 @@ from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import hashing, oracles
 from geodp.local.oracles.base import (
     MAX_CELLS,
-    ONE_REPORT,
     SMALL_DOMAIN,
     Oracle,
+    State,
     correction,
     field_of,
+    guarantee_of_report,
     indicator_variance,
     make_reports,
     require_fitting,
     unbias,
 )
 from geodp.local.oracles.olh import Olh
-from geodp.local.oracles.state import State
 from geodp.local.oracles.unary import bits_type, count_bits, draw_bits, rows_of
-from geodp.privacy.event import Guarantee
-from geodp.privacy.reports import LOCAL_PRIVACY
 
 MAX_ROWS, MAX_SUMS = 1 << 16, 1 << 26
 """Largest number of rows and of sums of a sketch."""
@@ -143,11 +141,9 @@ class Cms(Sketch):
 
     name: ClassVar[str] = "cms"
     title: ClassVar[str] = "private count mean sketch (Apple 2017)"
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Apple (2017), appendix: the row is drawn without the value, and two values differ "
-        "in two bits of it at most, each with a factor of sqrt(e)",
+    guarantee = guarantee_of_report(
+        "Apple (2017), appendix: the row is drawn without the value, and two values differ "
+        "in two bits of it at most, each with a factor of sqrt(e)"
     )
 
     @property
@@ -202,11 +198,9 @@ class Hcms(Sketch):
 
     name: ClassVar[str] = "hcms"
     title: ClassVar[str] = "private Hadamard count mean sketch (Apple 2017)"
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Apple (2017), appendix: row and column are drawn without the value, and the bit is "
-        "Warner's randomised response",
+    guarantee = guarantee_of_report(
+        "Apple (2017), appendix: row and column are drawn without the value, and the bit is "
+        "Warner's randomised response"
     )
 
     def __post_init__(self) -> None:

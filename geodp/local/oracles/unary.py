@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import hashing
 from geodp.local.oracles.base import (
-    ONE_REPORT,
     SMALL_DOMAIN,
     Oracle,
+    State,
     field_of,
+    guarantee_of_report,
     indicator_variance,
     make_reports,
     require_fitting,
     unbias,
 )
-from geodp.local.oracles.state import State
-from geodp.privacy.event import Guarantee
-from geodp.privacy.reports import LOCAL_PRIVACY
 
 
 def bits_type(width: int, rows: int = 1) -> np.dtype[Any]:
@@ -153,11 +151,9 @@ class Sue(Unary):
 
     name: ClassVar[str] = "sue"
     title: ClassVar[str] = "symmetric unary encoding (basic RAPPOR, one report)"
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Wang, Blocki, Li, Jha (2017), section 3.2: two values differ in two bits, and each "
-        "has a factor of sqrt(e)",
+    guarantee = guarantee_of_report(
+        "Wang, Blocki, Li, Jha (2017), section 3.2: two values differ in two bits, and each "
+        "has a factor of sqrt(e)"
     )
 
     @property
@@ -177,11 +173,9 @@ class Oue(Unary):
 
     name: ClassVar[str] = "oue"
     title: ClassVar[str] = "optimised unary encoding (Wang et al. 2017)"
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=LOCAL_PRIVACY,
-        precondition=ONE_REPORT,
-        source="Wang, Blocki, Li, Jha (2017), section 4.1: two values differ in two bits, and the "
-        "two factors, of a 1 and of a 0, are at most e together",
+    guarantee = guarantee_of_report(
+        "Wang, Blocki, Li, Jha (2017), section 4.1: two values differ in two bits, and the "
+        "two factors, of a 1 and of a 0, are at most e together"
     )
 
     @property

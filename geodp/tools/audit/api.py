@@ -1,12 +1,16 @@
 """Audit conventional tables, as ``geodp.audit``: how much they reveal."""
 
 from geodp.tools.audit.classes import Columns, k_anonymity
-from geodp.tools.audit.comparison import ReleaseComparison, Size, compare_release
-from geodp.tools.audit.curve import Curve, Point, curve
 from geodp.tools.audit.threshold import (
+    Curve,
     Diagnostic,
+    Point,
+    ReleaseComparison,
+    Size,
     Threshold,
     charge_threshold,
+    compare_release,
+    curve,
     find_threshold_charge,
     realized,
     sampled_threshold,

@@ -33,7 +33,7 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Classes:
+class EquivalenceClasses:
     """Confidential records grouped by what others may know of them; the repr shows none.
 
     Attributes
@@ -150,7 +150,7 @@ def k_anonymity(
     2
     """
     if not isinstance(table, CountTable):
-        return int(Classes.of(table, columns, count).count.min())
+        return int(EquivalenceClasses.of(table, columns, count).count.min())
     if columns is not None or count is not None:
         raise UsageError(
             "Columns are chosen for records; a table of counts has cells.",

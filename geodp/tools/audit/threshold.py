@@ -16,20 +16,25 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any, NoReturn, cast, get_args
+from os import PathLike
+from typing import IO, Any, NoReturn, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, quiet_axes
 from geodp.errors import Rule, UsageError, require_none
+from geodp.grid.grid import Grid
 from geodp.literature.recoding import RECODED_FROM_DATA, Recoding
+from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.loss import ApproximateDP, Budget, rational
+from geodp.privacy.loss import ApproximateDP, Budget, PureDP, rational
 from geodp.privacy.samples import SecretSample
-from geodp.privacy.terms import ADD_REMOVE
+from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.reprs import one_line
 from geodp.table.counts import as_counts
 from geodp.tools.audit.binomial import (
@@ -545,3 +550,291 @@ def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) ->
         loss = math.log1p(-float(exact_rate)) - np.log((n - s) / n)
     largest = int(loss.argmax())
     return Diagnostic(float(loss[largest]), int(shown[largest]), int((s == n).sum()))
+
+
+POINTS = 13
+"""Number of points of a curve without given epsilons."""
+
+MIN_DELTA = Fraction(1, 10**200)
+"""Smallest delta that the last default epsilon is searched for."""
+
+DIGITS = 10**4
+"""Default epsilons are multiples of its inverse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One epsilon, and a delta that holds for it.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+    exact, li : Fraction
+        Upper bounds of delta: the tight one, and that of Li, Qardaji and Su 2012.
+    """
+
+    epsilon: Fraction
+    exact: Fraction
+    li: Fraction
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain values, rounded up."""
+        names = ("epsilon", "exact", "li")
+        return {name: round_up(getattr(self, name)) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Delta by epsilon of a sampled table whose counts below a threshold are suppressed.
+
+    Attributes
+    ----------
+    k : int
+    rate : Fraction
+    points : tuple of Point
+        In the order of epsilon.
+    """
+
+    __repr__ = one_line
+
+    k: int
+    rate: Fraction
+    points: tuple[Point, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        points = [point.to_dict() for point in self.points]
+        return {"threshold": self.k, "rate": str(self.rate), "points": points}
+
+
+def curve(k: int, rate: Budget, epsilons: Sequence[Budget] | None = None) -> Curve:
+    """Compute delta for many values of epsilon.
+
+    Parameters
+    ----------
+    k, rate
+        As for :func:`geodp.audit.sampled_threshold`.
+    epsilons : sequence, optional
+        Default: 13, evenly from the smallest one to where both bounds are ``rate**k``, the
+        smallest delta of any epsilon.
+
+    Raises
+    ------
+    UsageError
+        As in :func:`geodp.audit.sampled_threshold`.
+
+    Examples
+    --------
+    >>> result = curve(3, "1/5", ["0.3", "1.5973"])
+    >>> [f"{float(point.exact):.4g}" for point in result.points]
+    ['0.0212', '0.008']
+    """
+    exact_rate, k = require_rate(rate), require_threshold(k)
+    if epsilons is None:
+        low = min_epsilon(exact_rate)
+        # Li's bound is larger, so where it reaches rate**k the exact delta has reached it, too.
+        high = search_epsilon(k, exact_rate, max(exact_rate**k, MIN_DELTA), "li")
+        steps = (low + (high - low) * Fraction(i, POINTS - 1) for i in range(POINTS))
+        # Rounded up to few digits, so that a printed epsilon is exactly the one of its delta.
+        chosen = [Fraction(math.ceil(step * DIGITS), DIGITS) for step in steps]
+    else:
+        chosen = sorted({require_epsilon(exact_rate, epsilon) for epsilon in epsilons})
+    points = (
+        Point(e, *(delta_bounds(k, exact_rate, e, bound)[1] for bound in ("exact", "li")))
+        for e in chosen
+    )
+    return Curve(k, exact_rate, tuple(points))
+
+
+def plot_curve(curve: Curve, file: str | PathLike[str] | IO[bytes], form: str = "png") -> None:
+    """Draw delta against epsilon on a logarithmic axis: the exact one, and the bound of Li et al.
+
+    A dotted line is ``rate**k``, which no epsilon can go below.
+
+    Parameters
+    ----------
+    curve : Curve
+    file : path or binary stream
+    form : {"png", "pdf", "svg"}
+
+    Raises UsageError where Matplotlib is not installed.
+    """
+    epsilons = [float(point.epsilon) for point in curve.points]
+    lowest = float(curve.rate) ** curve.k
+    with draw_figure((7.2, 4.4), file, form) as figure:
+        axes = figure.subplots()
+        figure.subplots_adjust(left=0.11, right=0.96, top=0.84, bottom=0.13)
+        rows = (("exact", "exact"), ("li", "bound of Li, Qardaji and Su"))
+        for number, (name, label) in enumerate(rows):
+            axes.plot(
+                epsilons,
+                [float(getattr(point, name)) for point in curve.points],
+                color=COLOURS[number],
+                marker=MARKERS[number],
+                markersize=4.6,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+                linewidth=1.5,
+                label=label,
+                zorder=3,
+            )
+        axes.axhline(
+            lowest, linestyle=":", color="#777777", label="all of k people drawn", zorder=2
+        )
+        axes.set_yscale("log")
+        quiet_axes(axes, "delta", "epsilon")
+        axes.legend(loc="upper right", frameon=False, fontsize=8.5)
+        title = f"Sampled with rate {float(curve.rate):.6g}, counts below {curve.k} suppressed"
+        figure.text(0.11, 0.93, title, fontsize=12, fontweight="bold")
+
+
+SIZES = (1, 2, 4, 8, 16, 64)
+"""Sizes of the compared cells, in multiples of the people that the threshold stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The errors of both tables in a cell of some people.
+
+    Attributes
+    ----------
+    people : int
+    shown : float
+        Probability that the sampled table shows the cell's count.
+    sampled : float
+        Standard error of that count divided by the rate.
+    released : float
+        Standard error of the release.
+    """
+
+    people: int
+    shown: float
+    sampled: float
+    released: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseComparison:
+    """A release with the epsilon of a sampled table, compared with it; computed without data.
+
+    Attributes
+    ----------
+    threshold : Threshold
+    method : str
+        Method of the release, with its settings.
+    cells : int
+        Number of cells of the domain.
+    error : float
+        Standard error of a cell of the release, the same for cells of any size where no count is
+        clamped at 0; its delta is 0.
+    clamped : bool
+        Whether negative counts are corrected, which biases cells in empty regions downwards.
+    sizes : tuple of Size
+    """
+
+    __repr__ = one_line
+
+    threshold: Threshold
+    method: str
+    cells: int
+    error: float
+    clamped: bool
+    sizes: tuple[Size, ...]
+
+    @property
+    def even(self) -> float:
+        """The people of a cell from which on the release has the smaller standard error."""
+        rate = float(self.threshold.rate)
+        return self.error**2 * rate / (1 - rate)
+
+    @property
+    def statement(self) -> str:
+        """The comparison as one sentence."""
+        epsilon = format_up(self.threshold.pair[0])
+        exception = " that is not alone in an empty region" if self.clamped else ""
+        return (
+            f"A release by {self.method} with epsilon {epsilon} and delta 0 suppresses nothing; in "
+            f"every cell{exception} it has a standard error of {self.error:,.1f}, and is closer "
+            f"than the sample from {math.ceil(self.even):,} people on."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "method": self.method,
+            "cells": self.cells,
+            "epsilon": self.threshold.epsilon,
+            "delta": 0,
+            "standard_error": self.error,
+            "even": self.even,
+            "sizes": [size.to_dict() for size in self.sizes],
+            "words": self.statement,
+        }
+
+
+def compare_release(
+    threshold: Threshold, grid: Grid, method: str | Mechanism = "pyramid"
+) -> ReleaseComparison:
+    """Compare a sampled table with a release of its epsilon, by closed forms.
+
+    The release is of all records, for neighbours that differ by one record.
+
+    Parameters
+    ----------
+    threshold : Threshold
+    grid : Grid
+        The grid of the cells.
+    method : str or Mechanism
+        Method of the release, as for :func:`geodp.plan`.
+
+    Raises
+    ------
+    UsageError
+        A method that does not support the grid, or whose error depends on the data.
+
+    Examples
+    --------
+    >>> from geodp.tools.audit.threshold import sampled_threshold
+    >>> threshold = sampled_threshold(10, "0.2", epsilon="1.0252")
+    >>> round(compare_release(threshold, Grid.regular((512, 512)), "laplace").error, 3)
+    1.379
+    """
+    resolved = mechanism(method)
+    if refusal := resolved.unsupported(grid):
+        raise UsageError(refusal)
+    event = resolved.event(grid, Terms(PureDP(threshold.pair[0]), contribution=1))
+    errors = resolved.block_errors(grid, event)
+    error = errors[-1].standard_error if errors else None
+    if error is None:
+        raise UsageError(
+            f"The error of {resolved.spec} depends on the data; choose another method.",
+            code="error-depends-on-data",
+        )
+    # People for whom the expected sample is at the threshold.
+    base = math.ceil(threshold.k / threshold.rate)
+    sizes = (_size_of(threshold, base * times, error) for times in SIZES)
+    return ReleaseComparison(
+        threshold, event.mechanism, grid.size, error, resolved.nonnegative, tuple(sizes)
+    )
+
+
+def _size_of(threshold: Threshold, people: int, error: float) -> Size:
+    rate = float(threshold.rate)
+    # Standard error of a binomial count divided by its rate.
+    sampled = math.sqrt(people * (1 - rate) / rate)
+    return Size(people, _chance_shown(threshold, people), sampled, error)
+
+
+def _chance_shown(threshold: Threshold, people: int) -> float:
+    """Compute the probability that at least k of some people are drawn."""
+    odds, below = threshold.rate / (1 - threshold.rate), Fraction()
+    equal = Fraction(1)
+    for count in range(threshold.k):
+        below += equal
+        # Exact fractions, as these probabilities underflow for large cells.
+        equal *= Fraction(people - count, count + 1) * odds
+    return float(1 - below * (1 - threshold.rate) ** people)

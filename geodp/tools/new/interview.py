@@ -10,15 +10,17 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from geodp.cli.commands.publish import publish
 from geodp.cli.layout import list_recipe
 from geodp.cli.output import quote, write_file
 from geodp.cli.translation import translate, translate_error, translate_message
 from geodp.errors import GeodpError, UsageError, printable
-from geodp.tools.new.call import DraftCall, read_call
 from geodp.tools.new.questions import (
-    InterviewQuestion,
+    NewCall,
+    OpenQuestion,
     list_questions,
     print_question,
+    read_call,
     show_errors,
     split_arguments,
 )
@@ -31,7 +33,7 @@ def interview(context: click.Context, arguments: tuple[str, ...], fetched: dict[
 
     ``fetched``: files of URLs among the inputs, by these.
     """
-    call: DraftCall | None = read_call(context, arguments, fetched)
+    call: NewCall | None = read_call(context, arguments, fetched)
     # A refused rehearsal returns a call with more options, which may open questions again.
     while call is not None:
         while questions := list_questions(call):
@@ -48,7 +50,7 @@ def _is_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def _refuse_without_terminal(context: click.Context, questions: list[InterviewQuestion]) -> None:
+def _refuse_without_terminal(context: click.Context, questions: list[OpenQuestion]) -> None:
     """Print all questions, and refuse: nobody can answer without a terminal."""
     for question in questions:
         print_question(question, context.make_formatter())
@@ -61,8 +63,8 @@ def _refuse_without_terminal(context: click.Context, questions: list[InterviewQu
 
 
 def _prompt(
-    context: click.Context, call: DraftCall, question: InterviewQuestion, fetched: dict[str, Path]
-) -> DraftCall:
+    context: click.Context, call: NewCall, question: OpenQuestion, fetched: dict[str, Path]
+) -> NewCall:
     """Ask until an answer is valid, and return the call with the options of the answer."""
     click.echo()
     print_question(question, context.make_formatter())
@@ -87,7 +89,7 @@ def _describe_error(error: GeodpError | click.ClickException) -> str:
     return printable(translate_error(error))
 
 
-def _show_plan(call: DraftCall) -> None:
+def _show_plan(call: NewCall) -> None:
     """Print the decisions, and the errors that follow from them."""
     click.echo()
     formatter = call.context.make_formatter()
@@ -99,7 +101,7 @@ def _show_plan(call: DraftCall) -> None:
         click.echo(translate_message(message))
 
 
-def _list_decisions(call: DraftCall) -> list[tuple[str, str]]:
+def _list_decisions(call: NewCall) -> list[tuple[str, str]]:
     """List the decisions that the release rests on, each with its name."""
     layout = "none is known" if call.preset is None else call.preset.title
     return [
@@ -112,7 +114,7 @@ def _list_decisions(call: DraftCall) -> list[tuple[str, str]]:
     ]
 
 
-def _describe_contribution(call: DraftCall) -> str:
+def _describe_contribution(call: NewCall) -> str:
     """Describe how often a person is counted, and who guarantees it."""
     times = call.terms.contribution
     often = "once at most" if times == 1 else f"{times} times at most"
@@ -123,7 +125,7 @@ def _describe_contribution(call: DraftCall) -> str:
     return f"{often}; the layout states it of one table of its publisher"
 
 
-def _rehearse(call: DraftCall, fetched: dict[str, Path]) -> DraftCall | None:
+def _rehearse(call: NewCall, fetched: dict[str, Path]) -> NewCall | None:
     """Rehearse, write the recipe, and print the commands; return a completed call, if any.
 
     Where the rehearsal is refused, the operator may add options.
@@ -155,15 +157,13 @@ def _rehearse(call: DraftCall, fetched: dict[str, Path]) -> DraftCall | None:
 
 def _run_check(arguments: list[str]) -> None:
     """Run the command that publishes, with ``--check``."""
-    from geodp.cli.commands.publish import publish
-
     with publish.make_context("geodp publish", [*arguments, "--check"]) as context:
         publish.invoke(context)
 
 
 def _prompt_for_options(
-    call: DraftCall, error: GeodpError | click.ClickException, fetched: dict[str, Path]
-) -> DraftCall:
+    call: NewCall, error: GeodpError | click.ClickException, fetched: dict[str, Path]
+) -> NewCall:
     """Ask for options that correct what was refused; raise the error again if none are added."""
     if _is_terminal():
         click.echo(_describe_error(error))
@@ -198,7 +198,7 @@ OPEN = {
 """Lines that the layout leaves open, each with an example."""
 
 
-def write_lines(call: DraftCall, commands: Sequence[str]) -> str:
+def write_lines(call: NewCall, commands: Sequence[str]) -> str:
     """Write the text of a call's recipe, with the commands that go with it as comments.
 
     The layout's metadata of its table are proposed; the publisher stays a comment, so that only

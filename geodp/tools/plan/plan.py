@@ -1,18 +1,26 @@
-"""Plans: the closed-form errors of a method, or of several, on a grid under a budget."""
+"""Plans: the closed-form errors of a method, or of several, on a grid under a budget.
+
+The setting of the pyramid for a release with a prior is chosen by simulation.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, prod, sqrt
-from typing import Any, Self
+from os import PathLike
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp import progress
 from geodp.accuracy.closed_form import BlockError, resolution_floor
 from geodp.accuracy.interval import Z
+from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, require_matplotlib, style_axes
 from geodp.accuracy.variance import TreeVariance
 from geodp.advice import takes
 from geodp.errors import UsageError
@@ -24,11 +32,16 @@ from geodp.mechanisms import METHODS, Mechanism, choose_method
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
 from geodp.release.publish import make_event
 from geodp.release.pure_or_gaussian import warn_of_delta
 from geodp.reprs import one_line
+from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.prior import Prior
+from geodp.table.proxy import Proxy
+from geodp.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -620,3 +633,207 @@ def compare(
             "; ".join(f"{name}: {why}" for name, why in refused.items()), code="methods-refused"
         )
     return Comparison(tuple(plans.values()), refused)
+
+
+SETTINGS = "pyramid", "pyramid:setting=informed"
+"""The default, and the setting for who trusts a prior."""
+
+FIRST = 1000
+"""Number of the first simulated release, from which its public key is derived."""
+
+
+def trust(
+    grid: Grid,
+    prior: CountTable | ReleasedTable,
+    *,
+    table: CountTable | ReleasedTable | None = None,
+    releases: int = 4,
+    regions: dict[str, Any] | None = None,
+    **terms: Any,
+) -> Plan:
+    """Choose between the default and the setting ``informed`` for a release with a prior.
+
+    Both are simulated on a public map with the prior; the plan's ``reasons`` give the errors.
+    Nothing here sees confidential data.
+
+    Parameters
+    ----------
+    grid : Grid
+    prior : CountTable or ReleasedTable
+        The prior of the planned release, a public map on the same grid.
+    table : CountTable or ReleasedTable, optional
+        Another public map, such as a census between both dates, whose releases are simulated.
+        Default: the prior itself, from which nothing has changed.
+    releases : int
+        Number of simulated releases of each setting, 1 or more.
+    regions, **terms
+        See :func:`geodp.plan`; ``people`` scales the map.
+
+    Examples
+    --------
+    >>> grid = Grid.regular((16, 16))
+    >>> prior = CountTable.from_keys(grid, [3, 9, 80], [50, 900, 40])
+    >>> trust(grid, prior, epsilon=1).name.startswith("pyramid")
+    True
+    """
+    if releases < 1:
+        raise UsageError(
+            "With a prior alone, simulate at least 1 release (--releases).",
+            code="prior-needs-simulation",
+        )
+    budget = Terms.of(**terms)
+    planner = Planner(grid, budget, regions)
+    proxy = Proxy.of(grid, prior if table is None else table, budget.people)
+    expected = Prior.of(grid, Proxy.of(grid, prior, None).table, "the prior of the plan")
+    plans = [planner.plan(name) for name in SETTINGS]
+    errors = [mean_error(plan, proxy.table, expected, releases) for plan in plans]
+    best = plans[errors[1] < errors[0]]
+    of = "the prior itself" if table is None else "another public map"
+    means = "; ".join(f"{name} {error:,.4g}" for name, error in zip(SETTINGS, errors, strict=True))
+    reason = (
+        f"Chosen by {releases} releases of {of} with the prior, for cells and aligned blocks: "
+        f"geometric mean of errors: {means}."
+    )
+    changes = (
+        "What has changed since the prior is not simulated: with many changes errors are larger."
+    )
+    return replace(best, reasons=(reason, *[changes] * (table is None)))
+
+
+def mean_error(plan: Plan, table: CountTable, prior: Prior, releases: int) -> float:
+    """Return the geometric mean of the errors of cells, and of aligned blocks of all sizes.
+
+    Both have half of the weight; the errors are means over releases under public keys.
+    """
+    means = np.zeros(len(plan.grid.order.radices) + 1)
+    for number in range(FIRST, FIRST + releases):
+        # The same key for both settings, so that they differ less by chance.
+        key = NoiseKey(hashlib.sha256(f"geodp plan, public, {number}".encode()).digest())
+        with progress.silence():
+            released, _ = plan.method.release_informed(table, plan.event, key, prior)
+        means += block_errors(table, released) / releases
+    # A perfect release has no logarithm.
+    logs = np.log(np.maximum(means, 1e-9))
+    return float(np.exp((logs[-1] + logs.mean()) / 2))
+
+
+def block_errors(table: CountTable, released: ReleasedTable) -> FloatArray:
+    """Return mean absolute errors of aligned blocks, by the number of digits that they share.
+
+    Parameters
+    ----------
+    table : CountTable
+        The true counts.
+    released : ReleasedTable
+
+    Returns
+    -------
+    float64[digits + 1]
+        Of the domain first, of single cells last.
+    """
+    grid = table.grid
+    key = np.union1d(table.key, released.key)
+    error = np.zeros(key.size)
+    error[np.searchsorted(key, released.key)] = released.count
+    error[np.searchsorted(key, table.key)] -= table.count
+    radices = grid.order.radices
+    means = np.zeros(len(radices) + 1)
+    for digits in range(len(radices), -1, -1):
+        means[digits] = np.abs(error).sum() / grid.domain.count_nodes(digits)
+        if digits and key.size:
+            key = key // np.uint64(radices[digits - 1])
+            first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+            key, error = key[first], np.add.reduceat(error, first)
+    return means
+
+
+WRAP = 26
+"""Maximal characters of a line of the legend."""
+
+
+def plot_plans(
+    comparison: Comparison, file: str | PathLike[str] | IO[bytes], form: str = "png"
+) -> None:
+    """Draw planned standard errors of blocks against their size, on logarithmic axes.
+
+    If the number of people was estimated, a dotted line shows the people expected in a block: to
+    the left of its intersection with an error, a release carries no more signal than zeros would.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    file : path or binary stream
+    form : {"png", "pdf", "svg"}
+
+    Raises UsageError if Matplotlib is not installed.
+    """
+    require_matplotlib()
+    from matplotlib.ticker import LogLocator
+
+    main = comparison.plans[0]
+    with draw_figure((8.6, 4.8), file, form) as figure:
+        axes = figure.subplots()
+        figure.subplots_adjust(left=0.09, right=0.7, top=0.86, bottom=0.12)
+        errors = []
+        for number, one in enumerate(comparison.plans):
+            blocks = [(b.cells, b.standard_error) for b in one.blocks if b.standard_error]
+            errors += [error for _, error in blocks]
+            axes.plot(
+                [cells for cells, _ in blocks],
+                [error for _, error in blocks],
+                color=COLOURS[number % len(COLOURS)],
+                marker=MARKERS[number % len(MARKERS)],
+                markersize=4.6,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+                linewidth=1.5,
+                label=_fold(one.name) if blocks else f"{_fold(one.name)}\n(no closed form)",
+                zorder=3,
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        low, high = (end(errors, default=1.0) for end in (min, max))
+        axes.set_ylim(low / 1.5, high * 1.5)
+        # Ticks at 1, 2 and 5, as powers of ten alone would be too few.
+        if high < 100 * low:
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        each = (main.people or 0) / main.grid.size
+        if 0 < each < high * 1.5:
+            ends = [1, main.grid.size]
+            people = [each * n for n in ends]
+            axes.plot(ends, people, ":", color="#777777", label="people expected", zorder=2)
+        _frame(axes, [block.cells for block in main.blocks])
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=8.5)
+        symbols = {"ε": main.event.epsilon, "ρ": main.event.rho, "δ": main.event.delta}
+        budget = ", ".join(f"{s} = {float(n):.3g}" for s, n in symbols.items() if n is not None)
+        title = f"Planned error by area at {budget}"
+        figure.text(0.09, 0.93, title, fontsize=12.5, fontweight="bold")
+
+
+def _frame(axes: Any, sizes: list[int]) -> None:
+    """Set ticks at powers of two and a light grid."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    top = math.log2(max(sizes, default=1))
+    step = max(1, math.ceil(top / 12))
+    axes.xaxis.set_major_locator(FixedLocator([2.0**i for i in range(0, int(top) + 1, step)]))
+    style_axes(axes, "Standard error of a block, in counts", "size of a block, in cells")
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+def _fold(name: str) -> str:
+    """Wrap a method's name after commas, colons and hyphens.
+
+    Examples
+    --------
+    >>> print(_fold("pyramid:chain=2-4-4-4-4,shares=2-2-4-4-4-4"))
+    pyramid:chain=2-4-4-4-4,
+      shares=2-2-4-4-4-4
+    """
+    lines, line = [], ""
+    for part in name.replace(",", ",\0").replace("-", "-\0").split("\0"):
+        if line and (len(line) + len(part) > WRAP or line.endswith(",")):
+            lines.append(line)
+            line = "  "
+        line += part
+    return "\n".join([*lines, line])

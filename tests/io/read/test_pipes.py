@@ -15,8 +15,7 @@ from geodp.io.read.layout.presets import read_text
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.rows.input_files import kind_of, list_paths
 from geodp.local.collect import Sums
-from geodp.local.files.reports import read_reports
-from geodp.local.files.sums import read_sums
+from geodp.local.files import read_reports, read_sums
 from geodp.local.planning import read_local_plan
 from geodp.local.round import read_round
 from geodp.release.metadata import read_metadata

@@ -7,9 +7,9 @@ import pytest
 
 import geodp
 from geodp.grid.region import Region
-from geodp.kinds.flows import by_label
+from geodp.kinds.flows import drawing
 from geodp.kinds.flows import page as page_module
-from geodp.kinds.flows.by_label import list_labels, sum_by_label
+from geodp.kinds.flows.drawing import list_labels, sum_by_label
 from geodp.kinds.flows.page import write_page
 from tests.kinds.flows.test_page import MESH, Reader
 from tests.kinds.flows.test_publish import GRID, publish, trips_on
@@ -102,15 +102,15 @@ def test_trips_without_labels_have_no_such_section():
 
 
 def test_the_page_is_bounded(release, monkeypatch):
-    monkeypatch.setattr(by_label, "MOST_PANELS", 12)
+    monkeypatch.setattr(drawing, "MOST_PANELS", 12)
     page = write_page(release, simulations=20)
     assert page.count("of-label of-") == 12
     attributes = release.flows.table.grid.attributes
     assert len(list_labels(attributes)) == 6
-    monkeypatch.setattr(by_label, "MOST_LABELS", 3)
+    monkeypatch.setattr(drawing, "MOST_LABELS", 3)
     # The attribute that is small enough.
     assert {one.attribute for one in list_labels(attributes)} == {"day"}
-    monkeypatch.setattr(by_label, "MOST_LABELS", 1)
+    monkeypatch.setattr(drawing, "MOST_LABELS", 1)
     assert 'type="radio"' not in write_page(release, simulations=20)
 
 
@@ -119,7 +119,7 @@ def test_the_page_is_bounded(release, monkeypatch):
     [(48, "hour, day", None), (3, "day", "hour"), (1, "hour, day", "hour, day")],
 )
 def test_the_page_says_which_labels_it_leaves_out(release, monkeypatch, most, heading, names):
-    for module in (by_label, page_module):
+    for module in (drawing, page_module):
         monkeypatch.setattr(module, "MOST_LABELS", most)
     page = write_page(release, simulations=20)
     assert f"Flows of a place by {heading}</h2>" in page

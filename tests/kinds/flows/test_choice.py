@@ -10,13 +10,13 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows.choice import (
+from geodp.kinds.flows.plan import (
     count_units,
     list_candidates,
 )
-from geodp.kinds.flows.reading.bounding import trips_of_units
 from geodp.kinds.flows.reading.trips import Trips
-from geodp.kinds.selection.quantiles import Quantile
+from geodp.kinds.flows.reading.units import trips_of_units
+from geodp.kinds.selection.question import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -145,7 +145,7 @@ def test_a_person_who_is_counted_by_trips_is_found(monkeypatch):
         number = trips_of_units(names, key, of_pair)
         return number.repeat(number)
 
-    monkeypatch.setattr("geodp.kinds.flows.choice.trips_of_units", by_trip)
+    monkeypatch.setattr("geodp.kinds.flows.plan.trips_of_units", by_trip)
     assert worst_loss(Fraction(1, 2), ADD_REMOVE, 5) > 1.25
 
 

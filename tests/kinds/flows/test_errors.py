@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows.errors import SIZES, PairErrors
+from geodp.kinds.flows.pair_errors import SIZES, PairErrors
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.test_publish import publish
 from tests.kinds.flows.test_verify import change_index, failed

@@ -9,10 +9,17 @@ import pytest
 
 import geodp
 from geodp.grid.axes import Attribute
-from geodp.kinds.flows.design import FlowDesign, LabelDesign
 from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
-from geodp.kinds.flows.streams import DIVIDING, LABELS, StreamPlan, TripStreams, count_labels
+from geodp.kinds.flows.streams import (
+    DIVIDING,
+    LABELS,
+    LabelDesign,
+    StreamDesign,
+    StreamsPlan,
+    TripStreams,
+    count_labels,
+)
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.counts import ReleasedTable
@@ -54,7 +61,7 @@ def table_of(world, trips):
 def plan_of(trips, side, neighbours=ADD, **amounts):
     terms = Terms.of(**amounts, neighbours=neighbours, contribution=trips)
     made = make_plan(ZONES, terms, "pyramid:setting=R", LEVELS, "fixed", ATTRIBUTES, SHARE)
-    return replace(made, design=FlowDesign.of(LEVELS, LabelDesign(side, SHARE)))
+    return replace(made, design=StreamDesign.of(LEVELS, LabelDesign(side, SHARE)))
 
 
 def measure(table, plan):
@@ -100,7 +107,7 @@ def test_labels_measured_with_a_quarter_more_than_their_share_are_found():
     plan = plan_of(1, 1, epsilon=1)
     more = plan.design.labels.share * Fraction(5, 4)
 
-    class Overspent(StreamPlan):
+    class Overspent(StreamsPlan):
         @property
         def label_law(self):
             return self.whole.law(more / 3)

@@ -13,14 +13,13 @@ from geodp.errors import UsageError, VerificationError
 from geodp.grid.axes import Attribute
 from geodp.grid.region import Region
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows.design import LabelDesign
 from geodp.kinds.flows.label_estimates import (
     choose_labels,
     draw_one_label,
     draw_parts,
     vary_parts,
 )
-from geodp.kinds.flows.labels import (
+from geodp.kinds.flows.label_model import (
     CHUNK,
     LabelledBlocks,
     NoisyLabels,
@@ -30,7 +29,7 @@ from geodp.kinds.flows.labels import (
     fit_labels,
     round_total,
 )
-from geodp.kinds.flows.streams import count_cells
+from geodp.kinds.flows.streams import LabelDesign, count_cells
 from geodp.kinds.flows.zones import Zones
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
@@ -140,7 +139,7 @@ def test_many_flows_are_divided_in_parts(monkeypatch):
     streams, flows = measured(labelled_trips(), 30)
     whole = divide_labels(ZONES, flows, streams, 1)
     assert flows[2].size * 24 < CHUNK
-    monkeypatch.setattr("geodp.kinds.flows.labels.CHUNK", 1000)
+    monkeypatch.setattr("geodp.kinds.flows.label_model.CHUNK", 1000)
     parts = divide_labels(ZONES, flows, streams, 1)
     assert np.array_equal(np.bincount(parts[0], parts[2]), np.bincount(whole[0], whole[2]))
 

@@ -17,7 +17,7 @@ from geodp.io.folder import staged_release
 from geodp.io.read.public.land import cut_to_land
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows.page import write_page
-from geodp.kinds.flows.screenlines import divide_zones
+from geodp.kinds.flows.regions import divide_zones
 from geodp.kinds.flows.zones import Zones, count_zone_blocks, pairs_of, zones_of
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger

@@ -5,14 +5,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from geodp.kinds.flows import merging
-from geodp.kinds.flows.merging import merge
+from geodp.kinds.flows import estimator
+from geodp.kinds.flows.estimator import merge
 
 
 @pytest.mark.parametrize("sizes", [(), (0,), (1, 0, 700), (5000, 3, 2000), (10_000,)], ids=str)
 @pytest.mark.parametrize("most", [1 << 60, 20_000], ids=["far apart", "close"])
 def test_parts_are_joined_in_order(monkeypatch, sizes, most):
-    monkeypatch.setattr(merging, "AT_ONCE", 1000)
+    monkeypatch.setattr(estimator, "AT_ONCE", 1000)
     draw = np.random.default_rng(sum(sizes))
     keys = draw.choice(20_000, sum(sizes), replace=False).astype(np.uint64) * np.uint64(
         most // 20_000

@@ -8,8 +8,8 @@ import pytest
 import geodp
 from geodp.errors import VerificationError
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows import noisy
-from geodp.kinds.flows.noisy import name_file, read_noisy, read_prior, write_noisy
+from geodp.kinds.flows import files
+from geodp.kinds.flows.files import name_file, read_noisy, read_prior, write_noisy
 from geodp.kinds.flows.zones import Zones
 from tests.kinds.flows.test_publish import GRID, publish
 from tests.refusals import refuses
@@ -35,7 +35,7 @@ def test_pairs_are_written_and_read_some_at_a_time(tmp_path, monkeypatch):
     """Files are those of a table of all pairs, whatever is held of it."""
     release = publish()
     one = release.noisy[0]
-    monkeypatch.setattr(noisy, "PAIRS", 100)
+    monkeypatch.setattr(files, "PAIRS", 100)
     write_noisy([one], tmp_path)
     path = tmp_path / name_file(one.blocks.side)
     rows = pq.read_table(path)
@@ -59,12 +59,12 @@ def test_pairs_of_other_blocks_are_refused(tmp_path):
 
 def test_a_prior_that_repeats_a_flow_is_read_no_further(tmp_path, monkeypatch):
     zones, path, read = Zones.of(GRID), tmp_path / "prior.parquet", []
-    rows = noisy.BATCH * 4
+    rows = files.BATCH * 4
     names = [*PLACES, "trips"]
     columns = [*[pa.array(np.zeros(rows, np.int32))] * 4, pa.array(np.ones(rows, np.int64))]
     pq.write_table(pa.table(columns, names), path, compression="zstd")
-    find = noisy._find_zones
-    monkeypatch.setattr(noisy, "_find_zones", lambda *one: read.append(one[1]) or find(*one))
+    find = files._find_zones
+    monkeypatch.setattr(files, "_find_zones", lambda *one: read.append(one[1]) or find(*one))
     with pytest.raises(ValueError, match="another order"):
         read_prior(path, zones, "a survey")
     assert read == ["origin", "destination"]

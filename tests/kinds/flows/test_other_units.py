@@ -18,7 +18,7 @@ from geodp.grid.cells import cells_of
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import add_other, grid_of_units
 from geodp.kinds.flows.page import write_page
-from geodp.kinds.flows.screenlines import divide_zones
+from geodp.kinds.flows.regions import divide_zones
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -180,7 +180,7 @@ def test_pings_and_stays_outside_are_in_the_zone(reader):
 
 
 def _columns(points):
-    from geodp.kinds.flows.reading.land import find_land
+    from geodp.kinds.flows.reading.reader import find_land
 
     return find_land(GRID, drops=True).locate(*points.T)[1]
 

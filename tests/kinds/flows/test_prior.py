@@ -17,7 +17,7 @@ from geodp.grid.units import grid_of_units
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
 from geodp.kinds.flows.flows import describe_identity
-from geodp.kinds.flows.prior import LAW_RECORDS, FlowsPrior, TrustedPrior
+from geodp.kinds.flows.prior_flows import LAW_RECORDS, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.publish import make_plan
 from geodp.kinds.flows.streams import TripStreams
 from geodp.kinds.flows.zones import Zones

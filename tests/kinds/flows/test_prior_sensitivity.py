@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.kinds.flows.prior import FlowsPrior
+from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.publish import make_plan
 from geodp.kinds.flows.streams import TripStreams
 from geodp.kinds.flows.zones import Zones

@@ -9,7 +9,7 @@ import shapely
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.kinds.flows.screenlines import divide_zones, read_lines
+from geodp.kinds.flows.regions import divide_zones, read_lines
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.test_publish import GRID, MESH, publish, trips_on
 from tests.refusals import refuses

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.kinds.flows import dividing, estimator
-from geodp.kinds.flows.dividing import SLAB, split_rows
-from geodp.kinds.flows.estimator import NoisyPairs, estimate_flows, learn_finest
-from geodp.kinds.flows.prior import FlowsPrior
+from geodp.kinds.flows import estimator
+from geodp.kinds.flows.estimator import SLAB, NoisyPairs, estimate_flows, learn_finest, split_rows
+from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.streams import TripStreams
 from geodp.kinds.flows.zones import Zones, pairs_of
 
@@ -82,7 +81,7 @@ def test_slabs_change_no_bit(monkeypatch):
     ends, noisy = measure(zones)
     found = []
     for size in (SLAB, 5 * zones.number, 1):
-        monkeypatch.setattr(dividing, "SLAB", size)
+        monkeypatch.setattr(estimator, "SLAB", size)
         flows = estimate_flows(zones, ends, noisy, 7)
         fitted = estimator.fit_pairs(zones, ends, noisy, flows.decay)
         found.append((flows.place.tobytes(), flows.count.tobytes(), fitted.expected.tobytes()))

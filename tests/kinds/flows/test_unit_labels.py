@@ -14,8 +14,7 @@ from geodp.grid.axes import Attribute
 from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.io.verify.verify import verify
 from geodp.kinds.flows.page import write_page
-from geodp.kinds.flows.units import find_outlines
-from geodp.kinds.flows.zones import Zones, pairs_of
+from geodp.kinds.flows.zones import Zones, find_outlines, pairs_of
 from geodp.privacy.key import NoiseKey
 from geodp.release.simulated_cells import errors_of
 from tests.grid.cells.libraries import NEEDS

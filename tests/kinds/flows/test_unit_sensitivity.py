@@ -11,10 +11,16 @@ import pytest
 import geodp
 from geodp.grid.axes import Attribute
 from geodp.grid.cells.cell_grid import grid_of_cells
-from geodp.kinds.flows.design import FlowDesign, LabelDesign
 from geodp.kinds.flows.flows import table_of_pairs
 from geodp.kinds.flows.publish import estimate_ends, make_plan
-from geodp.kinds.flows.streams import DIVIDING, StreamPlan, TripStreams, count_labels
+from geodp.kinds.flows.streams import (
+    DIVIDING,
+    LabelDesign,
+    StreamDesign,
+    StreamsPlan,
+    TripStreams,
+    count_labels,
+)
 from geodp.kinds.flows.zones import Zones, pairs_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
@@ -198,7 +204,7 @@ def labelled_table(world, trips, grid, other=None):
 def labelled_plan(grid, trips, side, neighbours=ADD, key_origin="entropy", **amounts):
     terms = Terms.of(**amounts, neighbours=neighbours, contribution=trips)
     made = make_plan(Zones.of(grid), terms, None, LEVELS, key_origin, ATTRIBUTES, SHARE)
-    return replace(made, design=FlowDesign.of(LEVELS, LabelDesign(side, SHARE)))
+    return replace(made, design=StreamDesign.of(LEVELS, LabelDesign(side, SHARE)))
 
 
 def measure_labelled(table, plan):
@@ -248,7 +254,7 @@ def test_a_quarter_more_for_labels_is_found(side):
     """Control: counts by label alone are measured as if their share were 5/4 as large."""
     plan = labelled_plan(GRIDS["units"], 1, side, epsilon=1)
 
-    class Overspent(StreamPlan):
+    class Overspent(StreamsPlan):
         @property
         def label_law(self):
             return self.whole.law(SHARE * Fraction(5, 4) / 3)

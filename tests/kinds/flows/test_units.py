@@ -19,20 +19,22 @@ from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
 from geodp.io.read.public.polygons import Circle
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows import units
-from geodp.kinds.flows.design import FlowDesign
+from geodp.kinds.flows import zones as of_zones
 from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.publish import prepare_flows
-from geodp.kinds.flows.screenlines import divide_zones
-from geodp.kinds.flows.units import (
+from geodp.kinds.flows.regions import divide_zones
+from geodp.kinds.flows.streams import StreamDesign
+from geodp.kinds.flows.zones import (
     LEAST_LAW,
     UnitLaw,
+    Zones,
     count_blocks,
     order_units,
+    pairs_of,
     start_blocks,
     trace_cells,
+    zones_of,
 )
-from geodp.kinds.flows.zones import Zones, pairs_of, zones_of
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
@@ -140,8 +142,8 @@ def test_the_law_of_blocks_is_the_mean_over_their_units(side):
 def test_of_many_units_neighbours_are_taken_together(monkeypatch):
     zones = Zones.of(make_units(16, 16)[0])
     exact = zones.law(20.0, zones.blocks(8))
-    monkeypatch.setattr("geodp.kinds.flows.units.MOST_POINTS", 64)
-    monkeypatch.setattr("geodp.kinds.flows.units.CHUNK", 200)
+    monkeypatch.setattr("geodp.kinds.flows.zones.MOST_POINTS", 64)
+    monkeypatch.setattr("geodp.kinds.flows.zones.CHUNK", 200)
     assert zones.law(20.0, zones.blocks(8)) == pytest.approx(exact, rel=0.05)
 
 
@@ -153,7 +155,7 @@ def test_attraction_sums_the_law_over_blocks(monkeypatch):
     sums = np.add.reduceat(law * weight, blocks.first[:-1], axis=1)[np.ix_(origin, block)]
     attraction = zones.attraction(3.0)
     assert attraction.attract(origin, block, blocks.first, weight) == pytest.approx(sums)
-    monkeypatch.setattr("geodp.kinds.flows.units.CHUNK", 1)
+    monkeypatch.setattr("geodp.kinds.flows.zones.CHUNK", 1)
     assert attraction.attract(origin, block, blocks.first, weight) == pytest.approx(sums)
 
 
@@ -279,7 +281,7 @@ def test_points_of_another_crs_and_beyond_all_units():
 
 
 def test_a_point_on_a_border_is_in_the_first_unit():
-    from geodp.kinds.flows.reading.land import find_land
+    from geodp.kinds.flows.reading.reader import find_land
 
     land = find_land(UNITS, drops=True)
     boxes = UNITS.outlines.boxes
@@ -370,7 +372,7 @@ def test_lines_across_180_degrees(edges):
 
 
 def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
-    from geodp.kinds.flows.reading.land import find_land
+    from geodp.kinds.flows.reading.reader import find_land
 
     for shift in (0, -360):
         edges = [(west + shift, east + shift) for west, east in [*FIJI[:3], (180, 182), (182, 184)]]
@@ -380,7 +382,7 @@ def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
 
 
 def test_all_points_may_lie_beyond_all_units():
-    from geodp.kinds.flows.reading.land import find_land
+    from geodp.kinds.flows.reading.reader import find_land
 
     row, column = find_land(UNITS, drops=True).locate([10.0, 0.0], [50.0, 0.0])
     assert row.tolist() == column.tolist() == [-1, -1]
@@ -442,7 +444,7 @@ def test_the_fingerprint_knows_which_units_a_block_has():
 )
 def test_single_units_are_measured_where_they_are_few(number, trips, sides):
     grid = grid_of_units({"unit": [f"{one:05d}" for one in range(number)]}, "made up")
-    assert FlowDesign.choose(grid, trips).sides == sides
+    assert StreamDesign.choose(grid, trips).sides == sides
 
 
 def test_units_of_several_levels(tmp_path):
@@ -495,7 +497,7 @@ class TestCells:
     def test_cells_are_in_a_polygon_where_their_centre_is(self, tmp_path):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
         made = geodp.flows.publish(self.rows(), grid=grid, other="elsewhere", epsilon=20, **PLACES)
-        outlines, column = units.find_outlines(grid.hierarchy)
+        outlines, column = of_zones.find_outlines(grid.hierarchy)
         x = outlines.inner_points[:, 0]
         west, east = shapely.box(138, 34, 139.1, 36), shapely.box(139.1, 34, 140, 36)
         codes = [
@@ -583,13 +585,13 @@ class TestCells:
             exact = system.degrees(points)
             return tuple(np.nextafter(x, x + draw.choice([-1, 1], x.shape)) for x in exact)
 
-        monkeypatch.setattr(units, "degrees", degrees)
+        monkeypatch.setattr(of_zones, "degrees", degrees)
         for _ in range(3):
-            units._trace_table.cache_clear()
-            units._find_places.cache_clear()
+            of_zones._trace_table.cache_clear()
+            of_zones._find_places.cache_clear()
             assert np.array_equal(Zones.of(grid).column, column)
-        units._trace_table.cache_clear()
-        units._find_places.cache_clear()
+        of_zones._trace_table.cache_clear()
+        of_zones._find_places.cache_clear()
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_blocks_of_cells_lie_together(self, spec):

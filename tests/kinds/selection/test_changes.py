@@ -9,9 +9,8 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.kinds.selection.hot_spots import Top
 from geodp.kinds.selection.mechanisms import SELECTORS
-from geodp.kinds.selection.quantiles import Quantile
+from geodp.kinds.selection.question import Quantile, Top
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.selected import Change

@@ -18,9 +18,8 @@ from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.kinds.selection.card import SelectionCard
-from geodp.kinds.selection.hot_spots import Top
 from geodp.kinds.selection.mechanisms.permute_and_flip import PermuteAndFlip
-from geodp.kinds.selection.quantiles import Quantile, count_along
+from geodp.kinds.selection.question import Quantile, Top, count_along
 from geodp.kinds.selection.selected import StagedSelection, prepare, selection_digest
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.ledger import Ledger

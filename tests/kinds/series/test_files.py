@@ -13,9 +13,9 @@ from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign, read_sums, sha256, sums_text
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.verify import verify
-from geodp.kinds.series.card import SeriesCard
 from geodp.kinds.series.formats import netcdf
-from geodp.kinds.series.verify import verify_series
+from geodp.kinds.series.kind import SeriesCard
+from geodp.kinds.series.series import verify_series
 from geodp.release.simulated_cells import errors_of
 from tests.kinds.series.test_publish import publish
 from tests.refusals import refuses

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from geodp.io.verify import index as of_index
+from geodp.kinds.series.series import verify_series
 from geodp.kinds.series.smoothing import Smoothing
-from geodp.kinds.series.verify import verify_series
 from tests.command import geodp
 from tests.kinds.series.test_publish import publish
 

@@ -11,7 +11,7 @@ import pytest
 from geodp.errors import CodeError, UsageError
 from geodp.local.coins import Coins, FixedCoins
 from geodp.local.oracles import ORACLES, Oracle
-from geodp.local.oracles.state import DENSE, MAX_REPORTS, State
+from geodp.local.oracles.base import DENSE, MAX_REPORTS, State
 from tests.local.oracles.cases import EPSILONS, SMALL, fixed, oracle
 from tests.reference.coins import walks
 from tests.refusals import refuses

@@ -10,9 +10,9 @@ import pytest
 from geodp.errors import UsageError
 from geodp.local.coins import Coins
 from geodp.local.oracles import ORACLES, choose_oracle, pgr
+from geodp.local.oracles.base import DENSE, State
 from geodp.local.oracles.rappor import Rappor
 from geodp.local.oracles.sketch import Hcms
-from geodp.local.oracles.state import DENSE, State
 from tests.local.oracles.cases import fixed
 from tests.reference import pgr as projective
 from tests.refusals import refuses

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from geodp.local.oracles import ORACLES
 
-PAGE = Path(__file__).parents[4] / "docs" / "proofs" / "local.md"
+PAGE = Path(__file__).parents[3] / "docs" / "proofs" / "local.md"
 ROW = re.compile(r"^\| `(\w+)` \| .* \| (\d+) \| ([\d.]+) \| ([\d.]+) \| .* \|$", re.MULTILINE)
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.literature.recoding import generalize
-from geodp.literature.taxonomy import Taxonomy
+from geodp.literature.recoding import Taxonomy, generalize
 from geodp.privacy.loss import ApproximateDP
 from geodp.tools.audit.binomial import (
     MIN_DELTA_BITS,
@@ -23,9 +22,14 @@ from geodp.tools.audit.binomial import (
     min_certain,
     min_epsilon,
 )
-from geodp.tools.audit.comparison import compare_release
-from geodp.tools.audit.curve import curve
-from geodp.tools.audit.threshold import ASSUMPTIONS, MAX_EPSILON, sampled_threshold, smallest_k
+from geodp.tools.audit.threshold import (
+    ASSUMPTIONS,
+    MAX_EPSILON,
+    compare_release,
+    curve,
+    sampled_threshold,
+    smallest_k,
+)
 from geodp.tools.plan.plan import plan
 from tests.reference import suppression
 from tests.refusals import refuses

@@ -13,9 +13,8 @@ from geodp.grid.order import Order
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable, ReleasedTable
-from geodp.tools.evaluate import blocks
-from geodp.tools.evaluate.blocks import Truth, total_variation
-from geodp.tools.evaluate.queries import Polygons, Queries, Rectangles
+from geodp.tools.evaluate import queries as workloads
+from geodp.tools.evaluate.queries import Polygons, Queries, Rectangles, Truth, total_variation
 from geodp.tools.evaluate.result import summary
 from tests.grids import half, regions_of
 from tests.reference import evaluate as reference
@@ -74,7 +73,7 @@ def random_release(table, seed, whole):
 def test_figures_are_those_of_the_naive_reference(name, whole, sparse, monkeypatch):
     grid = GRIDS[name]
     if sparse and not name.startswith("mixed"):
-        monkeypatch.setattr(blocks, "MAX_KEYS", 0)
+        monkeypatch.setattr(workloads, "MAX_KEYS", 0)
     table = random_table(grid, 1)
     truth = Truth(table)
     releases = [random_release(table, seed, whole) for seed in range(3)]
@@ -159,7 +158,7 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
         "empty": shapely.Polygon(),
     }
     if sparse:
-        monkeypatch.setattr(blocks, "MAX_KEYS", 0)
+        monkeypatch.setattr(workloads, "MAX_KEYS", 0)
     table = random_table(grid, 7)
     released = random_release(table, 8, True)
     _, key, error = Truth(table).errors(released)
@@ -193,7 +192,7 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
 @pytest.mark.parametrize("sparse", [False, True])
 def test_errors_of_queries_are_told_by_trial(sparse, monkeypatch):
     if sparse:
-        monkeypatch.setattr(blocks, "MAX_KEYS", 0)
+        monkeypatch.setattr(workloads, "MAX_KEYS", 0)
     grid = Grid.regular((12, 9)).with_attribute("a", "xyz")
     table, released = random_table(grid, 7), random_release(random_table(grid, 7), 8, True)
     cells = {"corner": np.array([[0, 0], [0, 1], [2, 0]]), "all": table.key, "1": table.key[:1]}
@@ -243,12 +242,12 @@ def test_polygons_that_are_refused():
 
 @pytest.mark.parametrize("chunk", [1, 2, 64])
 def test_the_hottest_are_found_whatever_the_chunks(chunk, monkeypatch):
-    monkeypatch.setattr(blocks, "CHUNK", chunk)
+    monkeypatch.setattr(workloads, "CHUNK", chunk)
     for seed in range(30):
         values = np.random.default_rng(seed).integers(-5, 5 + seed, 101)
         for most in (1, 7, 200):
             ranked = sorted((k for k in range(101) if values[k] > 0), key=lambda k: (-values[k], k))
-            assert blocks.hottest(None, values, most).tolist() == ranked[:most]
+            assert workloads.hottest(None, values, most).tolist() == ranked[:most]
 
 
 def test_total_variation_of_nobody():
@@ -450,7 +449,7 @@ def test_calls_that_are_refused(options, words):
 
 
 def test_closed_forms_are_dashed_where_there_are_some(tmp_path):
-    from geodp.tools.evaluate.figure import plot_errors
+    from geodp.tools.evaluate.result import plot_errors
 
     for method, dashed in (("geometric", True), ("mwem", False)):
         found = geodp.evaluate(small(), methods=method, trials=2, epsilon=1, contribution=1)
@@ -460,7 +459,7 @@ def test_closed_forms_are_dashed_where_there_are_some(tmp_path):
 
 @pytest.mark.law
 def test_a_picture_is_drawn(tmp_path):
-    from geodp.tools.evaluate.figure import plot_errors
+    from geodp.tools.evaluate.result import plot_errors
 
     plot_errors(
         geodp.evaluate(small(), methods="pyramid", trials=2, rho=1, contribution=1),

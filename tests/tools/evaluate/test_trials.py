@@ -10,7 +10,7 @@ import pytest
 import geodp
 from geodp.grid.grid import Grid
 from geodp.table.counts import CountTable
-from geodp.tools.evaluate import trials
+from geodp.tools.evaluate import evaluate as runs
 
 TABLE = CountTable.from_dense(np.arange(16).reshape(4, 4), Grid.regular((4, 4)))
 
@@ -29,8 +29,8 @@ class Clock:
             return real(*arguments)
 
         monkeypatch.setattr(type(geodp.METHODS["laplace"]), "release", release)
-        monkeypatch.setattr(trials.time, "perf_counter", lambda: self.now)
-        monkeypatch.setattr(trials, "count_compiled", lambda: (self.kernels, self.kernels))
+        monkeypatch.setattr(runs.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(runs, "count_compiled", lambda: (self.kernels, self.kernels))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.kinds.selection.card import SelectionCard
 from geodp.kinds.selection.explanation import SHOWN
-from geodp.kinds.selection.quantiles import Quantile
+from geodp.kinds.selection.question import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request

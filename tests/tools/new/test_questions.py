@@ -8,10 +8,9 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.tools.new import questions
-from geodp.tools.new.call import area_options, read_call
 from geodp.tools.new.commands.new import new
 from geodp.tools.new.interview import write_lines
-from geodp.tools.new.questions import list_questions
+from geodp.tools.new.questions import area_options, list_questions, read_call
 from tests.tools.new.talk import BOX, write_table
 
 

@@ -8,8 +8,7 @@ from geodp.errors import UsageError
 from geodp.table.counts import ReleasedTable
 from geodp.table.prior import Prior
 from geodp.tools.plan.api import trust
-from geodp.tools.plan.plan import plan
-from geodp.tools.plan.trust import block_errors, mean_error
+from geodp.tools.plan.plan import block_errors, mean_error, plan
 from tests.grids import half, masked
 from tests.refusals import refuses
 

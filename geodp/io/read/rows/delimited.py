@@ -28,10 +28,10 @@ from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.io.read.rows.span import (
     ABOVE,
     AFTER_LAST,
+    BETWEEN,
     BLANK,
     DELIMITERS,
     HEAD_ROWS,
-    LOOKED_AT,
     NO_FIRST,
     ORDER,
     Opening,
@@ -537,7 +537,7 @@ def _require_units(
     if len(rows) < first - above - lines or not any(rows[-1]):
         raise InputError(NO_FIRST, file=name, row=first)
     if (wrong := find_row(rows[:-1], rows[-1], above + lines)) is not None:
-        raise InputError(LOOKED_AT, file=name, row=wrong)
+        raise InputError(BETWEEN, file=name, row=wrong)
 
 
 def _first_line(text: str, name: str) -> str:

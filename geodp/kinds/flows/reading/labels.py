@@ -20,7 +20,7 @@ from geodp.io.read.rows.locators import ENDS
 from geodp.io.read.rows.names import STANDARD
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.write.tables import UNCERTAINTY_COLUMNS
-from geodp.kinds.flows.reading.periods import MONDAY, SECONDS_A_DAY, localise, read_seconds
+from geodp.kinds.flows.reading.units import MONDAY, SECONDS_A_DAY, localise, read_seconds
 from geodp.typing import IntArray
 
 By: TypeAlias = str | Sequence[str] | Mapping[str, str]
@@ -212,7 +212,7 @@ def label_seconds(seconds: IntArray, names: Sequence[str], zone: str | None) -> 
     Parameters
     ----------
     seconds : int64[n]
-        What :func:`geodp.kinds.flows.reading.periods.read_seconds` returns for this zone.
+        What :func:`geodp.kinds.flows.reading.units.read_seconds` returns for this zone.
     names : sequence of str
         Of ``TIMED``.
     zone : str or None

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
-from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
@@ -27,7 +26,6 @@ from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
 from geodp.kernels import key_lists
-from geodp.kinds.flows.reading.bounding import TRIPS_MISSING
 from geodp.kinds.flows.reading.labels import (
     HOUR,
     PER_PAIR_LABELS,
@@ -35,8 +33,10 @@ from geodp.kinds.flows.reading.labels import (
     label_seconds,
     require_clock,
 )
-from geodp.kinds.flows.reading.periods import (
+from geodp.kinds.flows.reading.reader import SEPARATOR, Place, RowReader, Units
+from geodp.kinds.flows.reading.units import (
     TIME_ZONE,
+    TRIPS_MISSING,
     UNITS,
     have_local,
     have_offsets,
@@ -46,7 +46,6 @@ from geodp.kinds.flows.reading.periods import (
     read_seconds,
     require_unit,
 )
-from geodp.kinds.flows.reading.reader import SEPARATOR, Place, RowReader, Units
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
 from geodp.table.reading import StatedReading
@@ -360,8 +359,7 @@ class Traces(RowReader):
         facts = [NAMED_FACT.format(further=self.further)]
         if UNITS[self.protected]:
             facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
-        facts += self.state_where()
-        facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
+        facts += self.state_places(INSIDE_FACT, DROPPED_FACT)
         if names := " and ".join(self.labelled.columns):
             facts.append(LABELS_FACT.format(names=names, row=self.labelled_row))
         return (*facts, *self.labelled.state(self.departure, self.time_zone))
@@ -375,13 +373,7 @@ class Traces(RowReader):
         else:
             axes = ("y", "x") if self.lies_on_earth else ("row", "col")
             places = dict(zip(axes, self.place, strict=True))
-        return StatedReading(
-            form=self.form,
-            layout=describe_layout(table.columns),
-            places=places,
-            crs=self.crs,
-            person=self.person,
-        )
+        return self.describe(table, self.form, places)
 
 
 def sort_rows(*columns: NDArray[Any]) -> IntArray:

@@ -14,7 +14,6 @@ from geodp.advice import takes
 from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import bytes_of
-from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.reader import CountsReader, WeightedReader
 from geodp.io.read.rows.columns import InputTable, RowPositions
 from geodp.io.read.rows.decimals import GIVEN, LEFT_OUT, Weights, leave_out
@@ -28,12 +27,10 @@ from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import place
 from geodp.io.read.table import Table
 from geodp.kinds.flows.reading.labels import HOUR, PER_PAIR_LABELS, label_times
-from geodp.kinds.flows.reading.land import advise
-from geodp.kinds.flows.reading.periods import UNITS, name_periods, require_unit
-from geodp.kinds.flows.reading.reader import CRS_UNUSED, SEPARATOR, Place, RowReader, Units
+from geodp.kinds.flows.reading.reader import CRS_UNUSED, SEPARATOR, Place, RowReader, Units, advise
+from geodp.kinds.flows.reading.units import UNITS, name_periods, require_unit
 from geodp.kinds.flows.zones import require_zones
 from geodp.table.counts import CountTable
-from geodp.table.reading import StatedReading
 from geodp.typing import IntArray
 
 PLACES = Rule(
@@ -230,8 +227,7 @@ class Trips(RowReader, WeightedReader):
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
         facts = [ROWS_FACT if self.person is None else NAMED_ROWS_FACT]
-        facts += self.state_where()
-        facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
+        facts += self.state_places(INSIDE_FACT, DROPPED_FACT)
         if self.by:
             facts.append(LABELS_FACT)
         return (*facts, *self.labelled.state(f"the column {self.time}", self.time_zone))
@@ -325,7 +321,11 @@ class Trips(RowReader, WeightedReader):
             places = [name for locator in locators for name in locator.columns]
             names = [*places, *units, *weighed]
             selected = self.read_rows(table, names, survey)
-            survey.state(self._describe(table))
+            columns = {
+                end: column if isinstance(column, str) else ", ".join(column)
+                for end, column in self._places()
+            }
+            survey.state(self.describe(table, "table", columns))
             for rows, arrays in selected:
                 for name in weighed:
                     rows, arrays = leave_out(
@@ -362,20 +362,6 @@ class Trips(RowReader, WeightedReader):
             return []
         own = column if inside is None else column.filter(pa.array(inside))
         return [self._weights.count(within, own, self.decimal)]
-
-    def _describe(self, table: InputTable) -> StatedReading:
-        """Describe for the card how a table is read."""
-        columns = {
-            end: column if isinstance(column, str) else ", ".join(column)
-            for end, column in self._places()
-        }
-        return StatedReading(
-            form="table",
-            layout=describe_layout(table.columns),
-            places=columns,
-            crs=self.crs,
-            person=self.person,
-        )
 
 
 @takes(Trips)

@@ -100,7 +100,7 @@ def estimate(**options: Any) -> None:
     _require_what(options)
     release = open_flows(options["release"])
     if options["prior"] is not None:
-        from geodp.kinds.flows.declaring import give_prior
+        from geodp.kinds.flows.publish import give_prior
 
         release = give_prior(release, open_flows(options["prior"]))
     with report_progress():
@@ -155,7 +155,7 @@ def _list_groups(
     """List the flows that are asked for: names of both ends, and pairs of regions."""
     grid = release.origins.grid
     if options["across"] is not None:
-        from geodp.kinds.flows.screenlines import divide_zones, read_lines
+        from geodp.kinds.flows.regions import divide_zones, read_lines
 
         rows = []
         for name, line in read_lines(options["across"], grid).items():

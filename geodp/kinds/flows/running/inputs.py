@@ -13,7 +13,7 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.kinds.flows.flows import Flows
-    from geodp.kinds.flows.prior import FlowsPrior
+    from geodp.kinds.flows.prior_flows import FlowsPrior
     from geodp.release.request import Request
 
 
@@ -29,7 +29,7 @@ NOT_COUNTED: dict[str, Any] = {
 
 def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
     """Read the levels of a command; None without one, UsageError for another form."""
-    from geodp.kinds.flows.design import LEVELS_FORM
+    from geodp.kinds.flows.streams import LEVELS_FORM
 
     levels: dict[int, str] = {}
     for text in texts:
@@ -69,7 +69,7 @@ def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, .
 def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     """Read and declare the prior of the options, if any, of a release on a grid of zones."""
     from geodp.io.read.rows.span import OPENING
-    from geodp.kinds.flows.declaring import declare_prior
+    from geodp.kinds.flows.publish import declare_prior
     from geodp.kinds.flows.reading.options import RowOptions
     from geodp.kinds.flows.reading.trips import Trips
     from geodp.kinds.flows.zones import Zones
@@ -143,15 +143,15 @@ def make_trips_reader(
     rules = {name: options[name] for name in RULES[form]}
     # Imported when a command reads rows of this form.
     if form == "pings":
-        from geodp.kinds.flows.reading.pings import Pings
+        from geodp.kinds.flows.reading.stays import Pings
 
         return Pings.of(place=_place(options["pings"]), **rules, **common)
     if form == "stays":
         from geodp.kinds.flows.reading.stays import Stays
 
         return Stays.of(place=_place(options["stays"]), **rules, **common)
-    from geodp.kinds.flows.reading.bounding import TRIPS_MISSING
     from geodp.kinds.flows.reading.trips import Trips
+    from geodp.kinds.flows.reading.units import TRIPS_MISSING
 
     # Readers of stays and pings refuse it themselves.
     if options["person"] is not None and options["trips"] is None:

@@ -66,7 +66,7 @@ class TopPublishing(SelectionPublishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        from geodp.kinds.selection.hot_spots import Top
+        from geodp.kinds.selection.question import Top
 
         check_applicable(click.get_current_context())
         self.grid = grid_of(options)

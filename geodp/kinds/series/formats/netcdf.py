@@ -10,7 +10,7 @@ import numpy as np
 
 from geodp.io.write.export.netcdf import add_variable, why_not, write_counts, write_places
 from geodp.io.write.view import View
-from geodp.kinds.series.card import SeriesCard
+from geodp.kinds.series.kind import SeriesCard
 from geodp.release.periods import Periods
 
 __all__ = ["ENDING", "MEDIA_TYPE", "WHAT", "why_not", "write"]

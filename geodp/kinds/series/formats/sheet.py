@@ -25,7 +25,7 @@ from geodp.io.write.map.page import (
 )
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.view import View
-from geodp.kinds.series.card import SeriesCard
+from geodp.kinds.series.kind import SeriesCard
 from geodp.release.periods import Periods
 
 ENDING = "png"

@@ -313,7 +313,7 @@ def _report_charge_on_failure(
 
 def _draw(options: dict[str, Any]) -> None:
     from geodp.tools.audit.api import curve
-    from geodp.tools.audit.curve import plot_curve
+    from geodp.tools.audit.threshold import plot_curve
 
     draw = partial(plot_curve, curve(options["threshold"], options["rate"]))
     write_picture(options["plot"], draw, True, options["overwrite"])

@@ -145,7 +145,7 @@ def evaluate(**options: Any) -> None:
             options["output"], document.encode() + b"\n", evaluation.public, options["overwrite"]
         )
     if options["plot"] is not None:
-        from geodp.tools.evaluate.figure import plot_errors
+        from geodp.tools.evaluate.result import plot_errors
 
         draw = partial(plot_errors, evaluation)
         write_picture(options["plot"], draw, evaluation.public, options["overwrite"])

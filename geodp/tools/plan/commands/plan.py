@@ -108,7 +108,7 @@ def plan(**options: Any) -> None:
     if options["output"] is not None:
         write_file(options["output"], main.toml().encode(), True, options["overwrite"])
     if options["plot"] is not None:
-        from geodp.tools.plan.figure import plot_plans
+        from geodp.tools.plan.plan import plot_plans
 
         write_picture(options["plot"], partial(plot_plans, comparison), True, options["overwrite"])
     for warning in main.warnings:

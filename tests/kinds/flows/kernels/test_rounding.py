@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.kinds.flows.dividing import round_table
+from geodp.kinds.flows.estimator import round_table
 from geodp.kinds.flows.kernels import rounding
 
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from geodp import UsageError
-from geodp.kinds.flows.reading.bounding import MOST_TRIPS, TripBound, number_runs, require_bounds
+from geodp.kinds.flows.reading.units import MOST_TRIPS, TripBound, number_runs, require_bounds
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
 

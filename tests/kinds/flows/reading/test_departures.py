@@ -9,10 +9,8 @@ import pytest
 import geodp
 from geodp import InputError, UsageError
 from geodp.grid.axes import Attribute
-from geodp.kinds.flows.reading.pings import Pings
-from geodp.kinds.flows.reading.positions import place_in_space
-from geodp.kinds.flows.reading.stays import Stays
-from geodp.kinds.flows.zones import pairs_of
+from geodp.kinds.flows.reading.stays import Pings, Stays
+from geodp.kinds.flows.zones import pairs_of, place_in_space
 from tests.kinds.flows.reading import test_pings, test_stays
 from tests.kinds.flows.reading.test_labels import labels_of
 from tests.kinds.flows.slow_stays import departures_of_records

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from geodp import CodeError, UsageError
-from geodp.kinds.flows.reading.periods import (
+from geodp.kinds.flows.reading.units import (
     SECONDS_A_DAY,
     UNITS,
     have_local,

@@ -9,8 +9,8 @@ import pytest
 import geodp
 from geodp import InputError, UsageError
 from geodp.kinds.flows.reading import traces
-from geodp.kinds.flows.reading.pings import Pings
-from geodp.kinds.flows.reading.positions import place_in_space
+from geodp.kinds.flows.reading.stays import Pings
+from geodp.kinds.flows.zones import place_in_space
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.slow_stays import trips_of_records

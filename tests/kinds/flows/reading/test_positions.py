@@ -7,7 +7,7 @@ from pyproj import Geod, Transformer
 
 import geodp
 from geodp import CodeError, InputError, UsageError
-from geodp.kinds.flows.reading.positions import (
+from geodp.kinds.flows.zones import (
     locate_in_space,
     place_in_space,
 )

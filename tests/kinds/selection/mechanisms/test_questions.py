@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from geodp.kinds.selection.mechanisms import SELECTORS
-from geodp.kinds.selection.mechanisms.base import Candidates
-from geodp.kinds.selection.mechanisms.permute_and_flip import permute_and_flip
-from geodp.kinds.selection.mechanisms.questions import (
+from geodp.kinds.selection.mechanisms.base import (
+    Candidates,
     Counted,
     draw_top,
     quantile_candidates,
 )
+from geodp.kinds.selection.mechanisms.permute_and_flip import permute_and_flip
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise import exact_draws
 from tests.keys import secret

@@ -18,9 +18,9 @@ from geodp.io.read.rows.span import (
     ABOVE,
     AFTER_LAST,
     BELOW,
+    BETWEEN,
     BLANK,
     HEAD_ROWS,
-    LOOKED_AT,
     NO_FIRST,
     Opening,
     find_row,
@@ -188,7 +188,7 @@ class SheetTable(FileTable):
         if not trim(first):
             raise InputError(NO_FIRST, file=self.name, row=named)
         if (wrong := find_row(rows[:-1], first, self.header_row)) is not None:
-            raise InputError(LOOKED_AT, file=self.name, row=wrong)
+            raise InputError(BETWEEN, file=self.name, row=wrong)
         return first
 
     def heads(self) -> Iterator[tuple[range, list[list[str]]]]:

@@ -1,13 +1,15 @@
-"""Files of reports: Parquet, or JSON lines, each with the digest of its round.
+"""Files of reports, as Parquet or JSON lines, and files of sums: each with the digest of its round.
 
-A report is a record of whole numbers. No file says which device sent a report, or when.
+A report is a record of whole numbers. No file says which device sent a report, or when. A file of
+sums is a header line of JSON, then plain arrays one after another.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.folder.atomic import require_absent, write_atomically
 from geodp.io.opening import open_parquet, parse_json, require_regular
 from geodp.typing import ReportArray
 
-SCHEMA = "geodp-reports-1"
+REPORTS_SCHEMA = "geodp-reports-1"
 
 ENDINGS = (".parquet", ".jsonl")
 
@@ -127,7 +130,7 @@ def row_of(path: Path, position: int) -> int:
 
 
 def _header(digest: str) -> dict[str, str]:
-    return {"schema": SCHEMA, "round": digest}
+    return {"schema": REPORTS_SCHEMA, "round": digest}
 
 
 def _columns(kind: np.dtype[Any]) -> list[Any]:
@@ -138,7 +141,7 @@ def _columns(kind: np.dtype[Any]) -> list[Any]:
 
 def _require_head(header: Any, digest: str, path: Path) -> None:
     """Refuse a file that is of another round, or no file of reports."""
-    if not isinstance(header, dict) or header.get("schema") != SCHEMA:
+    if not isinstance(header, dict) or header.get("schema") != REPORTS_SCHEMA:
         raise InputError("This is not a file of reports.", file=path.name, code="reports-expected")
     if header.get("round") != digest:
         raise InputError(
@@ -247,3 +250,101 @@ def _fields_of(plain: dict[str, Any], limits: dict[str, int]) -> tuple[int, ...]
         if type(plain[name]) is not int or not 0 <= plain[name] <= largest:
             raise ValueError(f"{name} must be a whole number from 0 to {largest}")
     return tuple(plain[name] for name in limits)
+
+
+SUMS_SCHEMA = "geodp-sums-2"
+
+MAX_HEADER = 1 << 26
+"""Largest length of the first line, in bytes."""
+
+KINDS = ("uint8", "int64", "uint64")
+
+
+def write_sums(
+    path: Path, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, overwrite: bool
+) -> None:
+    """Write a complete file, or leave an existing one unchanged.
+
+    Parameters
+    ----------
+    path : path
+    metadata : mapping
+        Plain values.
+    arrays : mapping of str to array
+        One-dimensional, of types in ``KINDS``.
+    overwrite : bool
+
+    Raises
+    ------
+    UsageError
+        The file exists and is not to be replaced.
+    OutputError
+        It cannot be written.
+    """
+    # Little-endian on every machine, so that equal sums are equal files.
+    pieces = [np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for a in arrays.values()]
+    listed = [[name, a.dtype.name, a.size] for name, a in arrays.items()]
+    header = {"schema": SUMS_SCHEMA, **metadata, "arrays": listed}
+    digest = hashlib.sha256(_encode_header(header))
+    for piece in pieces:
+        digest.update(piece.data)
+    refusal = Rule("sums-file-exists", f"{path} exists; replace it with --overwrite.")
+    with write_atomically(path, refusal, overwrite=overwrite) as file:
+        file.write(json.dumps({**header, "sha256": digest.hexdigest()}).encode() + b"\n")
+        for piece in pieces:
+            file.write(piece.data)
+
+
+def _encode_header(header: Mapping[str, Any]) -> bytes:
+    """Encode a header canonically, for its SHA-256."""
+    return json.dumps(header, sort_keys=True).encode()
+
+
+def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the header of a file of sums, and its arrays.
+
+    Raises
+    ------
+    InputError
+        A file of another kind, or one that was cut off or changed.
+    """
+    require_regular(path)
+    broken = InputError(
+        "This is not a complete file of sums: it was cut off, changed or is something else; "
+        "aggregate the reports again.",
+        file=path.name,
+        code="sums-damaged",
+    )
+    try:
+        with path.open("rb") as file:
+            header = parse_json(file.readline(MAX_HEADER))
+            if header["schema"] != SUMS_SCHEMA:
+                raise broken
+            body = file.read()
+        arrays, at = dict[str, NDArray[Any]](), 0
+        for name, kind, size in header["arrays"]:
+            if kind not in KINDS or type(size) is not int or size < 0 or name in arrays:
+                raise broken
+            # A size beyond the end gives a shorter array here, which is refused below.
+            end = at + size * np.dtype(kind).itemsize
+            arrays[name] = np.frombuffer(body[at:end], np.dtype(kind).newbyteorder("<")).astype(
+                kind
+            )
+            at = end
+        recorded = header.pop("sha256")
+        digest = hashlib.sha256(_encode_header(header))
+        digest.update(body)
+        # The digest covers header and arrays, so that any change or cut is detected.
+        is_complete = at == len(body) and digest.hexdigest() == recorded
+    except OSError as error:
+        raise InputError(
+            f"The file cannot be read ({error.strerror}).", file=path.name, code="file-unreadable"
+        ) from None
+    except (ValueError, TypeError, KeyError):
+        raise broken from None
+    if not is_complete or any(
+        array.size != size
+        for array, (_, _, size) in zip(arrays.values(), header["arrays"], strict=True)
+    ):
+        raise broken
+    return header, arrays

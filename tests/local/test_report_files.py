@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from geodp.errors import InputError, OutputError, UsageError
-from geodp.local.files import reports as module
-from geodp.local.files.reports import read_reports, write_reports
+from geodp.local import files as module
+from geodp.local.files import read_reports, write_reports
 from tests.refusals import refuses
 
 KIND = np.dtype([("level", "u1"), ("row", "<u8"), ("bit", "u1")])
@@ -159,7 +159,7 @@ def test_missing_values_are_refused_by_their_row(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     schema = pa.schema(
         [("level", pa.uint8()), ("row", pa.uint64()), ("bit", pa.uint8())],
-        {"geodp": json.dumps({"schema": module.SCHEMA, "round": DIGEST})},
+        {"geodp": json.dumps({"schema": module.REPORTS_SCHEMA, "round": DIGEST})},
     )
     columns = [pa.array([1, 1], pa.uint8()), pa.array([5, None], pa.uint64())]
     pq.write_table(pa.table([*columns, pa.array([0, 0], pa.uint8())], schema), path)

@@ -8,8 +8,8 @@ import pytest
 
 import geodp
 from geodp.errors import CodeError, UsageError
+from geodp.literature.bit_means import report_bits
 from geodp.local.coins import Chance, FixedCoins
-from geodp.local.oracles.mean import report_bits
 from tests.reference import mean
 from tests.reference.coins import Units, walks
 from tests.refusals import refuses

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from geodp.kinds.flows.kernels import balancing
-from geodp.kinds.flows.zones import ZoneBlocks, Zones
+from geodp.kinds.flows.zones import ZoneBlocks, Zones, sum_pairs
 from geodp.privacy.key import digest
 from geodp.reprs import one_line
 from geodp.table.counts import Cells, CountTable
@@ -68,12 +68,7 @@ class FlowsPrior:
     @classmethod
     def of(cls, zones: Zones, cells: Cells | Prior, source: str, left_out: bool = False) -> Self:
         """Make a prior from a table of pairs of the zones, whose labels are added up."""
-        index = cells.grid.decode(cells.key)
-        origin, destination = (zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2))
-        pair, at = np.unique(origin * zones.number + destination, return_inverse=True)
-        count = np.zeros(pair.size, np.int64)
-        np.add.at(count, at, cells.count)
-        return cls(zones.number, *np.divmod(pair, zones.number), count, source, left_out)
+        return cls(zones.number, *sum_pairs(zones, cells), source, left_out)
 
     @cached_property
     def sha256(self) -> str:

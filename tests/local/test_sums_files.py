@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.errors import InputError, OutputError, UsageError
-from geodp.local.files.sums import read_sums, write_sums
+from geodp.local.files import read_sums, write_sums
 from tests.refusals import refuses
 
 ARRAYS = {

@@ -13,7 +13,7 @@ is divided among its labels, so that these add up to it exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.kinds.flows.kernels import labelling
-from geodp.kinds.flows.zones import Zones
+from geodp.kinds.flows.zones import Zones, list_runs
 from geodp.typing import FloatArray, IntArray
 
 ROUNDS = 6
@@ -265,7 +265,7 @@ def divide_labels(
     runs, count = blocks.runs, flows[2][blocks.order]
     of_origins = _round_origins(model, blocks, state)
     parts = []
-    for a, b in _list_chunks(blocks.first[runs], model.factors.shape[1]):
+    for a, b in list_runs(blocks.first[runs], max(CHUNK // model.factors.shape[1], 1)):
         inside = slice(runs[a], runs[b])
         expected, trips = model.expect(runs[a], runs[b]), blocks.trips[inside]
         of_pairs = round_tables(runs[a : b + 1] - runs[a], expected, trips, of_origins[a:b], state)
@@ -283,22 +283,12 @@ def _round_origins(model: LabelModel, blocks: LabelledBlocks, state: IntArray) -
     """Round the trips of every block of origins by label: int64[blocks, labels]."""
     runs = blocks.runs
     expected = np.empty((runs.size - 1, model.factors.shape[1]))
-    for a, b in _list_chunks(runs, expected.shape[1]):
+    for a, b in list_runs(runs, max(CHUNK // expected.shape[1], 1)):
         inside = model.expect(runs[a], runs[b])
         expected[a:b] = np.add.reduceat(inside, runs[a:b] - runs[a])
     trips = np.add.reduceat(blocks.trips, runs[:-1])
     whole = round_total(expected.sum(axis=0), int(trips.sum()))
     return round_tables(np.array([0, trips.size]), expected, trips, whole[None], state)
-
-
-def _list_chunks(first: IntArray, labels: int) -> Iterator[tuple[int, int]]:
-    """Yield runs of groups that have few enough numbers by label, or are one group."""
-    begin, most = 0, max(CHUNK // labels, 1)
-    while begin < first.size - 1:
-        end = int(np.searchsorted(first, first[begin] + most, side="right")) - 1
-        end = max(end, begin + 1)
-        yield begin, end
-        begin = end
 
 
 def round_total(value: FloatArray, total: int) -> IntArray:

@@ -20,8 +20,8 @@ from geodp.io.opening import open_parquet, read_parquet, require_rows
 from geodp.io.write.parquet import MEDIA_TYPE
 from geodp.kinds.flows.english import FILES, describe_file
 from geodp.kinds.flows.estimator import NoisyPairs
-from geodp.kinds.flows.labels import NoisyLabels
-from geodp.kinds.flows.prior import FlowsPrior
+from geodp.kinds.flows.label_model import NoisyLabels
+from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.zones import ZoneBlocks, Zones
 from geodp.table.card import File
 from geodp.typing import IntArray

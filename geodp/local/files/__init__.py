@@ -1,1 +1,0 @@
-"""Files of local collection: reports of devices, and the sums of reports."""
