@@ -19,6 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.kernels.pyramid import shares
 from geodp.local.coins import Coins
 from geodp.local.kernels import local_tree as kernels
+from geodp.local.oracles import ORACLES, choose_oracle
 from geodp.local.oracles.base import WEAK_EPSILON, Oracle, require_fitting
 from geodp.local.tree import (
     PUBLIC,
@@ -185,8 +186,6 @@ class Counts(Protocol):
 
     def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
         """Build the oracle of each level; UsageError for one whose reports are no short numbers."""
-        from geodp.local.oracles import ORACLES, choose_oracle
-
         chosen = list[Oracle]()
         for cells in accumulate(self.levels(grid)[0], lambda a, b: a * b):
             if self.oracle == "auto":
