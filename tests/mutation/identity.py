@@ -30,7 +30,7 @@ VERSION = re.compile(r"^(?:\w+_)?(?:version|format|schema)$", re.IGNORECASE)
 CARDS = (
     *("kinds/**/card.py", "kinds/**/kind.py", "local/round.py"),
     *("privacy/assumption.py", "privacy/event.py", "privacy/selected.py"),
-    *("table/card.py", "table/charged.py", "table/stated/*.py", "table/withdrawal.py"),
+    *("table/card.py", "table/reading.py", "table/stated/*.py", "table/withdrawal.py"),
 )
 """Files of the dataclasses of cards and events, whose fields are written or hashed in order."""
 
@@ -49,8 +49,15 @@ READERS = ("opening.py", "page.py", "verify.py")
 FOLDERS = "tests/golden/test_folders.py::test_files_and_frames_make_the_pinned_release"
 METHODS = "tests/golden/test_methods.py"
 OTHERS = ("tests/golden/test_kept.py", "tests/golden/test_oracles.py")
-KINDS = ("flows", "households", "amounts", "series", "select", "local")
-"""Folders of ``geodp/kinds`` with a kind of release, whose pinned folders have its name."""
+KINDS = {
+    "kinds/flows": "flows",
+    "kinds/households": "households",
+    "kinds/amounts": "amounts",
+    "kinds/series": "series",
+    "kinds/selection": "select",
+    "local": "local",
+}
+"""Folders of geodp with a kind of release, and what the names of its pinned folders contain."""
 
 
 def plan() -> dict[str, tuple[Target, Mutant]]:
@@ -60,7 +67,9 @@ def plan() -> dict[str, tuple[Target, Mutant]]:
         inner = path.relative_to(ROOT / "geodp").as_posix()
         if not inner.startswith(LEFT_OUT) and path.name not in READERS:
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            kind = next((kind for kind in KINDS if inner.startswith(f"kinds/{kind}/")), None)
+            kind = next(
+                (kind for home, kind in KINDS.items() if inner.startswith(f"{home}/")), None
+            )
             tests = (FOLDERS, METHODS, *OTHERS)
             if kind is not None:
                 tests = (FOLDERS, *OTHERS, "-k", f"{kind} or kept or oracle")

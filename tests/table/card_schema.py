@@ -27,32 +27,32 @@ FILES = {
         "geodp-release-2",
         "a geodp release: release.json",
     ),
-    PACKAGE / "features" / "amounts" / "amounts-1.schema.json": (
+    PACKAGE / "kinds" / "amounts" / "amounts-1.schema.json": (
         AmountsCard,
         "geodp-amounts-1",
         "amounts of geodp: amounts.json",
     ),
-    PACKAGE / "features" / "amounts" / "amounts-series-1.schema.json": (
+    PACKAGE / "kinds" / "amounts" / "amounts-series-1.schema.json": (
         AmountsSeriesCard,
         "geodp-amounts-series-1",
         "a series of amounts of geodp: amounts-series.json",
     ),
-    PACKAGE / "features" / "flows" / "flows-1.schema.json": (
+    PACKAGE / "kinds" / "flows" / "flows-1.schema.json": (
         FlowsCard,
         "geodp-flows-1",
         "flows of geodp: flows.json",
     ),
-    PACKAGE / "features" / "households" / "households-1.schema.json": (
+    PACKAGE / "kinds" / "households" / "households-1.schema.json": (
         HouseholdsCard,
         "geodp-households-1",
         "persons and households of geodp: households.json",
     ),
-    PACKAGE / "features" / "select" / "selection-1.schema.json": (
+    PACKAGE / "kinds" / "selection" / "selection-1.schema.json": (
         SelectionCard,
         "geodp-selection-1",
         "a geodp selection: release.json",
     ),
-    PACKAGE / "features" / "series" / "series-1.schema.json": (
+    PACKAGE / "kinds" / "series" / "series-1.schema.json": (
         SeriesCard,
         "geodp-series-1",
         "a geodp series: series.json",
