@@ -41,7 +41,6 @@ ELSEWHERE = {
     "--duplicates": "counted flows of one pair are added up",
     "--points": "the form of a table of single cells",
     "--raster-unit": "rasters",
-    "--suppressed": "official mesh files of single cells",
     "--truncation": "limits on the cells of a person",
     "--unit-of-amount": "amounts; weights have errors of their own",
     "--x": "the place of a single cell",

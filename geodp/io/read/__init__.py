@@ -4,6 +4,9 @@ Every module here whose ``READERS`` lists readers adds them to :func:`find_reade
 reader by its name. So does every module of a third-party package that an entry point
 ``geodp.readers`` names. The command line makes its options from their fields, and :func:`choose`
 selects the reader that a call is meant for.
+
+Files here load nothing heavy, as help reads them: fields of geodp's own readers are in ``options``,
+and what they do with their inputs is in ``counting``.
 """
 
 from __future__ import annotations

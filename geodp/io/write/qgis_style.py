@@ -80,7 +80,7 @@ def qml(view: View) -> str:
 """
 
 
-def raster_pipe(view: View, band: int = 1) -> str:
+def raster_pipe(view: View) -> str:
     """Build the part of a QML document that colours a band of counts by class.
 
     The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell at the centre
@@ -93,8 +93,6 @@ def raster_pipe(view: View, band: int = 1) -> str:
     view : View
         View of one map. Negative values, if its method can release some, have a separate class;
         counts below an office's limit of display are one class, "<k".
-    band : int
-        Number of the band, from 1.
     """
     integral, nonnegative, below = _list_kinds(view)
     area = area_of(view.table.grid.places[0])
@@ -120,7 +118,7 @@ def raster_pipe(view: View, band: int = 1) -> str:
         )
     return f"""\
   <pipe>
-    <rasterrenderer type="singlebandpseudocolor" band="{band}" opacity="1" alphaBand="-1"
+    <rasterrenderer type="singlebandpseudocolor" band="1" opacity="1" alphaBand="-1"
         classificationMin="{lowest:.12g}" classificationMax="{last:.12g}">
       <rasterTransparency>
         <singleValuePixelList>
