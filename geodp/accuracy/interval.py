@@ -9,7 +9,7 @@ its own such parts, its inner approximation, truly has at most as many, and gain
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf, sqrt
 from typing import Any
 
@@ -53,6 +53,10 @@ class Interval:
     def is_certain(self) -> bool:
         """Whether the interval holds numbers of one sign only."""
         return self.low > 0 or self.high < 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ the closed form of any region; different releases have independent noise. The in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from geodp.accuracy.interval import LAPLACE_Z, Estimate
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
 from geodp.release.release import Release
@@ -38,36 +38,27 @@ CLAMPED = Rule(
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """A ratio of two private numbers.
+class Ratio(Interval):
+    """The ratio of two released sums.
+
+    Its interval is two-sided, of confidence ``1 - alpha``.
 
     Attributes
     ----------
-    ratio : float
-        The ratio of the released sums.
     standard_error : float
-        Its standard error to first order, without what a clamp moved.
-    low, high : float
-        Ends of a two-sided interval of confidence ``1 - alpha``.
+        To first order, without what a clamp moved.
     basis : str
         ``"normal"``, ``"long-tailed"`` or ``"conservative"``, see
         :class:`geodp.compare.Difference`.
     """
 
-    ratio: float
     standard_error: float
-    low: float
-    high: float
     basis: str
 
     def minus(self, number: float) -> Ratio:
         """Subtract a number: 1 makes the relative change from the ratio of two dates."""
-        ratio, low, high = (value - number for value in (self.ratio, self.low, self.high))
-        return replace(self, ratio=ratio, low=low, high=high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
+        value, low, high = (one - number for one in (self.value, self.low, self.high))
+        return replace(self, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +107,7 @@ def estimate_ratio(
     >>> release = geodp.publish(table, epsilon=1, contribution=1)
     >>> part, total = (139.5, 35.5, 139.6, 35.6), (139.5, 35.5, 139.7, 35.6)
     >>> share = geodp.compare.estimate_ratio((release, part), (release, total), conservative=True)
-    >>> round(share.ratio, 1)
+    >>> round(share.value, 1)
     0.5
     """
     (here, shape), (there, other) = first, second
@@ -175,7 +166,7 @@ def estimate_mean(
     >>> release = geodp.publish(table, epsilon=1, contribution=1)
     >>> around, adults = (139.5, 35.5, 139.6, 35.6), {"child": 0, "adult": 1}
     >>> share = geodp.compare.estimate_mean(release, around, "age", adults, conservative=True)
-    >>> round(share.ratio, 1)
+    >>> round(share.value, 1)
     0.5
     """
     if not values or not all(np.isfinite(value) for value in values.values()):
@@ -214,10 +205,10 @@ def _estimate(
         if not conservative:
             raise UsageError(CLAMPED)
         ends = _widest(parts, forms, question)
-        return Ratio(over / under, error, *ends, "conservative")
+        return Ratio(over / under, *ends, error, "conservative")
     excess = min(1.0, _fourth(parts, weight) / variance**2) if variance else 0.0
     ends = _fieller(over, under, forms @ spread @ forms.T, question.quantile(excess))
-    return Ratio(over / under, error, *ends, "long-tailed" if excess else "normal")
+    return Ratio(over / under, *ends, error, "long-tailed" if excess else "normal")
 
 
 def covariances(parts: list[_Part]) -> FloatArray:

@@ -219,7 +219,7 @@ def _exact(
     error = sqrt(sum(variances))
     reach = _reach(first, second, question.alpha / 2)
     return Difference(
-        difference=difference,
+        value=difference,
         standard_error=error,
         p_value=question.p_value(above, below),
         low=difference - reach,

@@ -63,9 +63,6 @@ HOLES: dict[str, dict[str, str]] = {
     "compare_answers_the_folder_that_was_published": {
         "series": "geodp compare has no --time, as geodp amounts compare has",
     },
-    "differences_are_named_alike": dict.fromkeys(
-        TABLES, "the value is named difference in --json, and value for other kinds"
-    ),
     "a_difference_is_the_second_less_the_first": dict.fromkeys(
         TABLES, "geodp compare subtracts the second region, other kinds subtract the first"
     ),

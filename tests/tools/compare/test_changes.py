@@ -49,7 +49,7 @@ def test_cells_are_tested_as_regions_of_one_cell(one, two, epsilon, other, alter
     for number in range(0, found.key.size, 15):
         cell = keys(found.key[number])
         alone = compare.compare_regions((first, cell), (second, cell), alternative=alternative)
-        assert found.difference[number] == alone.difference
+        assert found.difference[number] == alone.value
         assert found.p_value[number] == pytest.approx(alone.p_value)
         assert found.basis == alone.basis
     padded = np.append(found.p_value, np.ones(64 - found.key.size))

@@ -219,7 +219,7 @@ def _require_fitting(context: click.Context) -> None:
 
 
 def _plan(options: dict[str, Any]) -> dict[str, Any]:
-    from geodp.tools.compare.api import power, sample_size
+    from geodp.literature.api import power, sample_size
 
     sides = 2 if options["alternative"] == "two-sided" else 1
     names = ("difference", "maximum", "epsilon", "share", "alpha")
@@ -296,7 +296,7 @@ def _sizes_text(document: dict[str, Any]) -> str:
 
 
 def _bits(options: dict[str, Any]) -> dict[str, Any]:
-    from geodp.tools.compare.api import means
+    from geodp.literature.api import means
 
     groups = [one.split(":") for one in options["bits"]]
     if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
@@ -311,7 +311,7 @@ def _bits(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bits_text(document: dict[str, Any]) -> str:
-    difference, low, high = (f"{document[name]:,.4g}" for name in ("difference", "low", "high"))
+    difference, low, high = (f"{document[name]:,.4g}" for name in ("value", "low", "high"))
     noise = "without noise"
     if document["epsilon"] is not None:
         noise = f"of epsilon {document['epsilon']}"
@@ -390,7 +390,7 @@ def _regions_text(document: dict[str, Any]) -> str:
         f"{'p-value':>9}  {'adjusted':>9}"
     ]
     for row in rows:
-        figures = (f"{row[name]:,.1f}" for name in ("difference", "standard_error", "low", "high"))
+        figures = (f"{row[name]:,.1f}" for name in ("value", "standard_error", "low", "high"))
         difference, error, low, high = figures
         tested = (f"{row[name]:.2g}" for name in ("p_value", "adjusted"))
         difference, interval, p_value, adjusted = _hide(
@@ -432,7 +432,7 @@ def _ratios_text(document: dict[str, Any]) -> str:
     lines = [f"{'region':<{width}}  {'ratio':>10}  {'standard error':>14}  {confidence:>24}"]
     for row in rows:
         # The error of a ratio depends on both of its numbers.
-        figures = (f"{row[name]:.4f}" for name in ("ratio", "standard_error", "low", "high"))
+        figures = (f"{row[name]:.4f}" for name in ("value", "standard_error", "low", "high"))
         ratio, error, low, high = figures
         ratio, error, interval = _hide(row, (ratio, error, f"{low} to {high}"))
         lines.append(f"{row['name']:<{width}}  {ratio:>10}  {error:>14}  {interval:>24}")

@@ -91,7 +91,7 @@ def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[s
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
         counts = (one.estimate(shape).count for one in (old, new))
-        figures = (*counts, change.difference, change.standard_error, change.low, change.high)
+        figures = (*counts, change.value, change.standard_error, change.low, change.high)
         row = dict(zip(FIGURES, figures, strict=True))
         rows.append({"name": name, **row, "basis": change.basis})
     return rows

@@ -95,9 +95,10 @@ def _lines(results: list[Statistic], limit: int | None = None) -> list[str]:
         f"{'95 % interval':>29}  found by"
     ]
     for one in results:
-        figures = (one.value, one.bias, one.corrected, one.low, one.high)
-        value, bias, corrected, low, high = (_text(figure) for figure in figures)
-        interval = "" if one.low is None else f"{low} to {high}"
+        value, bias, corrected, interval = _text(one.value), _text(one.bias), "", ""
+        if one.corrected is not None:
+            corrected, low, high = map(_text, one.corrected.to_dict().values())
+            interval = f"{low} to {high}"
         if limit is not None and _is_few(one, limit):
             # A bias or an interval would reveal the number that the limit of display hides.
             value, bias, corrected, interval = show_limit(limit), DASH, DASH, DASH

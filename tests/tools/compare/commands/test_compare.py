@@ -90,7 +90,7 @@ def test_two_releases_region_by_region(folders):
     assert {*rows} == {"west", "east"}
     assert rows["west"]["found"]
     assert rows["east"]["p_value"] > 1e-4
-    assert rows["west"]["difference"] < 0
+    assert rows["west"]["value"] < 0
     assert rows["west"]["adjusted"] >= rows["west"]["p_value"]
     text = run(folders / "one", folders / "two", "--polygons", folders / "halves.geojson").output
     assert "west" in text
@@ -316,7 +316,7 @@ def test_public_totals_of_a_written_release_are_exact(tmp_path):
     areas = [part for code in codes for part in ("--area", code)]
     pairs = document_of(tmp_path / "out", *areas)["differences"]
     assert [row["standard_error"] == 0 for row in pairs] == [True, False, False]
-    assert pairs[0]["low"] == pairs[0]["difference"] == pairs[0]["high"] == sums[0] - sums[1]
+    assert pairs[0]["low"] == pairs[0]["value"] == pairs[0]["high"] == sums[0] - sums[1]
     ratios = document_of(tmp_path / "out", *areas, "--ratio")["ratios"]
     assert [row["standard_error"] == 0 for row in ratios] == [True, False, False]
-    assert ratios[0]["ratio"] == sums[0] / sums[1]
+    assert ratios[0]["value"] == sums[0] / sums[1]
