@@ -67,7 +67,7 @@ class Estimates:
 
     def __iter__(self) -> Iterator[Estimate]:
         """Yield the estimates one after the other."""
-        columns = (self.count, self.standard_error, self.low, self.high, self.clamped)
+        columns = (self.count, self.low, self.high, self.standard_error, self.clamped)
         for row in zip(*(column.tolist() for column in columns), strict=True):
             yield Estimate(*row)
 

@@ -96,7 +96,7 @@ class PartErrors:
         error = float(
             np.hypot(estimates.share[0] * total.standard_error, estimates.variance[0] ** 0.5)
         )
-        return Estimate(count, error, float(low), float(high), total.clamped)
+        return Estimate(count, float(low), float(high), error, total.clamped)
 
     def add_up(self, parts: IntArray) -> Sum:
         """Add up some parts over all nodes, once for many regions with the same parts."""

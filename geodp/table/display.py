@@ -39,6 +39,17 @@ def show_limit(limit: int) -> str:
     return f"<{limit:,}"
 
 
+def show_estimate(number: float, sign: str = "") -> str:
+    """Format an estimated number: a large one without decimals; ``sign``: "+" shows it always.
+
+    Examples
+    --------
+    >>> show_estimate(303.14159), show_estimate(1234567.8), show_estimate(0.25, "+")
+    ('303.142', '1,234,568', '+0.25')
+    """
+    return f"{number:{sign},.0f}" if abs(number) >= 1e5 else f"{number:{sign},.6g}"
+
+
 def show_count(count: float, limit: int | None, form: str = ",") -> str:
     """Format a released count; ``form`` applies to counts that are not below the limit.
 

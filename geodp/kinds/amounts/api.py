@@ -2,7 +2,6 @@
 
 from geodp.kinds.amounts.amounts import Amounts
 from geodp.kinds.amounts.clip import ClipChoice, choose_clip
-from geodp.kinds.amounts.comparison import AmountDifference
 from geodp.kinds.amounts.estimates import AmountEstimate
 from geodp.kinds.amounts.kind import AmountsCard, AmountsSeriesCard
 from geodp.kinds.amounts.plan import PlannedClip, plan
@@ -13,7 +12,6 @@ from geodp.kinds.amounts.series import AmountsSeries, publish_series
 from geodp.kinds.amounts.streams import AmountTable
 
 __all__ = [
-    "AmountDifference",
     "AmountEstimate",
     "AmountTable",
     "Amounts",

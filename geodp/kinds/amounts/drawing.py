@@ -31,8 +31,8 @@ from geodp.kinds.amounts.blocks import MAX_HALF, Blocks, Coloured, Quantity
 from geodp.kinds.amounts.english import PAGE
 from geodp.kinds.amounts.joint import view_of
 from geodp.kinds.amounts.numbers import AmountNumbers
-from geodp.kinds.amounts.scale import show_amount
 from geodp.release.report.translation import translate_texts
+from geodp.table.display import show_estimate
 
 NO_MEANS = Rule(
     "amounts-nothing-to-draw", "This release has neither means nor medians that could be drawn."
@@ -120,7 +120,7 @@ def number_blocks(coloured: Coloured) -> NDArray[np.uint8]:
 
 def name_classes(coloured: Coloured, texts: Mapping[str, str]) -> list[str]:
     """Write the limits of every class, from the lowest."""
-    ends = [show_amount(edge) for edge in coloured.edges.tolist()]
+    ends = [show_estimate(edge) for edge in coloured.edges.tolist()]
     if not ends:
         return []
     inner = [texts["class_between"].format(begin=a, end=b) for a, b in pairwise(ends)]
@@ -133,7 +133,7 @@ def _draw_legend(
 ) -> None:
     """Draw the classes on the left, the scale bar on the right, then what is no class."""
     theme, top = page.look.theme, page.y
-    ends = [show_amount(edge) for edge in coloured.edges.tolist()]
+    ends = [show_estimate(edge) for edge in coloured.edges.tolist()]
     colours = list_colours(theme, len(ends) + 1)
     caption = texts[f"quantity_{name}"].format(unit=unit)
     page.y = top + 27
@@ -157,7 +157,7 @@ def _list_notes(coloured: Coloured, texts: Mapping[str, str], unit: str) -> list
     notes = []
     if len(coloured.edges) > 1:
         half = MAX_HALF * float(coloured.edges[1] - coloured.edges[0])
-        notes.append(texts["half"].format(half=show_amount(half), unit=unit))
+        notes.append(texts["half"].format(half=show_estimate(half), unit=unit))
     if (coloured.level > 0).any():
         notes.append(texts["merged"])
     return notes

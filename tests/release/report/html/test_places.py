@@ -44,7 +44,7 @@ def mesh(tmp_path_factory):
 def test_ends_of_intervals_below_the_limit_are_hidden_as_in_printed_tables(
     count, low, high, limit, said
 ):
-    one = Estimate(count, 1.0, low, high, clamped=False)
+    one = Estimate(count, low, high, 1.0, clamped=False)
     fields = quotes.write_ends(one, places.Rounded.of(one), {"below": "<{limit}"}, limit)
     assert tuple(fields.values()) == said
     printed = show_interval(count, low, high, limit).split(" to ")
@@ -138,14 +138,14 @@ def test_a_public_list_replaces_the_squares(mesh):
     ],
 )
 def test_rounding_goes_outwards(count, low, high, rounded):
-    rounded_estimate = places.Rounded.of(Estimate(count, 1.0, low, high, clamped=False))
+    rounded_estimate = places.Rounded.of(Estimate(count, low, high, 1.0, clamped=False))
     assert (rounded_estimate.count, rounded_estimate.low, rounded_estimate.high) == rounded
     assert rounded_estimate.low <= max(low, 0)
     assert rounded_estimate.high >= high
 
 
 def place(count, low, high, name="Here"):
-    estimate = Estimate(count, 1.0, low, high, clamped=False)
+    estimate = Estimate(count, low, high, 1.0, clamped=False)
     return places.Place(name, "", (0, 0, 1, 1), None, estimate)
 
 
