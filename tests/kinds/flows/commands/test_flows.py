@@ -662,7 +662,7 @@ def test_flows_are_compared(tmp_path):
     assert said.splitlines()[1].startswith(f"{areas[1]} to {areas[0]} - {areas[0]} to {areas[1]}")
     for words, of in (
         (there, "Compare exactly two flows"),
-        ((*pairs[:4], *pairs[:4]), "common flows"),
+        ((*pairs[:4], *pairs[:4]), "Compare exactly two flows"),
         ((), "Say in one way"),
     ):
         refused = geodp("flows", "compare", tmp_path / "one", *words)

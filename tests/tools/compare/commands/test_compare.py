@@ -252,13 +252,13 @@ def test_estimates_of_regions_by_closed_form_and_by_simulation(folders, monkeypa
     assert (closed["method"], found["method"]) == ("closed-form", "simulation")
     assert [row["name"] for row in found["estimates"]] == [AREA, "west", "east"]
     for plain, row in zip(closed["estimates"], found["estimates"], strict=True):
-        assert row["count"] == plain["count"]
+        assert row["value"] == plain["value"]
         assert row["low"] <= row["high"]
         assert not plain["clamped"] or plain["low"] <= row["low"] <= row["high"] <= plain["high"]
     assert found["estimates"] != closed["estimates"]
     text = ESTIMATE.run(*asked).output
     assert text.splitlines()[0].endswith("95 % interval")
-    assert f"{closed['estimates'][1]['count']:,}" in text
+    assert f"{closed['estimates'][1]['value']:,}" in text
 
 
 def test_a_lone_cell_has_the_interval_of_the_files_as_in_python(folders):
@@ -266,7 +266,7 @@ def test_a_lone_cell_has_the_interval_of_the_files_as_in_python(folders):
     code = "523940991"
     (row,) = ESTIMATE.document_of(folders / "lone", "--area", code)["estimates"]
     one = release.estimate(code)
-    assert (row["count"], row["low"], row["high"]) == (one.count, one.low, one.high)
+    assert (row["value"], row["low"], row["high"]) == (one.count, one.low, one.high)
     low, high = release.intervals().of(Region.of(release.table.grid, code).key)
     assert (row["low"], row["high"]) == (low[0], high[0])
     assert high[0] > one.count == 0
