@@ -42,7 +42,7 @@ from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
 from geodp.table.index import find_period
 from geodp.table.withdrawal import Notice
-from geodp.tools.explain.card import explain_index
+from geodp.tools.explain.card import explain_index, series_sentence
 from geodp.tools.explain.page import Explanation, Writer
 
 SIDE = 720
@@ -284,14 +284,7 @@ def explain_series(card: AmountsSeriesCard, language: str) -> Explanation:
     """
     page = Writer(language)
     title = page.write("amounts_series_title", name=card.amount.name)
-    told = page.write(
-        f"amounts_series_{card.guarantee.person}",
-        unit=page.unit(card.guarantee.unit),
-        number=len(card.periods),
-        first=card.periods[0].time if card.periods else "-",
-        last=card.periods[-1].time if card.periods else "-",
-    )
-    together = [told, *_describe_amounts(page, card.amount)]
+    together = [series_sentence(page, card), *_describe_amounts(page, card.amount)]
     if card.prior is not None:
         # Whether it was used is known of each period.
         together.append(page.write("amounts_series_prior", source=printable(card.prior.source)))

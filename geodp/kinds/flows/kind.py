@@ -274,8 +274,8 @@ class FlowsKind(IndexKind):
         "folder.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "open": "flows.opening:open_flows",
-        "explain": "flows.explanation:explain_flows",
+        "open": "kinds.flows.opening:open_flows",
+        "explain": "kinds.flows.explanation:explain_flows",
     }
 
 

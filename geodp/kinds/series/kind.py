@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from geodp.errors import Rule
 from geodp.kinds.series.card import SeriesCard
-from geodp.release.index_kind import IndexKind
+from geodp.release.index_kind import EXPLAIN_SERIES, IndexKind
 
 
 class SeriesOfReleases(IndexKind):
@@ -20,8 +20,9 @@ class SeriesOfReleases(IndexKind):
         "public folder.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "verify": "series.verify:verify_series",
-        "open": "series.series:open_series",
+        "verify": "kinds.series.verify:verify_series",
+        "open": "kinds.series.series:open_series",
+        "explain": EXPLAIN_SERIES,
     }
 
 

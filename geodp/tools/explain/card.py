@@ -106,6 +106,18 @@ def _release_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     )
 
 
+class StatedSeries(IndexCard, Protocol):
+    """An index of a series of any kind."""
+
+    @property
+    def times(self) -> list[str]:
+        """Times of the periods."""
+
+    @property
+    def person(self) -> str:
+        """Whether one unit may be in "all" periods or in "one"."""
+
+
 def explain_index(
     page: Writer,
     title: str,
@@ -148,6 +160,25 @@ def explain_index(
         )
 
     return write_explanation(page, title, card.private, write_sections)
+
+
+def explain_series(card: StatedSeries, language: str) -> Explanation:
+    """Explain a series of any kind from its index alone; errors are those of `explain`."""
+    page, guarantee = Writer(language), card.guarantee
+
+    def write_promise() -> list[str]:
+        figures = {"unit": page.unit(guarantee.unit), "contribution": guarantee.contribution}
+        return [page.write("series_bound", **figures)]
+
+    title = page.write("series_title")
+    return explain_index(page, title, card, lambda: [series_sentence(page, card)], write_promise)
+
+
+def series_sentence(page: Writer, card: StatedSeries) -> str:
+    """Write of which periods a series is, and in how many of them one unit may be."""
+    first, last = (card.times[0], card.times[-1]) if card.times else ("-", "-")
+    figures: dict[str, float | str] = {"number": len(card.times), "first": first, "last": last}
+    return page.write(f"series_{card.person}", unit=page.unit(card.guarantee.unit), **figures)
 
 
 def _name_change(guarantee: Any) -> str:

@@ -93,15 +93,6 @@ HOLES: dict[str, dict[str, str]] = {
         **refused("statistics", *OF_SEVERAL),
         "local round": "geodp statistics refuses it, as reports of devices are not simulated",
     },
-    "explain_says_what_a_release_reveals": {"series": "geodp explain refuses a series"},
-    "explain_reads_the_card_alone": {
-        "series": "geodp explain takes series.json for the file of an audit",
-        "households of persons": "geodp explain takes households.json for the file of an audit",
-        "households by size": "geodp explain takes households.json for the file of an audit",
-        "flows": "geodp explain takes flows.json for the file of an audit",
-        "amounts": "geodp explain takes amounts.json for the file of an audit",
-        "series of amounts": "geodp explain takes amounts-series.json for the file of an audit",
-    },
     "a_plan_is_printed_for_people": {
         "series of amounts": "geodp amounts plan has no --snapshots, as geodp plan has",
         "selection": "there is no geodp select plan",
@@ -155,12 +146,15 @@ HOLES: dict[str, dict[str, str]] = {
 
 NOT_ASKED: dict[str, dict[str, str]] = {
     "pages_show_the_withdrawal": {"own kind": "it has no page"},
-    "overlapping_regions_are_not_compared": dict.fromkeys(
-        TABLES, "geodp compare leaves the common cells out of both, with the error of the rest"
-    ),
     "a_kept_key_replays": {"local round": "its noise is drawn by devices"},
     "a_release_is_charged_once": {"local round": "the round is charged when it is opened"},
     "an_output_is_replaced_on_request_alone": {"local round": "the round is charged"},
     **{check: {"selection": NO_COUNTS} for check in OF_COUNTS},
+    "overlapping_regions_are_not_compared": {
+        "selection": NO_COUNTS,
+        **dict.fromkeys(
+            TABLES, "geodp compare leaves the common cells out of both, with the error of the rest"
+        ),
+    },
 }
 """What a kind is not asked for, and why it would make no sense there: not run."""
