@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp.release.settlements import (
+from geodp.release.simulated_cells import (
     ISOLATED,
     KINDS,
     SIZES,

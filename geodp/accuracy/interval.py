@@ -67,7 +67,7 @@ class Interval:
     @property
     def is_certain(self) -> bool:
         """Whether the interval holds numbers of one sign only."""
-        return self.low > 0 or self.high < 0
+        return bool(self.low > 0 or self.high < 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -94,7 +94,8 @@ class Estimate(Interval):
     @property
     def count(self) -> int | float:
         """The value: the sum of the released counts."""
-        return self.value
+        value: int | float = self.value
+        return value
 
 
 EMPTY_ESTIMATE = Estimate(0, 0.0, 0.0, 0.0, clamped=False)

@@ -26,9 +26,9 @@ from geodp.local import collect
 from geodp.local.collect import Sums
 from geodp.local.round import Round
 from geodp.mechanisms import Mechanism
+from geodp.release.inputs import choose_prior
 from geodp.release.opening import state_margins
 from geodp.release.preview import warn_before_release
-from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, make_request
 from geodp.release.simulated_cells import errors_of

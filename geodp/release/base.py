@@ -34,7 +34,7 @@ from geodp.table.stated.reading import StatedReading
 
 
 class PartsOfMap(Protocol):
-    """Errors of parts of a map; see :class:`geodp.release.parts.PartErrors`."""
+    """Errors of parts of a map; see :class:`geodp.release.estimates.PartErrors`."""
 
     def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
         """Estimate sums over regions, with their standard errors and intervals."""

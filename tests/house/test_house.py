@@ -150,7 +150,7 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io kinds/amounts/decimals kinds/flows/noisy "
+        "io kinds/amounts/records kinds/flows/noisy "
         "kinds/flows/reading local/files kinds/series/formats",
         "tools/audit",
     ),

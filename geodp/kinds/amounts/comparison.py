@@ -136,10 +136,10 @@ def correlate(release: Release, one: Region, other: Region) -> float:
 
 def _subtract(first: Side, second: Side, name: str, opposite: float) -> Interval | None:
     """Subtract a number of one region from that of another; None where one has none."""
-    ends = _bounds(first, name), _bounds(second, name)
-    if ends[0] is None or ends[1] is None:
+    ends, others = _bounds(first, name), _bounds(second, name)
+    if ends is None or others is None:
         return None
-    (noise, lost), (noise_too, lost_too) = ends
+    (noise, lost), (noise_too, lost_too) = ends, others
     one = subtract(noise, noise_too, opposite)
     return Interval(one.value, one.low - lost_too[0] - lost[1], one.high + lost_too[1] + lost[0])
 

@@ -15,8 +15,7 @@ from geodp.io.write.drawing.png import draw_png
 from geodp.io.write.map.captions import Language
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import why_no_picture
-from geodp.kinds.amounts.blocks import Quantity
-from geodp.kinds.amounts.drawing import draw_quantity, estimate_blocks
+from geodp.kinds.amounts.drawing import Quantity, draw_quantity, estimate_blocks
 from geodp.kinds.amounts.english import FILES, PAGE, FileKind, describe_file
 from geodp.kinds.amounts.estimates import AmountEstimate, list_outside, share_outside
 from geodp.kinds.amounts.joint import NAME
@@ -32,11 +31,10 @@ from geodp.kinds.amounts.kind import (
 )
 from geodp.kinds.amounts.numbers import AmountNumbers
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
-from geodp.release.report.html.page import name_domain
+from geodp.release.report.html.page import DPI, embed_picture, name_domain, write_static
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import NamedRegion, Rounded, list_regions
 from geodp.release.report.html.quotes import quote_places, write_ends
-from geodp.release.report.html.static import DPI, embed_picture, write_static
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below

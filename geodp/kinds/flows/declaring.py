@@ -10,7 +10,7 @@ from geodp.grid.grid import Grid
 from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.prior import FlowsPrior
 from geodp.kinds.flows.zones import Zones, pairs_of, zones_of
-from geodp.release.prior import describe_charge
+from geodp.release.inputs import describe_charge
 from geodp.table.counts import Cells, CountTable, coalesce
 from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable

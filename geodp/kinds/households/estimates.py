@@ -13,9 +13,9 @@ from geodp.accuracy.bounds import Bounds, divide
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.parts import PartEstimates, Sum, intervals_around
 from geodp.grid.region import Region
-from geodp.kinds.households.sizes import SizedGrid
+from geodp.kinds.households.inputs import SizedGrid
 from geodp.privacy.event import Measurement
-from geodp.release.parts import PartErrors
+from geodp.release.estimates import PartErrors
 from geodp.release.release import Release
 from geodp.table.counts import coalesce
 from geodp.table.display import is_below

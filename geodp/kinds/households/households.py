@@ -22,6 +22,7 @@ from geodp.kinds.households.estimates import (
     SizeErrors,
     StreamErrors,
 )
+from geodp.kinds.households.inputs import SizedGrid
 from geodp.kinds.households.kind import (
     HOUSEHOLDS,
     OTHERS,
@@ -38,7 +39,6 @@ from geodp.kinds.households.methods import (
     PersonsBySize,
     PersonsOfStreams,
 )
-from geodp.kinds.households.sizes import SizedGrid
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import Assumption

@@ -26,8 +26,8 @@ from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
+from geodp.release.preview import warn_of_delta
 from geodp.release.publish import make_event
-from geodp.release.pure_or_gaussian import warn_of_delta
 from geodp.reprs import one_line
 
 

@@ -30,8 +30,14 @@ from geodp.cli.regions import (
 )
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
-from geodp.kinds.amounts.running.inputs import open_all, open_amounts, read_known_prior
-from geodp.kinds.amounts.running.options import PriorCommand, label_option, time_option
+from geodp.kinds.amounts.running.options import (
+    PriorCommand,
+    label_option,
+    open_all,
+    open_amounts,
+    read_known_prior,
+    time_option,
+)
 
 if TYPE_CHECKING:
     from geodp.grid.region import Region

@@ -387,7 +387,7 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
     table with the columns code, size and geodp_households; a comment in the query shows how to
     publish it.
     """
-    from geodp.kinds.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
+    from geodp.kinds.households.records import HOUSEHOLDS, SIZE, HouseholdQuery
 
     place, records = locate_records(spec, bounds, options["table"], points)
     query = HouseholdQuery(**records, person=options["household"], max_size=options["max_size"])
@@ -440,8 +440,8 @@ class HouseholdsPublishing(TablesPublishing):
 
     def design(self, inputs: Inputs) -> AnyHouseholds:
         """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.households.inputs import SizedGrid, add_sizes
         from geodp.kinds.households.publish import design_households
-        from geodp.kinds.households.sizes import SizedGrid, add_sizes
 
         size, grid = self.options["max_size"], self.grid
         if self.options["household_id"] is not None:

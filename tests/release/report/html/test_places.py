@@ -14,7 +14,7 @@ from geodp.cli import geodp as command_line
 from geodp.errors import CodeError, UsageError
 from geodp.io.read.public.places import Circle
 from geodp.release.report.html import english, places, quotes
-from geodp.release.report.html.head import write_source
+from geodp.release.report.html.frame import write_source
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import LANGUAGES
