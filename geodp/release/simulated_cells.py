@@ -232,7 +232,7 @@ def _cells_around(grid: Grid, cells: IntArray) -> NDArray[np.uint64]:
     return grid.encode(place[:, grid.contains(place)])
 
 
-MIN_RELEASES = 4
+FEWEST_OF_A_KIND = 4
 """Minimum number of releases with settlements of a kind for its bias to be stated."""
 
 
@@ -248,7 +248,7 @@ def simulate_settlements(simulation: Simulation) -> StatedSettlements | None:
     if grid.plain_map is None:
         return None
     people = max(1.0, float(simulation.table.count.sum()))
-    maps, by_coast = make_maps(grid, people, simulation.releases // MIN_RELEASES)
+    maps, by_coast = make_maps(grid, people, simulation.releases // FEWEST_OF_A_KIND)
     # For every kind, pairs of biases in per cent (own cells, surroundings), one for each release.
     biases: list[list[tuple[float, float]]] = [[] for _ in SETTLEMENT_KINDS]
     for trial in range(simulation.releases):
@@ -265,7 +265,7 @@ def simulate_settlements(simulation: Simulation) -> StatedSettlements | None:
             biases[kind].append((100 * off[0] / true, 100 * off[1] / true))
     rows = []
     for (size, place), some in zip(SETTLEMENT_KINDS, biases, strict=True):
-        if len(some) < MIN_RELEASES:  # the domain is too small for this kind
+        if len(some) < FEWEST_OF_A_KIND:  # the domain is too small for this kind
             continue
         (inside, near), spread = (
             np.mean(some, axis=0),
