@@ -380,7 +380,7 @@ def _regions(options: dict[str, Any]) -> dict[str, Any]:
             test = compare_regions(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **test.to_dict(), **_mark(first, second)})
+        rows.append({"name": name, "quantity": "count", **test.to_dict(), **_mark(first, second)})
     # One correction for all rows, as anybody who reads the table picks the smallest p-value.
     adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
     for row, p_value in zip(rows, adjusted, strict=True):
@@ -419,7 +419,7 @@ def _ratios(options: dict[str, Any]) -> dict[str, Any]:
             ratio = estimate_ratio(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **ratio.to_dict(), **_mark(first, second)})
+        rows.append({"name": name, "quantity": "ratio", **ratio.to_dict(), **_mark(first, second)})
     return {**arguments, "ratios": rows}
 
 
