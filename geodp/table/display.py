@@ -61,16 +61,3 @@ def show_count(count: float, limit: int | None, form: str = ",") -> str:
     if limit is not None and is_below(count, limit):
         return show_limit(limit)
     return format(count, form)
-
-
-def show_interval(count: float, low: float, high: float, limit: int | None) -> str:
-    """Format an interval; a dash for a count below the limit, which its middle would reveal.
-
-    Examples
-    --------
-    >>> show_interval(20, 4.5, 35.5, 10), show_interval(7, 0, 22.5, 10)
-    ('<10 to 35.5', '–')
-    """
-    if limit is not None and is_below(count, limit):
-        return "\N{EN DASH}"
-    return " to ".join(show_count(end, limit, ",.1f") for end in (low, high))
