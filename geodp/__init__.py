@@ -82,9 +82,9 @@ if TYPE_CHECKING:
     from geodp.privacy.noise.law import Law as Law
     from geodp.privacy.samples import SecretSample as SecretSample
     from geodp.privacy.terms import Terms as Terms
+    from geodp.release.estimates import PartErrors as PartErrors
     from geodp.release.opening import WrittenRelease as WrittenRelease
     from geodp.release.opening import open_written as open_written
-    from geodp.release.parts import PartErrors as PartErrors
     from geodp.release.periods import Periods as Periods
     from geodp.release.publish import publish as publish
     from geodp.release.release import Release as Release
@@ -150,7 +150,7 @@ _HOME = {
     "NoiseKey": "geodp.privacy.key",
     "Order": "geodp.grid.order",
     "OutputError": "geodp.errors",
-    "PartErrors": "geodp.release.parts",
+    "PartErrors": "geodp.release.estimates",
     "Periods": "geodp.release.periods",
     "Plan": "geodp.tools.plan.plan",
     "PluginWarning": "geodp.errors",

@@ -5,7 +5,7 @@ import io
 import json
 import sys
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import pytest
@@ -112,3 +112,16 @@ class Runner:
         done = self.run(*arguments, "--json")
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
+
+
+def figures_of(text: str) -> list[dict[str, Any]]:
+    """Return the numbers of each region in a document of ``estimate`` or ``compare``.
+
+    Those of a region are under the names of their quantities, beside the columns of its place.
+    """
+    document = json.loads(text)
+    regions: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in document.get("estimates", document.get("differences")):
+        place = {name: row[name] for name in ("name", "from", "to") if name in row}
+        regions.setdefault((*place.values(),), place)[row["quantity"]] = row
+    return [*regions.values()]

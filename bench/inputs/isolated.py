@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from geodp.release.settlements import (
+from geodp.release.simulated_cells import (
     ISOLATED,
-    KINDS,
+    SETTLEMENT_KINDS,
     SIZES,
     SettlementMap,
     draw_places,
@@ -35,7 +35,8 @@ def place_isolated(
     """
     grid = towns.grid
     kinds = [
-        KINDS.index((size, ISOLATED)) for size in range(SIZES.index(min_people), len(SIZES) - 1)
+        SETTLEMENT_KINDS.index((size, ISOLATED))
+        for size in range(SIZES.index(min_people), len(SIZES) - 1)
     ]
     number = int(np.clip(grid.domain.cells // CELLS_EACH, MIN_ISOLATED, MAX_ISOLATED))
     sites = {ISOLATED: draw_places(grid, random)}

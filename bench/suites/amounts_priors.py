@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -177,7 +177,7 @@ def cover_narrowed(
     for box, one, wide in zip(boxes, narrow, release.estimate_all(regions), strict=True):
         name = name_of(one.count.count)
         if name is not None:
-            held = hold_one(one, truth_of_box(truth, box))
+            held = hold_one(vars(one), truth_of_box(truth, box))
             widths = [compare_widths(getattr(one, n), getattr(wide, n)) for n in HELD]
             rows[name].append([*held, *widths, wide.mean is not None])
     for name, listed in rows.items():
@@ -283,7 +283,7 @@ def cover(
         for box, one in zip(boxes, release.estimate_all(regions), strict=True):
             name = name_of(one.count.count)
             if name is not None:
-                rows[name].append(hold_one(one, truth_of_box(truth, box)))
+                rows[name].append(hold_one(vars(one), truth_of_box(truth, box)))
     yield from share_rows(epsilon, rows)
 
 
@@ -299,11 +299,11 @@ def share_rows(epsilon: Fraction, rows: dict[str, list[list[float]]]) -> Iterato
         yield line | shares | {"means known": known[-1].size / max(len(listed), 1)}
 
 
-def hold_one(one: Any, exact: dict[str, Any]) -> list[float]:
+def hold_one(one: Mapping[str, Any], exact: dict[str, Any]) -> list[float]:
     """Return which intervals of an estimate, or of a change, hold; NaN without a mean."""
-    held = [float(one.count.low <= exact["count"] <= one.count.high)]
+    held = [float(one["count"].low <= exact["count"] <= one["count"].high)]
     for name in HELD[1:]:
-        interval, value = getattr(one, name), exact[name]
+        interval, value = one[name], exact[name]
         known = interval is not None and value is not None
         held.append(float(interval.low <= value <= interval.high) if known else np.nan)
     return held

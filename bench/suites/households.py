@@ -19,8 +19,7 @@ from bench.inputs.public import load_households
 from bench.tables import fill, markdown, table
 from geodp.grid.region import Region
 from geodp.kinds.households import publish
-from geodp.kinds.households.inputs import Streams
-from geodp.kinds.households.sizes import sizes_of
+from geodp.kinds.households.inputs import Streams, sizes_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.loss import rational

@@ -19,7 +19,7 @@ from bench.suites.informed import PAIRS
 from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table
 from geodp.grid.region import Region
-from geodp.release.settlements import KINDS, SIZES
+from geodp.release.simulated_cells import SETTLEMENT_KINDS, SIZES
 from geodp.release.simulation import CLOSED_FORM, SIMULATION, KeyRuns
 from geodp.table.public_totals import PublicTotals
 
@@ -126,7 +126,7 @@ def with_islands(data: Path | None) -> Any:
             placed = place_isolated(towns, SIZES[0], np.random.default_rng(seed))
             kinds: dict[str, list[Region]] = {}
             for kind, cells in zip(placed.kinds, placed.cells, strict=True):
-                first, past = SIZES[KINDS[kind][0] : KINDS[kind][0] + 2]
+                first, past = SIZES[SETTLEMENT_KINDS[kind][0] : SETTLEMENT_KINDS[kind][0] + 2]
                 region = Region(towns.grid, np.sort(cells))
                 kinds.setdefault(f"{first:,}-{past:,} people", []).append(region)
             yield f"{name} {number + 1}", Case(placed.table, kinds)

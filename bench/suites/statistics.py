@@ -115,9 +115,9 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
             "measured": float(bias[i]),
             "estimated": estimate.bias,
             "standard_error": estimate.standard_error,
-            "corrected": estimate.corrected,
-            "low": estimate.low,
-            "high": estimate.high,
+            "corrected": getattr(estimate.corrected, "value", None),
+            "low": getattr(estimate.corrected, "low", None),
+            "high": getattr(estimate.corrected, "high", None),
             "basis": estimate.basis,
             "right": verdict(estimate, float(bias[i]), float(true[i])),
         }

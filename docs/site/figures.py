@@ -19,7 +19,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.loss import PureDP, compose, within
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.privacy.terms import Terms
-from geodp.release.pure_or_gaussian import SIDE, Forms
+from geodp.release.preview import SIDE, Forms
 
 FOLDER = Path(__file__).parents[1] / "figures"
 INK, LINE, BLUE, PALE, ORANGE = "#1a1a1a", "#767676", "#2a5d9c", "#b9cde5", "#b34a00"

@@ -9,10 +9,10 @@ opposite.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -60,10 +60,8 @@ class Bounds:
         )
 
 
-def divide(
-    first: Bounds, second: Bounds, least: float, most: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Estimate first / second, whose errors are independent, with low and high ends: float64[n].
+def divide(first: Bounds, second: Bounds, least: float, most: float) -> Interval:
+    """Estimate first / second, whose errors are independent: float64[n].
 
     The intervals of the two are combined by the method of variance estimates recovery for a ratio
     (Donner and Zou 2012), which takes intervals that are not symmetric. NaN where the second may be
@@ -72,10 +70,10 @@ def divide(
 
     Examples
     --------
-    >>> one = Bounds.of([Estimate(50, 5, 40, 60, clamped=False)])
-    >>> other = Bounds.of([Estimate(100, 5, 90, 110, clamped=False)])
-    >>> [round(float(each[0]), 3) for each in divide(one, other, 0, 1)]
-    [0.5, 0.393, 0.618]
+    >>> one = Bounds.of([Estimate(50, 40, 60, 5, clamped=False)])
+    >>> other = Bounds.of([Estimate(100, 90, 110, 5, clamped=False)])
+    >>> divide(one, other, 0, 1).high.round(3).tolist()
+    [0.618]
     """
     q, h = first.count, second.count
     below, above = h - second.low, second.high - h
@@ -88,8 +86,7 @@ def divide(
     low = np.clip(np.where(above < h, down, 0.0), least, most)
     high = np.clip(up, least, most)
     known &= ~((low <= least) & (high >= most))
-    value, low, high = (np.where(known, one, np.nan) for one in (value, low, high))
-    return value, low, high
+    return Interval(*(np.where(known, one, np.nan) for one in (value, low, high)))
 
 
 def _spread(q: FloatArray, h: FloatArray, of_q: FloatArray, of_h: FloatArray) -> FloatArray:
@@ -122,3 +119,22 @@ def subtract(first: Interval, second: Interval, opposite: float = 0.0) -> Interv
     above = second.high - end, start - first.low
     low, high = (sqrt(a * a + b * b + 2 * opposite * a * b) for a, b in (below, above))
     return Interval(end - start, end - start - low, end - start + high)
+
+
+Figures: TypeAlias = Mapping[str, Interval | None]
+"""Numbers of a region by the names of their quantities; None: not estimable."""
+
+
+def subtract_all(
+    first: Figures, second: Figures, opposite: float = 0.0
+) -> dict[str, Interval | None]:
+    """Subtract the numbers of one region from those of another; see `subtract`.
+
+    None where one of the two is not estimable.
+    """
+    return {
+        name: None
+        if one is None or (other := second[name]) is None
+        else subtract(one, other, opposite)
+        for name, one in first.items()
+    }

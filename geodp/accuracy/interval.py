@@ -9,8 +9,8 @@ its own such parts, its inner approximation, truly has at most as many, and gain
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf, sqrt
+from dataclasses import asdict, dataclass
+from math import inf, isnan, sqrt
 from typing import Any
 
 import numpy as np
@@ -38,49 +38,64 @@ SKEWED_Z = 2.33
 
 @dataclass(frozen=True)
 class Interval:
-    """A number that follows from a release, and a 95 % interval.
+    """A number that follows from a release, and a 95 % interval; or those of many places.
 
     Attributes
     ----------
-    value, low, high : float
+    value, low, high : float, or float64[n]
+        NaN of places where the number is not estimable.
     """
 
-    value: float
-    low: float
-    high: float
+    value: Any
+    low: Any
+    high: Any
+
+    def at(self, place: int) -> Interval | None:
+        """Return the number of one of many places; None where it is not estimable."""
+        value, low, high = (float(each[place]) for each in (self.value, self.low, self.high))
+        return None if isnan(value) else Interval(value, low, high)
+
+    def columns(self, decimals: int) -> list[NDArray[Any]]:
+        """Return masked float64[n] of the numbers and of their ends, which are rounded outwards."""
+        unit = 10**decimals
+        rounded = ((np.round, self.value), (np.floor, self.low), (np.ceil, self.high))
+        return [
+            np.ma.masked_array(each(one * unit) / unit, np.isnan(self.value))
+            for each, one in rounded
+        ]
 
     @property
     def is_certain(self) -> bool:
         """Whether the interval holds numbers of one sign only."""
-        return self.low > 0 or self.high < 0
+        return bool(self.low > 0 or self.high < 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Interval):
     """A released sum over a region and its expected error.
+
+    Its interval, see :meth:`geodp.Release.estimate`, is not below 0 if counts cannot be.
 
     Attributes
     ----------
-    count : int or float
-        Sum of the released counts.
     standard_error : float
         Closed form, without the effect of a clamp.
-    low, high : float
-        A 95 % interval, see :meth:`geodp.Release.estimate`; not below 0 if counts cannot be.
     clamped : bool
         Whether a clamp may have moved people into or out of the region.
     """
 
-    count: int | float
     standard_error: float
-    low: float
-    high: float
     clamped: bool
 
     @property
-    def interval(self) -> Interval:
-        """The count and its interval alone."""
-        return Interval(self.count, self.low, self.high)
+    def count(self) -> int | float:
+        """The value: the sum of the released counts."""
+        value: int | float = self.value
+        return value
 
 
 EMPTY_ESTIMATE = Estimate(0, 0.0, 0.0, 0.0, clamped=False)

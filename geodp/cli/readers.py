@@ -421,7 +421,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     # A folder is an earlier release, whose card says how it was charged and on which grid.
     if path.is_dir():
         from geodp.io.verify.readback import read_release_table
-        from geodp.release.prior import describe_charge
+        from geodp.release.inputs import describe_charge
 
         released, card = read_release_table(path)
         require_public_prior(options, card.budget)

@@ -34,9 +34,9 @@ from geodp.local import collect
 from geodp.local.collect import Sums
 from geodp.local.round import Round
 from geodp.mechanisms import Mechanism, choose_method
+from geodp.release.inputs import choose_prior
 from geodp.release.opening import state_margins
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.prior import choose_prior
 from geodp.release.publish import make_table_event
 from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, make_request

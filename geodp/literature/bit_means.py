@@ -258,7 +258,7 @@ def means(
     Examples
     --------
     >>> test = means((4500, 9000), (4250, 9000), 15000, 1)
-    >>> round(test.difference), round(test.p_value, 5)
+    >>> round(test.value), round(test.p_value, 5)
     (902, 0.00019)
     """
     question = Hypothesis(null, alternative, alpha)

@@ -33,7 +33,7 @@ from geodp.table.stated.release import StatedCharge, StatedPrior
 
 
 class PartsOfMap(Protocol):
-    """Errors of parts of a map; see :class:`geodp.release.parts.PartErrors`."""
+    """Errors of parts of a map; see :class:`geodp.release.estimates.PartErrors`."""
 
     def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
         """Estimate sums over regions, with their standard errors and intervals."""

@@ -21,7 +21,7 @@ from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.ledger import Charge
 from geodp.release.base import BaseRelease
-from geodp.release.parts import PartErrors
+from geodp.release.estimates import PartErrors
 from geodp.table.card import SCHEMA, Card
 from geodp.table.plain import read_plain, write_plain
 from geodp.table.public_totals import PublicTotals

@@ -24,10 +24,10 @@ class IndexKind(Kind):
     refusal : Rule
         Error where a table is requested, with what to do instead.
     doors : mapping of str to str
-        Functions that only this kind has, as ``kind.module:function``: ``open`` (of the public
-        folder and the index), ``explain`` (of the index and the language), ``view`` and ``draw``
-        (of what was opened), and ``verify`` where the index lists no tables. They are imported
-        when they are called, so that reading an index loads nothing else.
+        Functions that only this kind has, as ``package.module:function`` inside geodp: ``open``
+        (of the public folder and the index), ``explain`` (of the index and the language), ``view``
+        and ``draw`` (of what was opened), and ``verify`` where the index lists no tables. They are
+        imported when they are called, so that reading an index loads nothing else.
     """
 
     index: ClassVar[type[IndexCard]]
@@ -82,9 +82,18 @@ class IndexKind(Kind):
         """Import the function of a door; VerificationError for a kind without it."""
         if door not in self.doors:
             self.refuse_table()
-        module, _, name = self.doors[door].partition(":")
-        found: Callable[..., Any] = getattr(import_module(f"geodp.kinds.{module}"), name)
-        return found
+        return _load(self.doors[door])
+
+
+def _load(path: str) -> Callable[..., Any]:
+    """Import a function of geodp by its ``package.module:name``."""
+    module, _, name = path.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"geodp.{module}"), name)
+    return found
+
+
+EXPLAIN_SERIES = "tools.explain.card:explain_series"
+"""Explanation of a series of any kind."""
 
 
 class SeriesKind(IndexKind):
@@ -112,3 +121,7 @@ class SeriesKind(IndexKind):
 
         made: Any = self._find("series") if "series" in self.doors else ReleasedPeriods
         return open_periods(folder, self.read_card(folder), made)
+
+    def explain(self, card: Any, language: str) -> Any:
+        """Explain what all periods reveal together, in plain sentences."""
+        return _load(self.doors.get("explain", EXPLAIN_SERIES))(card, language)

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.bounded_counts import Bounds, divide, subtract
-from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.bounded_counts import Bounds, Figures, divide
+from geodp.accuracy.interval import Interval
 from geodp.advice import takes
 from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
 from geodp.grid.grid import Grid
@@ -37,7 +37,7 @@ from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.registry import list_parts
-from geodp.release.composite import Composite, fill_tables, place_cells
+from geodp.release.composite import RegionalRelease, fill_tables, place_cells
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.metadata import require_series_metadata
@@ -75,7 +75,7 @@ from geodp.table.index import (
 )
 from geodp.table.plain import before
 from geodp.table.reading import join_known
-from geodp.typing import FloatArray, KeyArray
+from geodp.typing import KeyArray
 
 LABEL = b"geodp maps identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -165,7 +165,7 @@ class MapsSeriesCard(PeriodsCard):
 
 
 @dataclass(frozen=True, eq=False)
-class Maps(Composite[MapsCard]):
+class Maps(RegionalRelease[MapsCard]):
     """A release of several maps.
 
     Attributes
@@ -186,6 +186,11 @@ class Maps(Composite[MapsCard]):
     def tables(self) -> dict[str, Release]:
         """The maps by name."""
         return {**self.maps}
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the maps and of the ratios."""
+        return (*self.maps, *(one.name for one in self.kind.quantities))
 
     @property
     def constraints(self) -> tuple[Constraint[Maps], ...]:
@@ -218,46 +223,13 @@ class Maps(Composite[MapsCard]):
         found: dict[str, Any] = {name: one.estimate_all(listed) for name, one in self.maps.items()}
         bounds = {name: Bounds.of(each) for name, each in found.items()}
         for one in self.kind.quantities:
-            ends = zip(*divide_maps(one, bounds), strict=True)
-            found[one.name] = [
-                None if np.isnan(value) else Interval(*map(float, (value, low, high)))
-                for value, low, high in ends
-            ]
+            ratio = divide_maps(one, bounds)
+            found[one.name] = [ratio.at(place) for place in range(len(listed))]
         return [dict(zip(found, each, strict=True)) for each in zip(*found.values(), strict=True)]
 
-    def compare(self, region: Any, *, release: Maps) -> dict[str, Interval | None]:
-        """Estimate by how much a region differs in a later release from this one.
-
-        Parameters
-        ----------
-        region
-            As for :meth:`estimate`.
-        release : Maps
-            The later release, with independent noise.
-
-        Returns
-        -------
-        dict of str
-            Of every map and every ratio, with 95 % intervals; None where one of the two ratios is
-            not estimable.
-
-        Raises
-        ------
-        UsageError
-            The same release twice, or one of another kind.
-        """
-        self.require_other(release)
-        now, later = (
-            {
-                name: one.interval if isinstance(one, Estimate) else one
-                for name, one in each.estimate(region).items()
-            }
-            for each in (self, release)
-        )
-        return {
-            name: None if None in (one, later[name]) else subtract(one, later[name])
-            for name, one in now.items()
-        }
+    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
+        """Return the maps and the ratios of many regions by their names."""
+        return [*self.estimate_all(regions)]
 
     def write_joint(self, folder: Path) -> Joint:
         """Write a table of every ratio, of the cells that its second map lists."""
@@ -313,12 +285,8 @@ class _RatioColumns(RowErrors):
         assert self.maps is not None
         assert self.ratio is not None
         bounds = {name: _bound_cells(self.maps.maps[name], key) for name in self.ratio.of}
-        value, low, high = divide_maps(self.ratio, bounds)
-        unknown, unit = np.isnan(value), 10**DECIMALS
-        # Ends are rounded outwards.
-        rounded = ((np.round, value), (np.floor, low), (np.ceil, high))
-        ratios = [np.ma.masked_array(each(one * unit) / unit, unknown) for each, one in rounded]
-        return [bounds[self.ratio.of[0]].count.astype(np.int64), *ratios]
+        ratio = divide_maps(self.ratio, bounds)
+        return [bounds[self.ratio.of[0]].count.astype(np.int64), *ratio.columns(DECIMALS)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,8 +301,8 @@ class _RatioView(View):
         return self.errors.ratio.name
 
 
-def divide_maps(ratio: MapRatio, bounds: Mapping[str, Bounds]) -> tuple[FloatArray, ...]:
-    """Estimate a ratio of maps at some places: value, low and high, float64[n] each."""
+def divide_maps(ratio: MapRatio, bounds: Mapping[str, Bounds]) -> Interval:
+    """Estimate a ratio of maps at some places: float64[n]."""
     first, second = (bounds[name] for name in ratio.of)
     return divide(first, second, ratio.least, ratio.most)
 

@@ -27,11 +27,10 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
-from geodp.release.inputs import check_labels, read_input, state_tables
+from geodp.release.inputs import check_labels, choose_prior, read_input, state_tables
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.noise_identity import key_of_table, release_digest
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared

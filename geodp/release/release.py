@@ -27,9 +27,8 @@ from geodp.io.write import frame
 from geodp.io.write.tables import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.release.card import card_of, state_budget
-from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
+from geodp.release.estimates import PartErrors, error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
-from geodp.release.parts import PartErrors
 from geodp.release.simulated_estimates import simulate_estimates
 from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.table.card import Card

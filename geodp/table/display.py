@@ -39,6 +39,17 @@ def show_limit(limit: int) -> str:
     return f"<{limit:,}"
 
 
+def show_estimate(number: float, sign: str = "") -> str:
+    """Format an estimated number: a large one without decimals; ``sign``: "+" shows it always.
+
+    Examples
+    --------
+    >>> show_estimate(303.14159), show_estimate(1234567.8), show_estimate(0.25, "+")
+    ('303.142', '1,234,568', '+0.25')
+    """
+    return f"{number:{sign},.0f}" if abs(number) >= 1e5 else f"{number:{sign},.6g}"
+
+
 def show_count(count: float, limit: int | None, form: str = ",") -> str:
     """Format a released count; ``form`` applies to counts that are not below the limit.
 
@@ -50,16 +61,3 @@ def show_count(count: float, limit: int | None, form: str = ",") -> str:
     if limit is not None and is_below(count, limit):
         return show_limit(limit)
     return format(count, form)
-
-
-def show_interval(count: float, low: float, high: float, limit: int | None) -> str:
-    """Format an interval; a dash for a count below the limit, which its middle would reveal.
-
-    Examples
-    --------
-    >>> show_interval(20, 4.5, 35.5, 10), show_interval(7, 0, 22.5, 10)
-    ('<10 to 35.5', '–')
-    """
-    if limit is not None and is_below(count, limit):
-        return "\N{EN DASH}"
-    return " to ".join(show_count(end, limit, ",.1f") for end in (low, high))

@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from bench.inputs.isolated import ISOLATION, MIN_ISOLATED, place_isolated
-from geodp.release.settlements import AROUND, ISOLATED, KINDS, SIZES
+from geodp.release.simulated_cells import AROUND, ISOLATED, SETTLEMENT_KINDS, SIZES
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
 from tests.release.test_settlements import cells, near
@@ -19,12 +19,12 @@ def test_nobody_else_lives_near_settlements_that_stand_alone(grid):
     made_map = place_isolated(towns, 500, np.random.default_rng(0))
     people, domain = made_map.table.to_dense(), grid.domain.to_dense()
     assert len(made_map.kinds) >= 10
-    assert [KINDS[kind] for kind in made_map.kinds[:4]] == [
+    assert [SETTLEMENT_KINDS[kind] for kind in made_map.kinds[:4]] == [
         (size, ISOLATED) for size in range(2, 6)
     ]
     for kind, keys, around in zip(made_map.kinds, made_map.cells, made_map.around, strict=True):
         place = cells(grid, keys)
-        size = KINDS[kind][0]
+        size = SETTLEMENT_KINDS[kind][0]
         assert 0.9 * SIZES[size] <= people[place].sum() <= 1.1 * SIZES[size + 1]
         assert people[near(place, ISOLATION)].sum() == people[place].sum()
         assert np.array_equal(cells(grid, around), domain & near(place, AROUND))

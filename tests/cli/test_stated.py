@@ -162,16 +162,16 @@ def test_printed_estimates_show_no_count_below_the_limit(both):
     plain, text = (run("estimate", path, *asked).stdout.splitlines()[1:] for path in both)
     shown = 0
     for code, before, after in zip(codes, plain, text, strict=True):
-        count = int(before.split()[1].replace(",", ""))
+        count = int(before.split()[2].replace(",", ""))
         assert before.split()[0] == after.split()[0] == code
         if 0 < count < MANY:
-            assert after.split()[1:] == ["<3,000", before.split()[2], "–"]
+            assert after.split()[1:] == ["count", "<3,000", "–"]
         else:
             assert after.split()[:3] == before.split()[:3]
             shown += 1
     assert len(codes) > shown
     rows = json.loads(run("estimate", both[1], *asked, "--json").stdout)["estimates"]
-    assert [row["below"] for row in rows] == [0 < row["count"] < MANY for row in rows]
+    assert [row["below"] for row in rows] == [0 < row["value"] < MANY for row in rows]
     assert {row["below"] for row in rows} >= {True}
     rows = json.loads(run("estimate", both[0], *asked, "--json").stdout)["estimates"]
     assert not any("below" in row for row in rows)

@@ -17,7 +17,7 @@ import geodp as geodp_package
 from geodp.mechanisms import mechanism
 from geodp.privacy.loss import epsilon_for
 from geodp.privacy.terms import Terms
-from geodp.release.pure_or_gaussian import find_crossings
+from geodp.release.preview import find_crossings
 from tests.command import geodp, override
 
 ROOT = Path(__file__).parents[2]

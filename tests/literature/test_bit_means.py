@@ -59,17 +59,17 @@ def test_the_statistic_is_that_of_the_paper():
     pa, pb = m[0] / n[0], m[1] / n[1]
     spread = math.sqrt(pa * (1 - pa) / (n[0] - 1) + pb * (1 - pb) / (n[1] - 1))
     z = (pa - pb - 100 * t / MOST) / spread
-    assert found.difference == pytest.approx(
+    assert found.value == pytest.approx(
         MOST / n[0] * (m[0] * (math.e + 1) - n[0]) / (math.e - 1)
         - MOST / n[1] * (m[1] * (math.e + 1) - n[1]) / (math.e - 1)
     )
-    assert (found.difference - 100) / found.standard_error == pytest.approx(z)
+    assert (found.value - 100) / found.standard_error == pytest.approx(z)
     assert found.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
     greater = literature.means((m[0], n[0]), (m[1], n[1]), MOST, 1, null=100, alternative="greater")
     less = literature.means((m[0], n[0]), (m[1], n[1]), MOST, 1, null=100, alternative="less")
     assert greater.p_value + less.p_value == pytest.approx(1)
     assert greater.p_value == pytest.approx(math.erfc(z / math.sqrt(2)) / 2)
-    assert (found.low + found.high) / 2 == pytest.approx(found.difference)
+    assert (found.low + found.high) / 2 == pytest.approx(found.value)
     assert found.high - found.low == pytest.approx(2 * 1.959964 * found.standard_error)
 
 

@@ -144,7 +144,9 @@ TARGETS = (
     ),
     Target("geodp.release.card", ("tests/release/test_assumptions.py",), ("list_assumptions",)),
     Target(
-        "geodp.release.prior", ("tests/release/test_assumptions.py", "tests/release/test_prior.py")
+        "geodp.release.inputs",
+        ("tests/release/test_assumptions.py", "tests/release/test_prior.py"),
+        ("choose_prior", "describe_charge"),
     ),
     Target("geodp.io.read.layout.official_tables", ("tests/io/read/layout/test_one_table.py",)),
     # How much noise.

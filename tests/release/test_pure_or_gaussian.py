@@ -14,7 +14,7 @@ from geodp.mechanisms import mechanism
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, ZeroConcentratedDP, rho_for
 from geodp.privacy.terms import Terms
-from geodp.release.pure_or_gaussian import SIDE, find_crossings, warn_of_delta
+from geodp.release.preview import SIDE, find_crossings, warn_of_delta
 
 GRID = geodp.Grid.regular((64, 64))
 TABLE = geodp.CountTable.from_dense(np.full((64, 64), 9), GRID)

@@ -130,9 +130,8 @@ def _refusal(public):
 
 def find_change(kind, found):
     """The change of one number of a kind."""
-    if kind == "own kind":
-        return found["rate"]
-    return found.count if kind == "amounts" else found.persons
+    names = {"own kind": "rate", "amounts": "count"}
+    return found[names.get(kind, "persons")]
 
 
 def test_two_periods_are_compared(kind, series):

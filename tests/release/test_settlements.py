@@ -6,9 +6,17 @@ import pytest
 import geodp
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.readback import read_release_table
-from geodp.release import settlements
+from geodp.release import simulated_cells
 from geodp.release.report.markdown import markdown
-from geodp.release.settlements import COASTAL, EMPTY, INLAND, ISOLATED, KINDS, SIZES, make_maps
+from geodp.release.simulated_cells import (
+    COASTAL,
+    EMPTY,
+    INLAND,
+    ISOLATED,
+    SETTLEMENT_KINDS,
+    SIZES,
+    make_maps,
+)
 from geodp.release.simulation import Simulation
 
 pytestmark = pytest.mark.law
@@ -44,12 +52,12 @@ def near(some, reach):
 
 def test_settlements_of_all_kinds_have_the_people_and_surroundings_that_are_said(made):
     grid, maps = made
-    assert {kind for one in maps for kind in one.kinds} == {*range(len(KINDS))}
+    assert {kind for one in maps for kind in one.kinds} == {*range(len(SETTLEMENT_KINDS))}
     company = []
     for one in maps:
         people = one.table.to_dense()
         for kind, own, around in zip(one.kinds, one.cells, one.around, strict=True):
-            size, place = KINDS[kind]
+            size, place = SETTLEMENT_KINDS[kind]
             settled = cells(grid, own)
             assert 0.9 * SIZES[size] <= people[settled].sum() <= 1.1 * SIZES[size + 1]
             inside = grid.domain.to_dense() & near(settled, 4)
@@ -91,9 +99,9 @@ def simulation_of(release, releases):
 
 def test_biases_are_those_of_releases_of_the_maps(release):
     simulation = simulation_of(release, 20)
-    stated = settlements.simulate_settlements(simulation)
+    stated = simulated_cells.simulate_settlements(simulation)
     maps, _ = make_maps(BOX, float(release.table.count.sum()), 5)
-    off = {kind: [] for kind in KINDS}
+    off = {kind: [] for kind in SETTLEMENT_KINDS}
     for trial in range(20):
         one = maps[trial % len(maps)]
         error = simulation.release(one.table, trial).to_dense() - one.table.to_dense()
@@ -104,8 +112,8 @@ def test_biases_are_those_of_releases_of_the_maps(release):
                 for keys in (one.cells, one.around)
             )
             true = sum(one.table.to_dense()[cells(BOX, one.cells[i])].sum() for i in some)
-            off[KINDS[kind]].append((100 * own / true, 100 * around / true))
-    assert len(stated.settlements) == len(KINDS)
+            off[SETTLEMENT_KINDS[kind]].append((100 * own / true, 100 * around / true))
+    assert len(stated.settlements) == len(SETTLEMENT_KINDS)
     for row, (kind, some) in zip(stated.settlements, off.items(), strict=True):
         assert (row.people, row.surroundings) == (SIZES[kind[0]], kind[1])
         own, around = np.array(some).T
@@ -122,14 +130,14 @@ def test_they_need_domain_method_and_sum_of_a_release_alone(release):
     key = np.arange(release.table.count.size, dtype=np.uint64)
     moved = geodp.table.counts.ReleasedTable(BOX, key, release.table.count, release.event)
     first, again = (
-        settlements.simulate_settlements(simulation_of(one, 20))
+        simulated_cells.simulate_settlements(simulation_of(one, 20))
         for one in (release, geodp.Release(moved))
     )
     assert first == again
 
 
 def test_the_smaller_and_the_lonelier_lose_more(release):
-    stated = settlements.simulate_settlements(simulation_of(release, 40))
+    stated = simulated_cells.simulate_settlements(simulation_of(release, 40))
     own = {(row.people, row.surroundings): row.own for row in stated.settlements}
     for place in (ISOLATED, COASTAL):
         assert own[200, place] < own[3_000, place] < 0
@@ -143,15 +151,15 @@ def test_a_small_domain_states_the_kinds_that_fit():
     grid = geodp.Grid.regular((24, 24))
     table = geodp.CountTable.from_dense(np.full((24, 24), 30), grid)
     release = geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
-    stated = settlements.simulate_settlements(simulation_of(release, 20))
-    assert 0 < len(stated.settlements) < len(KINDS)
+    stated = simulated_cells.simulate_settlements(simulation_of(release, 20))
+    assert 0 < len(stated.settlements) < len(SETTLEMENT_KINDS)
 
 
 def test_maps_with_labels_have_none():
     grid = geodp.Grid.regular((16, 16)).with_attribute("sex", ["female", "male"])
     table = geodp.CountTable.from_dense(np.full((16, 16, 2), 30), grid)
     release = geodp.publish(table, epsilon=1, contribution=1, method="pyramid")
-    assert settlements.simulate_settlements(simulation_of(release, 20)) is None
+    assert simulated_cells.simulate_settlements(simulation_of(release, 20)) is None
 
 
 def test_the_card_for_people_has_a_row_for_each(tmp_path):

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.pending import PendingDraw
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
-from geodp.release.prior import choose_prior
+from geodp.release.inputs import choose_prior
 from geodp.release.publish import design_table, prepare
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs, pack_draw, restore

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from geodp.table.display import LARGEST, is_below, show_count, show_interval, show_limit
+from geodp.accuracy.interval import Estimate
+from geodp.cli.figures import list_estimates
+from geodp.table.display import LARGEST, is_below, show_count, show_limit
 
 
 @pytest.mark.parametrize("limit", [2, 10, LARGEST])
@@ -28,7 +30,12 @@ def test_real_counts_are_asked_before_they_are_rounded():
 
 
 def test_an_interval_does_not_tell_the_count_that_is_not_shown():
-    assert show_interval(7, 0.0, 14.0, 10) == "–"
-    assert show_interval(12, 4.0, 20.0, 10) == "<10 to 20.0"
-    assert show_interval(0, 0.0, 9.0, 10) == "0.0 to <10"
-    assert show_interval(7, 0.0, 14.0, None) == "0.0 to 14.0"
+    for *ends, limit, said in (
+        (7, 0.0, 14.0, 10, "–"),
+        (12, 4.0, 20.0, 10, "<10 to 20"),
+        (0, 0.0, 9.0, 10, "0 to <10"),
+        (7, 0.0, 14.0, None, "0 to 14"),
+    ):
+        one = Estimate(*ends, 1.0, clamped=False)
+        (row,) = list_estimates("town", {"count": one}, limit)
+        assert row.cells("")[2] == said

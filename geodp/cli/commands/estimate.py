@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
+from geodp.cli.figures import list_estimates, show_rows
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
 from geodp.cli.running import report_progress
@@ -48,28 +47,19 @@ def estimate(**options: Any) -> None:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     from geodp.release.opening import open_release
-    from geodp.table.display import is_below, show_count, show_interval
 
     release = open_release(options["release"])
     regions = read_regions(options, release)
     prior = None if options["prior"] is None else open_release(options["prior"])
     with report_progress():
         estimates = release.estimate_all(regions.values(), method=options["method"], prior=prior)
-    rows = [{"name": name, **asdict(one)} for name, one in zip(regions, estimates, strict=True)]
     limit = release.card().display_below
-    if options["as_json"]:
-        # JSON has the exact counts in any case; programs learn which of them people see as <k.
-        if limit is not None:
-            rows = [{**row, "below": is_below(row["count"], limit)} for row in rows]
-        document = {"method": options["method"], "estimates": rows}
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    width = max(len("region"), *(len(row["name"]) for row in rows))
-    click.echo(f"{'region':<{width}}  {'count':>14}  {'standard error':>14}  {'95 % interval':>27}")
-    for row in rows:
-        interval = show_interval(row["count"], row["low"], row["high"], limit)
-        count, error = show_count(row["count"], limit), f"{row['standard_error']:,.1f}"
-        click.echo(f"{row['name']:<{width}}  {count:>14}  {error:>14}  {interval:>27}")
+    rows = [
+        row
+        for name, one in zip(regions, estimates, strict=True)
+        for row in list_estimates(name, {"count": one}, limit)
+    ]
+    show_rows(rows, "estimate", as_json=options["as_json"], method=options["method"])
 
 
 COMMAND = estimate

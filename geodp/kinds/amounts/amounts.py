@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from geodp.accuracy.interval import Interval
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -18,11 +19,7 @@ from geodp.io.opening import read_parquet
 from geodp.io.read.rows.decimals import GIVEN
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import explain_errors
-from geodp.kinds.amounts.comparison import (
-    AmountDifference,
-    compare_regions,
-    compare_releases,
-)
+from geodp.kinds.amounts.comparison import compare
 from geodp.kinds.amounts.declaring import AnyPrior, recognize_prior, state_learned
 from geodp.kinds.amounts.estimates import AmountEstimate
 from geodp.kinds.amounts.joint import NAME, name_classes, view_of, write_joint
@@ -44,7 +41,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import PRIOR_PUBLIC, PUBLIC_CARD, state_budget
-from geodp.release.composite import Composite, fill_tables
+from geodp.release.composite import RegionalRelease, fill_tables
 from geodp.release.frames import convert_to_pandas
 from geodp.release.opening import open_release
 from geodp.release.preview import preview_release
@@ -91,7 +88,7 @@ CHOSEN = (
 
 
 @dataclass(frozen=True, eq=False)
-class Amounts(AmountNumbers, Composite[AmountsCard]):
+class Amounts(AmountNumbers, RegionalRelease[AmountsCard]):
     """A release of amounts: its numbers agree in every area.
 
     Its attributes are those of :class:`geodp.kinds.amounts.numbers.AmountNumbers`: ``count``,
@@ -169,7 +166,7 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
         labels: tuple[Labels | None, Labels | None] = (None, None),
         *,
         release: Amounts | None = None,
-    ) -> AmountDifference:
+    ) -> dict[str, Interval | None]:
         """Estimate by how much a second region differs from a first, or a later release from this.
 
         Parameters
@@ -186,10 +183,12 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
 
         Returns
         -------
-        AmountDifference
-            ``count``, ``sum``, ``mean`` and ``median`` with 95 % intervals, the second less the
-            first. They allow for noise that both regions share, and for what the clamp may have
-            moved. Where ``is_certain`` is False, the noise does not tell the two apart.
+        dict of str
+            ``count``, ``sum``, ``mean`` and ``median``, as far as both releases have them, with
+            95 % intervals, the second less the first; None where one of the two is not estimable,
+            or two medians have other edges of classes. Intervals allow for noise that both regions
+            share, and for what the clamp may have moved. Where ``is_certain`` is False, the noise
+            does not tell the two apart.
 
         Raises
         ------
@@ -200,9 +199,7 @@ class Amounts(AmountNumbers, Composite[AmountsCard]):
         second = self if release is None else release
         places = (self.count.grid, one), (second.count.grid, one if other is None else other)
         regions = [Region.of(*at, each) for at, each in zip(places, labels, strict=True)]
-        if release is None:
-            return compare_regions(self, regions[0], regions[1])
-        return compare_releases(self, release, [(regions[0], regions[1])])[0]
+        return compare(self, regions[0], regions[1], release)
 
     def with_fact(self, fact: str) -> Self:
         """Return the release with one more public fact on the cards of all numbers."""

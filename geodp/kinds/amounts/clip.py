@@ -1,10 +1,13 @@
-"""Choose the upper end of the clip by a quantile of the records, with a charge of its own."""
+"""Choose the upper end of the clip: by its bias against the noise before any data are read, or by a
+quantile of the records, with a charge of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import ceil, erf, exp, hypot, log, log10, sqrt
 from typing import Any
 
 import numpy as np
@@ -27,11 +30,214 @@ from geodp.kinds.selection.question import (
     request_selection,
 )
 from geodp.kinds.selection.selected import Selected, SelectionDesign, prepare
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Budget
-from geodp.release.request import Request
+from geodp.privacy.terms import ADD_REMOVE, Terms
+from geodp.release.publish import make_event
+from geodp.release.request import Request, choose_pyramid
 from geodp.release.transaction import Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
+
+UPPER_TENTH = 1.2815515655446004
+"""Standard normal quantile that one in ten exceeds."""
+
+BEYOND = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
+"""Shares of records above the clips that are compared where none are named."""
+
+
+@dataclass(frozen=True)
+class PlannedClip:
+    """An upper end of the clip, and what it costs the mean of an area, by a public guess.
+
+    Attributes
+    ----------
+    upper : float
+        In units of the amount.
+    beyond : float
+        Share of records above it.
+    bias : float
+        By how much the clip alone lowers the mean, as a part of it.
+    noise : float
+        Standard error of the mean by noise alone, as a part of it.
+    error : float
+        Both together: root of the sum of the squares.
+    best : bool
+        Whether it has the smallest error of all that are compared.
+    """
+
+    upper: float
+    beyond: float
+    bias: float
+    noise: float
+    error: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A lognormal guess of amounts, of which two public numbers are known.
+
+    Attributes
+    ----------
+    median, upper_tenth : float
+        What one in two and one in ten exceed, above 0.
+
+    Examples
+    --------
+    >>> guess = Guess(250, 600)
+    >>> round(guess.mean), round(guess.clipped(1000)), round(guess.beyond(1000), 3)
+    (316, 309, 0.021)
+    """
+
+    median: float
+    upper_tenth: float
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the logarithm."""
+        return log(self.upper_tenth / self.median) / UPPER_TENTH
+
+    @property
+    def mean(self) -> float:
+        """Mean without a clip."""
+        return self.median * exp(self.spread**2 / 2)
+
+    def clipped(self, upper: float) -> float:
+        """Return the mean of the smaller of the amount and the upper end."""
+        place = (log(upper) - log(self.median)) / self.spread
+        return self.mean * _normal(place - self.spread) + upper * self.beyond(upper)
+
+    def beyond(self, upper: float) -> float:
+        """Return the share of amounts above an end."""
+        return 1 - _normal((log(upper) - log(self.median)) / self.spread)
+
+    def exceeded_by(self, share: float) -> float:
+        """Return the amount that a share of records exceeds, rounded up to two digits."""
+        low, high = self.median * exp(-9 * self.spread), self.median * exp(9 * self.spread)
+        for _ in range(60):
+            middle = sqrt(low * high)
+            low, high = (middle, high) if self.beyond(middle) > share else (low, middle)
+        unit = 10.0 ** (ceil(log10(high)) - 2)
+        return ceil(high / unit - 1e-9) * unit
+
+
+def _normal(z: float) -> float:
+    """Return the standard normal distribution function."""
+    return (1 + erf(z / sqrt(2))) / 2
+
+
+def plan(
+    grid: Grid,
+    *,
+    median: float,
+    upper_tenth: float,
+    clips: Sequence[Any] = (),
+    lower: Any = 0,
+    records: float = 1000,
+    people: float | None = None,
+    share: Any = 1,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int = 1,
+    method: str | None = None,
+) -> list[PlannedClip]:
+    """Compare upper ends of the clip by what they cost the mean of an area.
+
+    A low end cuts high amounts, which lowers the mean; a high one adds noise, which is
+    proportional to the distance between the ends. Nobody looks at the data: the amounts are taken
+    as lognormal, by two public numbers, such as those of an earlier survey.
+
+    Parameters
+    ----------
+    grid : Grid
+        The public grid.
+    median, upper_tenth : float
+        Public guesses of the amounts that one record in two and one in ten exceed.
+    clips : sequence of numbers
+        Upper ends to compare. Default: those that 20 % to 0.1 % of records would exceed.
+    lower : number
+        Lower end.
+    records : float
+        Records of the area whose mean is to be right.
+    people : float, optional
+        A public guess of all records, from which the size of such an area follows; default: it is
+        a single cell.
+    share : number
+        Part of the budget for sums, where classes have the rest.
+    epsilon, rho, delta, neighbours, contribution, method
+        See :func:`geodp.amounts.publish`.
+
+    Raises
+    ------
+    UsageError
+        Guesses that make no sense; and as :func:`geodp.amounts.publish`.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> grid = geodp.Grid.regular((512, 512))
+    >>> clips = geodp.amounts.plan(grid, median=250, upper_tenth=600, epsilon=1)
+    >>> best = next(one for one in clips if one.best)
+    >>> best.upper, round(100 * best.bias, 1), round(100 * best.noise, 1)
+    (1500.0, 0.5, 0.9)
+    """
+    check_guess(median, upper_tenth, records)
+    guess, pyramid = Guess(float(median), float(upper_tenth)), choose_pyramid(method, "Amounts")
+    bottom = float(exact(lower, "lower"))
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, people=people)
+    event = make_event(grid, pyramid, take_part(terms, share))
+    cells = 1.0 if people is None else max(records * grid.size / people, 1.0)
+    error = _error_of_block(grid, pyramid, event, cells) / records
+    uppers = [float(exact(one, "clip")) for one in clips] or [*map(guess.exceeded_by, BEYOND)]
+    if any(upper <= max(bottom, 0) for upper in uppers):
+        raise UsageError(
+            "An upper end of the clip must be above the lower one and above 0.",
+            code="amounts-plan-clips",
+        )
+    rows = []
+    for upper in sorted({*uppers}):
+        mean = guess.clipped(upper)
+        place, span = (mean - bottom) / (upper - bottom), upper - bottom
+        noise = span * hypot(place, 1 - place) * error / guess.mean
+        bias = 1 - mean / guess.mean
+        rows.append((upper, guess.beyond(upper), bias, noise, hypot(bias, noise)))
+    least = min(row[-1] for row in rows)
+    return [PlannedClip(*row, best=row[-1] == least) for row in rows]
+
+
+def check_guess(median: float, upper_tenth: float, records: float) -> None:
+    """Raise UsageError for guesses that make no sense."""
+    if not 0 < median < upper_tenth:
+        raise UsageError(
+            "Guess the median and the amount that one in ten exceeds: numbers above 0, the second "
+            "the larger one.",
+            code="amounts-plan-guess",
+        )
+    if not records > 0:
+        raise UsageError("records of an area must be above 0.", code="amounts-plan-records")
+
+
+def take_part(terms: Terms, share: Any) -> Terms:
+    """Return terms with the part of the budget for sums; UsageError for none, or more than all."""
+    part = exact(share, "share")
+    if not 0 < part <= 1:
+        raise UsageError(
+            "share is a part of the budget above 0 and at most 1.", code="amounts-plan-share"
+        )
+    return terms.share(part)
+
+
+def _error_of_block(grid: Grid, method: Pyramid, event: Measurement, cells: float) -> float:
+    """Return the standard error of a count of the smallest block of at least so many cells."""
+    errors = method.block_errors(grid, event)
+    assert errors is not None  # as a pyramid has closed forms
+    large = [one for one in errors if one.cells >= cells]
+    return min(large or [errors[0]], key=lambda one: one.cells).standard_error
+
 
 AXIS = "amount"
 

@@ -10,87 +10,65 @@ What the clamp at 0 may have moved has no such law: it is added up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import subtract
+from geodp.accuracy.bounded_counts import Figures, subtract
 from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.kinds.amounts.estimates import AmountEstimate, Ends
+from geodp.kinds.amounts.estimates import Ends
 from geodp.kinds.amounts.kind import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.kinds.amounts.numbers import AmountNumbers
+from geodp.release.composite import require_apart
 from geodp.release.release import Release
 
 
-@dataclass(frozen=True)
-class AmountDifference:
-    """Differences between two regions or releases, the second less the first.
-
-    Attributes
-    ----------
-    count : Interval
-    sum, mean, median : Interval or None
-        In units of the amount. None: not released, one of the two is not estimable, or, of medians,
-        the two releases have other edges of classes.
-    """
-
-    count: Interval
-    sum: Interval | None = None
-    mean: Interval | None = None
-    median: Interval | None = None
-
-
 class AmountSide(NamedTuple):
-    """Estimated regions of one release.
+    """An estimated region of one release.
 
     Attributes
     ----------
-    estimates : list of AmountEstimate
-    noise : dict of str to (float64[n], float64[n], float64[n])
+    figures : mapping of str to Interval or None
+    noise : dict of str to (float64[1], float64[1], float64[1])
         Values and 95 % intervals of the noise alone.
     """
 
-    estimates: list[AmountEstimate]
+    figures: Figures
     noise: dict[str, Ends]
 
 
-def compare_regions(first: AmountNumbers, one: Region, other: Region) -> AmountDifference:
-    """Compare two regions of one release; UsageError where they have common cells."""
-    if np.intersect1d(one.key, other.key).size:
-        raise UsageError(
-            "The regions have common cells; compare regions apart from each other.",
-            code="amounts-regions-overlap",
-        )
-    side = _estimate(first, [one, other])
-    return _subtract((side, 0), (side, 1), _correlations(first, one, other))
-
-
-def compare_releases(
-    first: AmountNumbers, second: AmountNumbers, regions: Sequence[tuple[Region, Region]]
-) -> list[AmountDifference]:
-    """Compare regions in two releases, whose noise is independent.
+def compare(
+    first: AmountNumbers, one: Region, other: Region, second: AmountNumbers | None
+) -> dict[str, Interval | None]:
+    """Compare two regions of one release, or of two, whose noise is independent.
 
     Parameters
     ----------
-    first, second : AmountNumbers
-    regions : sequence of (Region, Region)
-        Each in the grid of the first release, and of the second.
+    first : AmountNumbers
+    one, other : Region
+    second : AmountNumbers or None
+        The release of ``other``; None: the first.
 
-    Raises UsageError for the same release twice, and for amounts of another unit or clip, or
-    another largest weight.
+    Raises UsageError for regions of one release that have common cells; and for the same release
+    twice, amounts of another unit or clip, or another largest weight.
     """
-    require_comparable(first, second)
-    sides = [
-        _estimate(release, [pair[i] for pair in regions])
-        for i, release in enumerate((first, second))
-    ]
-    same = first.index.amount.edges == second.index.amount.edges
-    independent = dict.fromkeys((COUNT, SUM, MEAN, *([MEDIAN] if same else [])), 0.0)
-    return [_subtract((sides[0], i), (sides[1], i), independent) for i in range(len(regions))]
+    names = first.quantities
+    if second is None:
+        require_apart(one, other)
+        opposite = _correlations(first, one, other)
+    else:
+        require_comparable(first, second)
+        names = tuple(name for name in names if name in second.quantities)
+        opposite = dict.fromkeys(names, 0.0)
+        if first.index.amount.edges != second.index.amount.edges:
+            opposite.pop(MEDIAN, None)
+    sides = _estimate(first, one), _estimate(second or first, other)
+    return {
+        name: _subtract(*sides, name, opposite[name]) if name in opposite else None
+        for name in names
+    }
 
 
 def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
@@ -133,9 +111,9 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
         )
 
 
-def _estimate(release: AmountNumbers, regions: list[Region]) -> AmountSide:
-    """Estimate regions with the noise and with all, and with the noise alone."""
-    return AmountSide(release.estimate_all(regions), release.noise_of(regions))
+def _estimate(release: AmountNumbers, region: Region) -> AmountSide:
+    """Estimate a region with the noise and with all, and with the noise alone."""
+    return AmountSide(release.list_figures([region])[0], release.noise_of([region]))
 
 
 def _correlations(release: AmountNumbers, one: Region, other: Region) -> dict[str, float]:
@@ -156,35 +134,21 @@ def correlate(release: Release, one: Region, other: Region) -> float:
     return float(np.clip((together**2 - a**2 - b**2) / (2 * a * b), -1, 1)) if a * b else 0.0
 
 
-def _subtract(
-    first: tuple[AmountSide, int], second: tuple[AmountSide, int], opposite: dict[str, float]
-) -> AmountDifference:
-    """Subtract the estimates of one region from those of another.
-
-    ``first``, ``second``: a side, and the position of the region in it.
-    """
-    found: dict[str, Interval] = {}
-    for name, correlation in opposite.items():
-        ends = [_bounds(*place, name) for place in (first, second)]
-        if ends[0] is None or ends[1] is None:
-            continue
-        (noise, lost), (noise_too, lost_too) = ends[0], ends[1]
-        one = subtract(noise, noise_too, correlation)
-        found[name] = Interval(
-            one.value, one.low - lost_too[0] - lost[1], one.high + lost_too[1] + lost[0]
-        )
-    return AmountDifference(found[COUNT], found.get(SUM), found.get(MEAN), found.get(MEDIAN))
+def _subtract(first: AmountSide, second: AmountSide, name: str, opposite: float) -> Interval | None:
+    """Subtract a number of one region from that of another; None where one has none."""
+    ends, others = _bounds(first, name), _bounds(second, name)
+    if ends is None or others is None:
+        return None
+    (noise, lost), (noise_too, lost_too) = ends, others
+    one = subtract(noise, noise_too, opposite)
+    return Interval(one.value, one.low - lost_too[0] - lost[1], one.high + lost_too[1] + lost[0])
 
 
-def _bounds(side: AmountSide, at: int, name: str) -> tuple[Interval, tuple[float, float]] | None:
+def _bounds(side: AmountSide, name: str) -> tuple[Interval, tuple[float, float]] | None:
     """Return a number with the interval of its noise, and how far the clamp reaches beyond it."""
-    one = side.estimates[at]
-    whole = one.count.interval
-    if name != COUNT:
-        found: Interval | None = getattr(one, name)
-        if found is None:
-            return None
-        whole = found
-    _, low, high = (float(part[at]) for part in side.noise[name])
+    whole = side.figures[name]
+    if whole is None:
+        return None
+    _, low, high = (float(part[0]) for part in side.noise[name])
     noise = Interval(whole.value, min(low, whole.value), max(high, whole.value))
     return noise, (max(noise.low - whole.low, 0.0), max(whole.high - noise.high, 0.0))

@@ -24,7 +24,7 @@ from geodp.kinds.amounts.scale import exact
 from geodp.kinds.amounts.streams import AmountDesign
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
-from geodp.release.prior import choose_prior, describe_charge
+from geodp.release.inputs import choose_prior, describe_charge
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable, ReleasedTable

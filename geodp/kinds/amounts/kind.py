@@ -236,10 +236,10 @@ class AmountsKind(IndexKind):
         "public folder, for what concerns the map of its records.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "open": "amounts.amounts:open_amounts",
-        "view": "amounts.joint:view_of",
-        "draw": "amounts.drawing:draw_amounts",
-        "explain": "amounts.page:explain_amounts",
+        "open": "kinds.amounts.amounts:open_amounts",
+        "view": "kinds.amounts.joint:view_of",
+        "draw": "kinds.amounts.drawing:draw_amounts",
+        "explain": "kinds.amounts.page:explain_amounts",
     }
 
 
@@ -254,8 +254,8 @@ class AmountsSeriesKind(SeriesKind):
         "public folder, for the map of its records, or use geodp amounts.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "series": "amounts.series:AmountsSeries",
-        "explain": "amounts.page:explain_series",
+        "series": "kinds.amounts.series:AmountsSeries",
+        "explain": "kinds.amounts.page:explain_series",
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval, Tops
 from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import Rule, UsageError
@@ -169,6 +170,12 @@ class AmountNumbers:
     classes: tuple[ReleasedTable, ...] = field(repr=False)
     index: AmountsCard
 
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities that were released."""
+        means = () if self.sum is None else (SUM, MEAN)
+        return (COUNT, *means, *((MEDIAN,) if self.classes else ()))
+
     @cached_property
     def scale(self) -> Scale:
         """Clip, step and unit of the amounts."""
@@ -283,6 +290,20 @@ class AmountNumbers:
         self._check(quantiles, below)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
         return self._estimate_listed(listed, quantiles, below)
+
+    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
+        """Return the quantities of many regions by their names; ``options``: of `estimate_all`.
+
+        Quantiles and shares that were asked for are named "quantile 0.9" and "below 150".
+        """
+        return [
+            {
+                **{name: getattr(one, name) for name in self.quantities},
+                **{f"quantile {share:g}": found for share, found in one.quantiles.items()},
+                **{f"below {line:g}": found for line, found in one.below.items()},
+            }
+            for one in self.estimate_all(regions, **options)
+        ]
 
     def _estimate_listed(
         self,

@@ -14,8 +14,7 @@ from geodp.grid.region import Region, find_named
 from geodp.io.write.drawing.render import draw_png
 from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import why_no_picture
-from geodp.kinds.amounts.blocks import Quantity
-from geodp.kinds.amounts.drawing import draw_quantity, estimate_blocks
+from geodp.kinds.amounts.drawing import Quantity, draw_quantity, estimate_blocks
 from geodp.kinds.amounts.english import FILES, PAGE, FileKind, describe_file
 from geodp.kinds.amounts.estimates import AmountEstimate, list_outside, share_outside
 from geodp.kinds.amounts.joint import NAME
@@ -31,17 +30,16 @@ from geodp.kinds.amounts.kind import (
 )
 from geodp.kinds.amounts.numbers import AmountNumbers
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
-from geodp.release.report.html.page import name_domain
+from geodp.release.report.html.page import DPI, embed_picture, name_domain, write_static
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import NamedRegion, Rounded, list_regions
 from geodp.release.report.html.quotes import quote_places, write_ends
-from geodp.release.report.html.static import DPI, embed_picture, write_static
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
 from geodp.table.index import find_period
 from geodp.table.withdrawal import Notice
-from geodp.tools.explain.card import explain_index
+from geodp.tools.explain.card import explain_index, series_sentence
 from geodp.tools.explain.page import Explanation, Writer
 
 SIDE = 720
@@ -283,14 +281,7 @@ def explain_series(card: AmountsSeriesCard, language: str) -> Explanation:
     """
     page = Writer(language)
     title = page.write("amounts_series_title", name=card.amount.name)
-    told = page.write(
-        f"amounts_series_{card.guarantee.person}",
-        unit=page.unit(card.guarantee.unit),
-        number=len(card.periods),
-        first=card.periods[0].time if card.periods else "-",
-        last=card.periods[-1].time if card.periods else "-",
-    )
-    together = [told, *_describe_amounts(page, card.amount)]
+    together = [series_sentence(page, card), *_describe_amounts(page, card.amount)]
     if card.prior is not None:
         # Whether it was used is known of each period.
         together.append(page.write("amounts_series_prior", source=printable(card.prior.source)))

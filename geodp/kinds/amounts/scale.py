@@ -252,14 +252,3 @@ def label_number(value: Fraction) -> str:
     ('−0.5', '-0.5')
     """
     return show_number(value).replace("-", MINUS)
-
-
-def show_amount(number: float, sign: str = "") -> str:
-    """Format an estimated amount: a large one without decimals; ``sign``: "+" shows it always.
-
-    Examples
-    --------
-    >>> show_amount(303.14159), show_amount(1234567.8), show_amount(0.25, "+")
-    ('303.142', '1,234,568', '+0.25')
-    """
-    return f"{number:{sign},.0f}" if abs(number) >= 1e5 else f"{number:{sign},.6g}"

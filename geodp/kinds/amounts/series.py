@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from geodp.accuracy.interval import Interval
 from geodp.advice import takes
 from geodp.errors import Rule
 from geodp.grid.region import Labels
 from geodp.kinds.amounts.amounts import Amounts
-from geodp.kinds.amounts.comparison import AmountDifference
 from geodp.kinds.amounts.declaring import AnyPrior, declare_prior
 from geodp.kinds.amounts.kind import AmountsSeriesCard
 from geodp.kinds.amounts.publish import (
@@ -62,7 +62,7 @@ class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
         labels: Labels | None = None,
         *,
         times: tuple[str, str] | None = None,
-    ) -> AmountDifference:
+    ) -> dict[str, Interval | None]:
         """Estimate by how much a region differs between two periods, the later less the earlier.
 
         Parameters
@@ -74,15 +74,18 @@ class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
 
         Returns
         -------
-        AmountDifference
-            With 95 % intervals: the errors of two periods are independent.
+        dict of str
+            As :meth:`geodp.amounts.Amounts.compare` returns it: the errors of two periods are
+            independent.
 
         Raises
         ------
         UsageError
             A time that is no period, the same one twice, or not two of them.
         """
-        found: AmountDifference = super().compare(region, labels=(labels, labels), times=times)
+        found: dict[str, Interval | None] = super().compare(
+            region, labels=(labels, labels), times=times
+        )
         return found
 
 
@@ -173,7 +176,7 @@ def publish_series(
     ...     contribution=1, epsilon=1)
     >>> series["2020"].index.guarantee.spends
     'epsilon = 1/2'
-    >>> change = series.compare((0, 0, 16, 16)).mean
+    >>> change = series.compare((0, 0, 16, 16))["mean"]
     >>> 20 < change.low <= change.value <= change.high < 45
     True
     """

@@ -122,7 +122,7 @@ def _subtract_simulated(
     for pair in pairs:
         errors = [one.errors[:, at] for one, at in zip(simulated, pair, strict=True)]
         first, second = (one[at] for one, at in zip(estimates, pair, strict=True))
-        apart = subtract(first.interval, second.interval, find_opposite(*errors))
+        apart = subtract(first, second, find_opposite(*errors))
         found.append(Compared(first, second, apart))
     return found
 
@@ -143,7 +143,7 @@ def compare_between(
         labels = sides[0][at].labels
         found.append(estimator.estimate_sums(groups, labels, how.simulations, how.seed))
     return [
-        Compared(first, second, subtract(first.interval, second.interval))
+        Compared(first, second, subtract(first, second))
         for first, second in zip(*found, strict=True)
     ]
 

@@ -564,4 +564,4 @@ def make_estimate(count: int, errors: FloatArray, repeated: int, noise: float = 
     centre, skew = count - bias, repeated * QUANTILE**2 / 2
     low, high = centre - spread, centre + skew + sqrt(spread**2 + skew**2)
     low, high = min(max(low, 0.0), count), max(high, count)
-    return Estimate(count, error, float(low), float(high), False)
+    return Estimate(count, float(low), float(high), error, False)

@@ -272,8 +272,8 @@ class FlowsKind(IndexKind):
         "folder.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "open": "flows.flows:open_flows",
-        "explain": "flows.explanation:explain_flows",
+        "open": "kinds.flows.flows:open_flows",
+        "explain": "kinds.flows.explanation:explain_flows",
     }
 
 

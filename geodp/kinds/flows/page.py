@@ -40,16 +40,16 @@ from geodp.kinds.flows.kind import DESTINATIONS, ORIGINS
 from geodp.kinds.flows.regions import find_columns, find_region
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.markup import Html, Page, bind, bullets, element, join, table
-from geodp.release.report.html.page import name_domain
-from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import name_place, write_ends
-from geodp.release.report.html.static import (
+from geodp.release.report.html.page import (
     draw_translated,
     embed_picture,
+    name_domain,
     title_or,
     write_static,
 )
+from geodp.release.report.html.parts import files_section, guarantee_section
+from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
+from geodp.release.report.html.quotes import name_place, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below

@@ -54,10 +54,9 @@ from geodp.privacy.loss import Budget, amounts_of
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.composite import place_cells
-from geodp.release.inputs import read_input, state_tables
+from geodp.release.inputs import choose_prior, describe_charge, read_input, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.prior import choose_prior, describe_charge
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request

@@ -1,10 +1,6 @@
 """Persons and households of the same cells, as ``geodp.households``."""
 
-from geodp.kinds.households.estimates import (
-    HouseholdDifference,
-    HouseholdEstimate,
-    compare,
-)
+from geodp.kinds.households.estimates import HouseholdEstimate
 from geodp.kinds.households.households import Households
 from geodp.kinds.households.kind import HouseholdsCard
 from geodp.kinds.households.plan import PlannedError, plan
@@ -12,12 +8,10 @@ from geodp.kinds.households.publish import publish
 from geodp.kinds.households.records import read_records
 
 __all__ = [
-    "HouseholdDifference",
     "HouseholdEstimate",
     "Households",
     "HouseholdsCard",
     "PlannedError",
-    "compare",
     "plan",
     "publish",
     "read_records",

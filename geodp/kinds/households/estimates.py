@@ -9,13 +9,13 @@ from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import Bounds, divide, subtract
+from geodp.accuracy.bounded_counts import Bounds, divide
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.part_errors import PartEstimates, Sum, intervals_around
 from geodp.grid.region import Region
-from geodp.kinds.households.sizes import SizedGrid
+from geodp.kinds.households.inputs import SizedGrid
 from geodp.privacy.event import Measurement
-from geodp.release.parts import PartErrors
+from geodp.release.estimates import PartErrors
 from geodp.release.release import Release
 from geodp.table.counts import ReleasedTable, coalesce
 from geodp.table.display import is_below
@@ -50,36 +50,31 @@ class HouseholdBounds:
     Attributes
     ----------
     persons, households : Bounds
-    mean_size, mean_low, mean_high : float64[n]
-        NaN where the mean size is not estimable.
+    mean_size : Interval
+        NaN where it is not estimable: float64[n].
     """
 
     persons: Bounds
     households: Bounds
-    mean_size: FloatArray
-    mean_low: FloatArray
-    mean_high: FloatArray
+    mean_size: Interval
 
     @classmethod
     def of(cls, persons: Bounds, members: Bounds, households: Bounds, max_size: int) -> Self:
         """Collect counts, and estimate mean sizes; ``members``: those beyond the first of each."""
-        return cls(persons, households, *estimate_mean_sizes(members, households, max_size))
+        return cls(persons, households, estimate_mean_sizes(members, households, max_size))
 
     def describe(self, households: Sequence[Estimate]) -> list[HouseholdEstimate]:
         """Return an estimate for each place; ``households``: those of the same places."""
         persons = self.persons
-        columns = (
-            *(persons.count, persons.error, persons.low, persons.high),
-            *(self.mean_size, self.mean_low, self.mean_high),
-        )
+        columns = np.stack([persons.count, persons.low, persons.high, persons.error], axis=1)
         return [
             HouseholdEstimate(
-                Estimate(int(count), error, low, high, homes.clamped),
+                Estimate(int(count), low, high, error, homes.clamped),
                 homes,
-                None if np.isnan(size) else Interval(size, *ends),
+                self.mean_size.at(at),
             )
-            for homes, (count, error, low, high, size, *ends) in zip(
-                households, np.stack(columns, axis=1).tolist(), strict=True
+            for at, (homes, (count, low, high, error)) in enumerate(
+                zip(households, columns.tolist(), strict=True)
             )
         ]
 
@@ -280,61 +275,7 @@ def bound_cells(release: Release, key: KeyArray, error: FloatArray) -> Bounds:
     return Bounds(count, error, *intervals.of(key))
 
 
-def estimate_mean_sizes(
-    members: Bounds, households: Bounds, max_size: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Estimate 1 + members / households, with low and high ends: float64[n] each.
-
-    NaN where the ratio is not estimable.
-    """
-    value, low, high = divide(members, households, 0.0, float(max_size - 1))
-    return 1 + value, 1 + low, 1 + high
-
-
-@dataclass(frozen=True)
-class HouseholdDifference:
-    """Differences between two estimates, the second less the first.
-
-    Attributes
-    ----------
-    persons, households : Interval
-    mean_size : Interval or None
-        None: one of the two mean sizes is not estimable.
-    """
-
-    persons: Interval
-    households: Interval
-    mean_size: Interval | None
-
-
-def compare(
-    first: HouseholdEstimate, second: HouseholdEstimate, *, independent: bool = False
-) -> HouseholdDifference:
-    """Compare two regions of one release, or one region in two releases.
-
-    Parameters
-    ----------
-    first, second : HouseholdEstimate
-    independent : bool
-        Whether the errors of the two are independent, as those of two releases are. The errors of
-        regions of one release may be opposite, as noise that one loses, the other may receive:
-        then the margins are added up, and the interval is a bound.
-
-    Examples
-    --------
-    >>> import numpy as np, geodp
-    >>> grid = geodp.Grid.regular((16, 16))
-    >>> homes = np.full((16, 16), 400)
-    >>> people = np.where(np.arange(16) < 8, 2, 3) * homes
-    >>> tables = [geodp.CountTable.from_dense(one, grid) for one in (people, homes)]
-    >>> release = geodp.households.publish(*tables, protect="person", epsilon=1, contribution=1)
-    >>> halves = release.estimate_all([(0, 0, 8, 16), (8, 0, 16, 16)])
-    >>> geodp.households.compare(*halves).mean_size.is_certain
-    True
-    """
-    one, other, opposite = first.mean_size, second.mean_size, 0.0 if independent else 1.0
-    return HouseholdDifference(
-        subtract(first.persons.interval, second.persons.interval, opposite),
-        subtract(first.households.interval, second.households.interval, opposite),
-        None if one is None or other is None else subtract(one, other, opposite),
-    )
+def estimate_mean_sizes(members: Bounds, households: Bounds, max_size: int) -> Interval:
+    """Estimate 1 + members / households: float64[n], NaN where it is not estimable."""
+    ratio = divide(members, households, 0.0, float(max_size - 1))
+    return Interval(1 + ratio.value, 1 + ratio.low, 1 + ratio.high)

@@ -17,13 +17,12 @@ from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
 from geodp.io.write.view import View
 from geodp.kinds.households.estimates import (
-    HouseholdDifference,
     HouseholdErrors,
     HouseholdEstimate,
     SizeErrors,
     StreamErrors,
-    compare,
 )
+from geodp.kinds.households.inputs import SizedGrid
 from geodp.kinds.households.kind import (
     HOUSEHOLDS,
     OTHERS,
@@ -40,14 +39,13 @@ from geodp.kinds.households.methods import (
     PersonsBySize,
     PersonsOfStreams,
 )
-from geodp.kinds.households.sizes import SizedGrid
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
-from geodp.release.composite import Composite, fill_tables
+from geodp.release.composite import RegionalRelease, fill_tables
 from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
@@ -100,16 +98,7 @@ class JointColumns(RowErrors):
             for one in (bounds.persons, bounds.households)
         )
         count = bounds.households.count.astype(np.int64)
-        unknown = np.isnan(bounds.mean_size)
-        means = (
-            np.ma.masked_array(each(mean * 10**DECIMALS) / 10**DECIMALS, unknown)
-            for each, mean in (
-                (np.round, bounds.mean_size),
-                (np.floor, bounds.mean_low),
-                (np.ceil, bounds.mean_high),
-            )
-        )
-        return [*persons, count, *homes, *means]
+        return [*persons, count, *homes, *bounds.mean_size.columns(DECIMALS)]
 
 
 LIVING = (
@@ -129,7 +118,7 @@ COUNTED = {
 
 
 @dataclass(frozen=True, eq=False)
-class Households(Composite[HouseholdsCard]):
+class Households(RegionalRelease[HouseholdsCard]):
     """A release of persons and households, possible in every area.
 
     Attributes
@@ -145,6 +134,8 @@ class Households(Composite[HouseholdsCard]):
     """
 
     __repr__ = one_line
+
+    quantities = COUNTS
 
     # The table of both counts has as many rows as that of persons.
     joint_rows: ClassVar[dict[str, int]] = {PERSONS: 1}
@@ -245,24 +236,6 @@ class Households(Composite[HouseholdsCard]):
     def estimate_all(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         return self._errors.of_regions(regions)
-
-    def compare(self, region: Any, *, release: Households) -> HouseholdDifference:
-        """Estimate by how much a region differs in a later release from this one.
-
-        Parameters
-        ----------
-        region
-            As for :meth:`estimate`.
-        release : Households
-            The later release, with independent noise.
-
-        Raises
-        ------
-        UsageError
-            The same release twice, or one of another kind.
-        """
-        self.require_other(release)
-        return compare(self.estimate(region), release.estimate(region), independent=True)
 
     @cached_property
     def _errors(self) -> HouseholdErrors:

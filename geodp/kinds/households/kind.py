@@ -125,8 +125,8 @@ class HouseholdsKind(IndexKind):
         "inside its public folder.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "open": "households.households:open_households",
-        "explain": "households.page:explain_households",
+        "open": "kinds.households.households:open_households",
+        "explain": "kinds.households.page:explain_households",
     }
 
 

@@ -21,11 +21,17 @@ from geodp.io.write.picture import why_no_picture
 from geodp.io.write.view import View
 from geodp.kinds.households.estimates import HouseholdEstimate
 from geodp.kinds.households.households import JOINT, Households
+from geodp.kinds.households.inputs import CLIPPED_FACT
 from geodp.kinds.households.kind import OTHERS, HouseholdsCard
-from geodp.kinds.households.sizes import CLIPPED_FACT
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
-from geodp.release.report.html.page import name_domain
+from geodp.release.report.html.page import (
+    draw_translated,
+    embed_picture,
+    name_domain,
+    title_or,
+    write_static,
+)
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import (
     MAX_CELLS,
@@ -35,12 +41,6 @@ from geodp.release.report.html.places import (
     step_of,
 )
 from geodp.release.report.html.quotes import quote_places, write_ends
-from geodp.release.report.html.static import (
-    draw_translated,
-    embed_picture,
-    title_or,
-    write_static,
-)
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below

@@ -9,12 +9,12 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.households.inputs import (
     DEFAULT_SIZE,
+    add_sizes,
     require_map_only,
     require_size,
 )
 from geodp.kinds.households.kind import Protect
 from geodp.kinds.households.publish import design_households, require_protect
-from geodp.kinds.households.sizes import add_sizes
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.loss import Budget
 from geodp.privacy.terms import ADD_REMOVE, Terms

@@ -16,16 +16,18 @@ from geodp.grid.tree import overlaps
 from geodp.kinds.households.households import Households, describe_release, name_streams
 from geodp.kinds.households.inputs import (
     DEFAULT_SIZE,
+    NO_SIZES,
     TWO_TABLES,
+    Sizes,
     Streams,
     require_one_date,
     require_size,
+    sizes_of,
     streams_of,
 )
 from geodp.kinds.households.kernels import fitting
 from geodp.kinds.households.kind import Protect
 from geodp.kinds.households.methods import PersonsOfStreams
-from geodp.kinds.households.sizes import NO_SIZES, Sizes, sizes_of
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid

@@ -1,4 +1,4 @@
-"""Households by size from records of persons: one row each, with an id of the household."""
+"""Records of persons: households counted by cell and size, by a reader or by an SQL query."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from geodp.advice import takes
 from geodp.errors import InputError, Rule
+from geodp.grid.codes.sql import ENGINES, SqlQuery
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
 from geodp.io.memory import MIN_MEMORY, bytes_of
@@ -23,8 +24,7 @@ from geodp.io.read.rows.names import fold, list_names
 from geodp.io.read.rows.persons import Persons
 from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
-from geodp.kinds.households.inputs import DEFAULT_SIZE, require_size
-from geodp.kinds.households.sizes import add_sizes
+from geodp.kinds.households.inputs import DEFAULT_SIZE, add_sizes, require_size
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.typing import IntArray, KeyArray
@@ -203,3 +203,48 @@ def read_records(
     [1, 1, 0, 0, 0, 0, 0]
     """
     return HouseholdRecords.of(grid, person=household, **options).read(paths)
+
+
+HOUSEHOLDS = "geodp_households"
+"""Column of counts of households."""
+
+SIZE = "size"
+"""Column of their size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HouseholdQuery(SqlQuery):
+    """A query that counts households by cell and size; ``person`` identifies the household.
+
+    Attributes
+    ----------
+    max_size : int
+        Most persons that are counted of a household.
+    """
+
+    max_size: int = DEFAULT_SIZE
+
+    def write(self, engine: str) -> str:
+        """Return the query for an engine, one of ``geodp.grid.codes.sql.ENGINES``.
+
+        It fails where records of a household lie in two cells: none of them decides where it is.
+        """
+        at = ENGINES[engine]
+        # The text depends on the row, so that it is not converted before there is such a row.
+        fault = at.join(["'a household is in two cells: '", at.write("min(cell_row)")])
+        # A conversion that fails stops the query, but for Spark, which makes it NULL.
+        if engine == "spark":
+            fault = f"raise_error({fault})"
+        apart = "min(cell_row) <> max(cell_row) OR min(cell_col) <> max(cell_col)"
+        size = (
+            f"CASE WHEN {apart} THEN CAST({fault} AS {at.integer})"
+            f" ELSE least(count(*), {self.max_size}) END"
+        )
+        counted = f"CAST(count(*) AS {at.integer}) AS {at.name(HOUSEHOLDS)}"
+        columns = ", ".join([*self.codes(at), f"persons AS {at.name(SIZE)}", counted])
+        return (
+            f"{self.place(at)}, sized AS (\n"
+            f"  SELECT min(cell_row) AS cell_row, min(cell_col) AS cell_col, {size} AS persons\n"
+            f"  FROM placed\n  GROUP BY who\n)\n"
+            f"SELECT {columns}\nFROM sized\nGROUP BY {self.cells_of}, persons"
+        )

@@ -11,8 +11,10 @@ from geodp.kinds.selection.card import Code, QuestionInfo, SelectionCard, Select
 from geodp.privacy.terms import ADD_REMOVE
 from geodp.tools.explain.bayes import reach_of_pure
 from geodp.tools.explain.card import write_explanation
-from geodp.tools.explain.page import Explanation, Section, Writer
-from geodp.tools.explain.sections import (
+from geodp.tools.explain.page import (
+    Explanation,
+    Section,
+    Writer,
     beliefs_section,
     bound_sentence,
     factor_sentence,

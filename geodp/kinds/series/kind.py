@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
 from geodp.errors import Rule
-from geodp.release.index_kind import IndexKind
+from geodp.release.index_kind import EXPLAIN_SERIES, IndexKind
 from geodp.table.card import File, LeftOut
 from geodp.table.index import IndexCard
 from geodp.table.plain import Text, before
@@ -137,8 +137,9 @@ class SeriesOfReleases(IndexKind):
         "public folder.",
     )
     doors: ClassVar[dict[str, str]] = {
-        "verify": "series.series:verify_series",
-        "open": "series.series:open_series",
+        "verify": "kinds.series.series:verify_series",
+        "open": "kinds.series.series:open_series",
+        "explain": EXPLAIN_SERIES,
     }
 
 

@@ -8,8 +8,7 @@ from geodp.tools.compare.changes import (
 )
 from geodp.tools.compare.difference import Difference, Hypothesis, adjust
 from geodp.tools.compare.logit import Logit, logit
-from geodp.tools.compare.ratios import Ratio, estimate_mean, estimate_ratio
-from geodp.tools.compare.regions import compare_regions
+from geodp.tools.compare.regions import Ratio, compare_regions, estimate_mean, estimate_ratio
 
 __all__ = [
     "CellChanges",

@@ -39,7 +39,7 @@ class CellDifferences:
     ----------
     key : uint64[n]
         Cells that either release lists; of all others in the domain both counts are 0.
-    difference : int64[n] or float64[n]
+    value : int64[n] or float64[n]
     p_value, adjusted : float64[n]
         P-values of each cell by itself, and corrected for all cells of the domain.
     basis : str
@@ -50,7 +50,7 @@ class CellDifferences:
     __repr__ = one_line
 
     key: NDArray[np.uint64]
-    difference: NDArray[Any]
+    value: NDArray[Any]
     p_value: FloatArray
     adjusted: FloatArray
     basis: str
@@ -166,7 +166,7 @@ class CellChanges:
     ----------
     key : uint64[n]
         Cells that either release lists; of all others both counts are 0.
-    old, new, difference : int64[n] or float64[n]
+    old, new, value : int64[n] or float64[n]
     standard_error : float64[n]
         Closed form of the error of the difference, which does not count what a clamp at 0 moved:
         rely on the interval there.
@@ -182,7 +182,7 @@ class CellChanges:
     key: NDArray[np.uint64]
     old: NDArray[Any]
     new: NDArray[Any]
-    difference: NDArray[Any]
+    value: NDArray[Any]
     standard_error: FloatArray
     low: FloatArray
     high: FloatArray
@@ -224,7 +224,7 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     >>> tables = [geodp.CountTable.from_dense(np.full((4, 4), n), grid) for n in (100, 900)]
     >>> old, new = (geodp.publish(table, epsilon=1, contribution=1) for table in tables)
     >>> changes = geodp.compare.estimate_cell_changes(old, new)
-    >>> len(changes.key), bool((changes.difference > 0).all())
+    >>> len(changes.key), bool((changes.value > 0).all())
     (16, True)
     """
     require_two(old, new)

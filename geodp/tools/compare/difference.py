@@ -6,15 +6,16 @@ four standard errors fifty times as often as a normal error.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, inf, log
 from statistics import NormalDist
-from typing import Any, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError
 from geodp.reprs import one_line
 from geodp.typing import FloatArray
@@ -171,19 +172,18 @@ MIN_ALPHA = 1e-15
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Interval):
     """A difference of two private numbers, first less second.
+
+    Its interval is two-sided, of confidence ``1 - alpha``.
 
     Attributes
     ----------
-    difference : int or float
     standard_error : float
         Standard error of the difference. If a clamp may have moved it, an error large enough for
         the p-value to be safe.
     p_value : float
         P-value of the null hypothesis that the true difference is ``null``.
-    low, high : float
-        Ends of a two-sided interval of confidence ``1 - alpha``.
     null : float
         The difference of the null hypothesis.
     alternative : str
@@ -196,11 +196,8 @@ class Difference:
 
     __repr__ = one_line
 
-    difference: int | float
     standard_error: float
     p_value: float
-    low: float
-    high: float
     null: float
     alternative: Alternative
     basis: str
@@ -238,12 +235,8 @@ class Difference:
         low, high = difference - half, difference + half
         basis = "long-tailed" if excess else "normal"
         return cls(
-            difference, error, p_value, low, high, question.null, question.alternative, basis
+            difference, low, high, error, p_value, question.null, question.alternative, basis
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from geodp.errors import VerificationError
 from geodp.table.plain import AtLeast, Text, read_plain
 from geodp.tools.explain.bayes import reach_of_approximate
-from geodp.tools.explain.page import Explanation, Section, Writer
-from geodp.tools.explain.sections import (
+from geodp.tools.explain.page import (
+    Explanation,
+    Section,
+    Writer,
     beliefs_section,
     factor_sentence,
     guess_section,

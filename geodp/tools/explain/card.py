@@ -1,6 +1,6 @@
 """Explain a release from its public card alone.
 
-The sections are in :mod:`geodp.tools.explain.sections`, the sentences in
+The sections are in :mod:`geodp.tools.explain.page`, the sentences in
 :mod:`geodp.tools.explain.english` and ``japanese``.
 """
 
@@ -20,9 +20,11 @@ from geodp.table.index import IndexCard
 from geodp.table.stated.error import StatedError
 from geodp.table.stated.release import StatedGuarantee
 from geodp.tools.explain.bayes import BeliefShift, reach_of_concentrated, reach_of_pure
-from geodp.tools.explain.page import Explanation, Section, Writer, write_number
-from geodp.tools.explain.sections import (
+from geodp.tools.explain.page import (
+    Explanation,
     ReachOf,
+    Section,
+    Writer,
     beliefs_section,
     bound_sentence,
     factor_sentence,
@@ -31,6 +33,7 @@ from geodp.tools.explain.sections import (
     not_private_sections,
     open_section,
     where_section,
+    write_number,
 )
 
 RARE = 1e-6
@@ -148,6 +151,28 @@ def explain_index(
         )
 
     return write_explanation(page, title, card.private, write_sections)
+
+
+def explain_series(card: Any, language: str) -> Explanation:
+    """Explain a series of any kind from its index alone; errors are those of `explain`.
+
+    ``card``: an index with ``times`` of periods, and ``person``: who may be in how many of them.
+    """
+    page, guarantee = Writer(language), card.guarantee
+
+    def write_promise() -> list[str]:
+        figures = {"unit": page.unit(guarantee.unit), "contribution": guarantee.contribution}
+        return [page.write("series_bound", **figures)]
+
+    title = page.write("series_title")
+    return explain_index(page, title, card, lambda: [series_sentence(page, card)], write_promise)
+
+
+def series_sentence(page: Writer, card: Any) -> str:
+    """Write of which periods a series is, and in how many of them one unit may be."""
+    first, last = (card.times[0], card.times[-1]) if card.times else ("-", "-")
+    figures: dict[str, float | str] = {"number": len(card.times), "first": first, "last": last}
+    return page.write(f"series_{card.person}", unit=page.unit(card.guarantee.unit), **figures)
 
 
 def _name_change(guarantee: Any) -> str:

@@ -198,9 +198,12 @@ SENTENCES: Mapping[str, str] = {
     "amounts_series_prior": "Counts and amounts of every period were also estimated with a public "
     "prior, which the office vouches for, where it fits what was measured: {source}.",
     "amounts_series_title": "What counts and amounts of {name} of all periods together reveal",
-    "amounts_series_all": "There are {number:n} periods, from {first} to {last}, and one {unit} "
+    "series_title": "What all periods together reveal",
+    "series_bound": "It holds if one {unit} adds at most {contribution:n} to all counts of each "
+    "period; the cards of the periods say who answers for that.",
+    "series_all": "There are {number:n} periods, from {first} to {last}, and one {unit} "
     "may be in all of them.",
-    "amounts_series_one": "There are {number:n} periods, from {first} to {last}. What follows "
+    "series_one": "There are {number:n} periods, from {first} to {last}. What follows "
     "holds if one {unit} is in only one of them; the office answers for that.",
     "amounts_series_vouched": "It holds if one {unit} has at most {contribution:n} of the records "
     "of each period; the office answers for that.",

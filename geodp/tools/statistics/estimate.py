@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.accuracy.interval import Z
+from geodp.accuracy.interval import Interval, Z
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.write.frame import cell_size
@@ -185,13 +185,11 @@ class Statistic:
     bias : float or None
         By how much ``value`` is too large on average; None if that is not estimable, 0 if it is
         below 1 %.
-    corrected : float or None
-        ``value`` without its bias.
+    corrected : Interval or None
+        ``value`` without its bias, and an interval of about 95 %, from the noise and from how well
+        the ways agree. None if that would be wider than the value.
     standard_error : float
         Standard error of ``value`` over releases, simulated.
-    low, high : float or None
-        An interval of about 95 %, from the noise and from how well the ways agree. None if it would
-        be wider than the value.
     basis : str
         ``"release"``, ``"below 1 %"`` or ``"not estimable"``.
     """
@@ -199,10 +197,8 @@ class Statistic:
     name: str
     value: float
     bias: float | None
-    corrected: float | None
+    corrected: Interval | None
     standard_error: float
-    low: float | None
-    high: float | None
     basis: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -355,7 +351,7 @@ class _Evidence:
         """Return a statistic, with its bias if both ways to estimate it agree."""
         figure, value = self.figures[number], float(self.shown[number])
         error = float(self.error[number])
-        unknown = Statistic(figure.name, value, None, None, error, None, None, NOT_ESTIMABLE)
+        unknown = Statistic(figure.name, value, None, None, error, NOT_ESTIMABLE)
         if figure.minimum is not None and figure.minimum < self.certain:
             return unknown
         middle, other = float(self.by_release[number]), float(self.by_sharper[number])
@@ -374,16 +370,8 @@ class _Evidence:
         # An interval wider than the value is not informative.
         if high - low > middle:
             return unknown
-        return Statistic(
-            name=figure.name,
-            value=value,
-            bias=value - middle,
-            corrected=middle,
-            standard_error=error,
-            low=low,
-            high=high,
-            basis=basis,
-        )
+        corrected = Interval(middle, low, high)
+        return Statistic(figure.name, value, value - middle, corrected, error, basis)
 
 
 def model_of(release: Release) -> MapModel:

@@ -180,7 +180,7 @@ def test_means_by_attribute_are_estimated_and_compared(tmp_path):
         one = release.estimate(ALL, {"sex": label})
         assert abs(one.mean.value / means[k] - 1) < 0.02
         assert one.mean.low < one.mean.value < one.mean.high
-    apart = release.compare(ALL, labels=({"sex": "m"}, {"sex": "f"})).mean
+    apart = release.compare(ALL, labels=({"sex": "m"}, {"sex": "f"}))["mean"]
     assert apart.low < means[0] - means[1] < apart.high < 0
     assert apart.is_certain
     release.write(tmp_path / "out")

@@ -6,8 +6,8 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.kinds.amounts import blocks as module
-from geodp.kinds.amounts.blocks import MAX_HALF, Blocks, Coloured
+from geodp.kinds.amounts import drawing as module
+from geodp.kinds.amounts.drawing import MAX_HALF, Blocks, Coloured
 from geodp.privacy.key import NoiseKey
 from tests.kinds.amounts.made import EDGES, KEY, publish
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from geodp.errors import CodeError
-from geodp.kinds.amounts.decimals import count_steps
+from geodp.kinds.amounts.records import count_steps
 from geodp.kinds.amounts.scale import Scale
 from tests.refusals import refuses
 

@@ -10,12 +10,13 @@ from geodp.errors import UsageError
 from geodp.io.write.drawing.render import draw_svg
 from geodp.io.write.drawing.sheet import CellRaster
 from geodp.io.write.map.look import LIGHT, Look
-from geodp.kinds.amounts.blocks import Blocks, Coloured
 from geodp.kinds.amounts.drawing import (
     EMPTY,
     FIRST,
     OUTSIDE,
     UNTOLD,
+    Blocks,
+    Coloured,
     draw_amounts,
     draw_quantity,
     list_colours,

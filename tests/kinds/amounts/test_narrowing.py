@@ -76,7 +76,7 @@ def test_intervals_are_narrower_and_hold(now, before, earlier, kind):  # noqa: F
 
 def test_half_an_interval_is_the_root_of_the_product():
     def stream(low, high, count=100):
-        return Estimate(count, 5.0, low, high, clamped=True)
+        return Estimate(count, low, high, 5.0, clamped=True)
 
     def between(closed, simulated):
         return numbers._between(closed, simulated)

@@ -8,7 +8,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.kinds.amounts.plan import Guess
+from geodp.kinds.amounts.clip import Guess
 from tests.kinds.amounts.made import GRID, publish, truth
 from tests.refusals import refuses
 

@@ -377,7 +377,7 @@ def test_a_release_is_not_compared_with_its_prior(now, earlier):
         with refuses(UsageError, "amounts-compare-prior"):
             pair[0].compare((0, 0, 8, 8), release=pair[1])
     plain = release(now)
-    assert plain.compare((0, 0, 8, 8), release=earlier).count.low < 0
+    assert plain.compare((0, 0, 8, 8), release=earlier)["count"].low < 0
 
 
 def squares(side):

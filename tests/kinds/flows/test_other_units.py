@@ -416,7 +416,7 @@ class TestCommand:
         done("flows", "publish", files / "trips.csv", *self.grid(files), *places, *persons)
         done("verify", files / "out")
         rows_ = done("flows", "estimate", files / "out", "--from", OTHER, "--to", OTHER, "--json")
-        assert json.loads(rows_.stdout)[0]["count"] > 0
+        assert json.loads(rows_.stdout)["estimates"][0]["value"] > 0
         done("flows", "report", files / "out", "--output", files / "a.html", "--simulations", "20")
 
     def test_a_plan_with_the_zone(self, files):

@@ -183,10 +183,10 @@ def test_lists_are_in_the_order_of_what_is_shown(page_in):
 
 
 def test_a_flow_is_believed_from_its_margin_on():
-    estimate = geodp.Estimate(10, 5.0, 0.0, 20.0, clamped=False)
+    estimate = geodp.Estimate(10, 0.0, 20.0, 5.0, clamped=False)
     assert is_believed(estimate, None)
     assert not is_believed(estimate, 11)
-    assert not is_believed(geodp.Estimate(9, 5.0, 0.0, 20.0, clamped=False), None)
+    assert not is_believed(geodp.Estimate(9, 0.0, 20.0, 5.0, clamped=False), None)
 
 
 def small_trips(number=400):

@@ -527,9 +527,9 @@ class TestCells:
         path = write(tmp_path / "areas.geojson", west, east, names=["west", "east"])
         rows = json.loads(
             done("flows", "estimate", tmp_path / "out", "--polygons", path, "--json").stdout
-        )
+        )["estimates"]
         (found,) = [row for row in rows if (row["from"], row["to"]) == ("west", "east")]
-        assert found["count"] == one.count
+        assert found["value"] == one.count
         done("flows", "report", tmp_path / "out", "--places", path, "--output", tmp_path / "a.html")
 
     def test_places_outside_are_counted_in_another_zone(self, tmp_path):

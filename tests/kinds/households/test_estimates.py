@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.interval import Interval
 from geodp.grid.region import Region
 from geodp.kinds.households.estimates import Bounds, estimate_mean_sizes
 from tests.kinds.households.test_publish import GRID, publish, sizes_on, two_tables
@@ -19,8 +18,7 @@ def estimate(count, margin):
 
 def estimate_mean_size(members, households, max_size):
     """Return the mean size of one region, or None."""
-    value, low, high = (one.item() for one in estimate_mean_sizes(members, households, max_size))
-    return None if math.isnan(value) else Interval(value, low, high)
+    return estimate_mean_sizes(members, households, max_size).at(0)
 
 
 def test_the_interval_of_a_ratio_is_that_of_fieller_where_errors_are_alike():

@@ -9,7 +9,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.codes.sql import ENGINES
 from geodp.grid.markers import NOBODY
-from geodp.kinds.households.query import HouseholdQuery
+from geodp.kinds.households.records import HouseholdQuery
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.kinds.households.inputs import Streams, streams_of
+from geodp.kinds.households.inputs import Streams, sizes_of, streams_of
 from geodp.kinds.households.publish import HOUSEHOLDS, MEMBERS, release_streams
-from geodp.kinds.households.sizes import sizes_of
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.noise.draws import Draws

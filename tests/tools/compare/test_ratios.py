@@ -49,7 +49,7 @@ def test_intervals_of_shares_rates_and_means_hold(method):
         ]
         held += [f.low <= t <= f.high for f, t in zip(found, true, strict=True)]
         errors += [f.standard_error for f in found]
-        off.append([f.ratio - t for f, t in zip(found, true, strict=True)])
+        off.append([f.value - t for f, t in zip(found, true, strict=True)])
     assert (held >= 0.88 * trials).all()
     scatter = np.std(off, axis=0)
     assert (np.abs(errors / trials / scatter - 1) < 0.3).all()
@@ -69,7 +69,7 @@ def test_shared_noise_is_taken_into_account():
 def test_a_change_is_a_ratio_less_1():
     found = compare.estimate_ratio((release(1), square(8)), (release(2), square(8)))
     change = found.minus(1)
-    assert change.ratio == found.ratio - 1
+    assert change.value == found.value - 1
     assert (change.low, change.high) == (found.low - 1, found.high - 1)
     assert change.low < 0 < change.high
 
@@ -79,7 +79,7 @@ def test_a_mean_of_0_and_1_is_a_share():
     values = {"0-14": 0, "15-64": 0, "65-": 1}
     mean = compare.estimate_mean(one, (0, 0, 6, 6), "age", values)
     share = compare.estimate_ratio((one, square(6, {"age": "65-"})), (one, square(6)))
-    assert mean.ratio == pytest.approx(share.ratio)
+    assert mean.value == pytest.approx(share.value)
     assert mean.standard_error == pytest.approx(share.standard_error, rel=1e-6)
 
 
@@ -91,7 +91,7 @@ def test_clamped_parts_are_refused_or_get_the_widest_interval():
         compare.estimate_ratio(*pair)
     found = compare.estimate_ratio(*pair, conservative=True)
     assert found.basis == "conservative"
-    assert 0 <= found.low <= found.ratio <= found.high <= 1
+    assert 0 <= found.low <= found.value <= found.high <= 1
     dense = few.to_dense()
     assert found.low <= dense[:2, :2].sum() / dense.sum() <= found.high
 

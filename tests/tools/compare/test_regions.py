@@ -31,7 +31,7 @@ def test_the_error_of_a_difference_is_the_real_one(spec):
         for name, (a, b) in PAIRS.items():
             true = 100_000 * (a.size - b.size)
             found = compare.compare_regions((one, a), (one, b), null=true)
-            z[name].append((found.difference - true) / found.standard_error)
+            z[name].append((found.value - true) / found.standard_error)
     # The fourth moment of Laplace noise is 6: four standard errors of the mean square.
     slack = 4 * math.sqrt(5 / trials)
     for name, values in z.items():
@@ -51,7 +51,7 @@ def test_two_releases_have_errors_that_add_up():
     a, b = run(0, 16), run(3, 19)
     found = compare.compare_regions((one, a), (two, b))
     first, second = one.estimate(a), two.estimate(b)
-    assert found.difference == first.count - second.count
+    assert found.value == first.count - second.count
     assert found.standard_error == pytest.approx(
         math.hypot(first.standard_error, second.standard_error)
     )
@@ -65,7 +65,7 @@ GAUSSIAN = {"epsilon": None, "rho": "1/8"}
 def test_gaussian_noise_is_tested_by_the_normal_law(spec):
     one = released(spec, 1, **GAUSSIAN)
     found = compare.compare_regions((one, run(0, 16)), (one, run(16, 32)))
-    z = (abs(found.difference) - 0.5) / found.standard_error  # whole numbers
+    z = (abs(found.value) - 0.5) / found.standard_error  # whole numbers
     assert found.basis == "normal"
     assert found.p_value == pytest.approx(min(1, math.erfc(z / math.sqrt(2))))
 
@@ -115,13 +115,13 @@ def test_single_cells_are_tested_exactly(spec):
         found = compare.compare_regions(first, second)
         assert found.basis == "exact"
         noises = [noise_of_cells(side[0]) for side in (first, second)]
-        size = abs(found.difference)
+        size = abs(found.value)
         chance = tail_summed(*noises, size)
         assert found.p_value == pytest.approx(min(1, 2 * chance))
-        half = found.difference - found.low
+        half = found.value - found.low
         step = float(min(noise.step for noise in noises))
         assert tail_summed(*noises, half + step) <= 0.025 < tail_summed(*noises, half)
-        assert found.high - found.difference == pytest.approx(half)
+        assert found.high - found.value == pytest.approx(half)
     assert noise_of_cells(released("pyramid", 1)) is None
     several = compare.compare_regions((one, keys(3, 4)), (one, keys(9)))
     assert several.basis == "long-tailed"
@@ -193,7 +193,7 @@ def test_differences_of_counts_beyond_floats_are_exact():
     one = released("geometric", 1, people, 50)
     a, b = (GRID.encode(np.array([[0], [col]])) for col in (0, 1))
     found = compare.compare_regions((one, a), (one, b))
-    assert found.difference == 12
+    assert found.value == 12
     assert (found.low, found.high) == (12, 12)  # of e^-50 there is nothing at 5 %
     assert found.p_value < 1e-6
 

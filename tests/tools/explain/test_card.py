@@ -23,8 +23,7 @@ from geodp.table.stated.error import StatedFloor
 from geodp.table.stated.release import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.tools.explain.audit import explain_audit
 from geodp.tools.explain.card import RARE, explain
-from geodp.tools.explain.page import texts_of, write_number
-from geodp.tools.explain.sections import HALF, OPEN, PRIORS, SIZES
+from geodp.tools.explain.page import HALF, OPEN, PRIORS, SIZES, texts_of, write_number
 
 PLAIN = {
     name: set(Path(__file__).with_name(f"plain_{name}.txt").read_text(encoding="utf-8").split())

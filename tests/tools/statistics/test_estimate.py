@@ -42,8 +42,9 @@ def judged(name, by_release=100.0, by_sharper=None, error=0.0):
 
 def test_large_cells_go_by_releases_of_the_release():
     found = judged("cells:500+", by_release=90.0, by_sharper=88.0)
-    assert (found.basis, found.corrected, found.bias) == (RELEASE, 90.0, 10.0)
-    assert (found.low, found.high) == pytest.approx((90 - 1.96 * 2, 90 + 1.96 * 2), abs=0.01)
+    assert (found.basis, found.corrected.value, found.bias) == (RELEASE, 90.0, 10.0)
+    assert found.corrected.low == pytest.approx(90 - 1.96 * 2, abs=0.01)
+    assert found.corrected.high == pytest.approx(90 + 1.96 * 2, abs=0.01)
     assert judged("cells:500+", by_release=90.0, by_sharper=80.0).basis == NOT_ESTIMABLE
     assert judged("cells:500+", by_release=90.0, by_sharper=80.0, error=9.9).basis == NOT_ESTIMABLE
     assert judged("cells:500+", by_release=90.0, by_sharper=85.0, error=9.0).basis == RELEASE
@@ -52,14 +53,14 @@ def test_large_cells_go_by_releases_of_the_release():
 def test_a_bias_within_the_noise_or_one_per_cent_is_not_told():
     assert judged("cells:500+", by_release=90.0, error=11.0).basis == NOT_ESTIMABLE
     unknown = judged("cells:500+", by_release=99.2)
-    assert (unknown.basis, unknown.bias, unknown.low) == (NOT_ESTIMABLE, None, None)
+    assert (unknown.basis, unknown.bias, unknown.corrected) == (NOT_ESTIMABLE, None, None)
 
 
 @pytest.mark.parametrize("name", ["cells:500+", "top-100", "urban-centres"])
 def test_a_bias_that_is_small_in_both_ways_counts_as_none(name):
     found = judged(name, by_release=100.4, by_sharper=99.6)
-    assert (found.basis, found.bias, found.corrected) == (SMALL, 0.0, 100.0)
-    assert (found.low, found.high) == pytest.approx((98.04, 101.96), abs=0.01)
+    assert (found.basis, found.bias, found.corrected.value) == (SMALL, 0.0, 100.0)
+    assert (found.corrected.low, found.corrected.high) == pytest.approx((98.04, 101.96), abs=0.01)
     assert judged(name, by_release=100.4, by_sharper=100.6).basis == NOT_ESTIMABLE
     assert judged(name, by_release=100.4, by_sharper=np.nan).basis == NOT_ESTIMABLE
 
@@ -85,8 +86,8 @@ def test_large_cells_of_a_release_are_told_with_an_interval_that_holds():
     people = np.sort(villages(1).to_dense().reshape(-1))
     for one, true in ((large, 64), (top, people[-100:].sum())):
         assert one.basis == SMALL
-        assert one.low < true < one.high
-        assert one.to_dict()["corrected"] == one.value
+        assert one.corrected.low < true < one.corrected.high
+        assert one.to_dict()["corrected"]["value"] == one.value
     # Its cells have fewer people than the noise.
     assert estimate_statistics(release, ["cells:5+"], classes=(5,))[0].basis == NOT_ESTIMABLE
 

@@ -11,11 +11,9 @@ from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import page_options, read_notice, write_html
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
-from geodp.kinds.amounts.running.choose import choose_clip
+from geodp.kinds.amounts.running.clip import choose_clip, plan
 from geodp.kinds.amounts.running.estimate import compare, estimate
-from geodp.kinds.amounts.running.inputs import open_amounts
-from geodp.kinds.amounts.running.options import time_option
-from geodp.kinds.amounts.running.plan import plan
+from geodp.kinds.amounts.running.options import open_amounts, time_option
 from geodp.kinds.amounts.running.publish import publish, publish_series
 from geodp.kinds.amounts.running.sql import sql
 

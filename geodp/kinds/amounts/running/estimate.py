@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.comparing import mark_below, pair_regions
+from geodp.cli.figures import (
+    Row,
+    Side,
+    list_differences,
+    list_estimates,
+    pair_regions,
+    show_rows,
+)
 from geodp.cli.help import json_option, option
 from geodp.cli.options import StrictCommand
-from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
+from geodp.cli.regions import (
+    AREA,
+    POLYGON_NAME,
+    polygons_option,
+    read_labels,
+    read_shapes,
+    require_named,
+    show_labels,
+)
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
-from geodp.kinds.amounts.running.inputs import open_all, open_amounts, read_known_prior
-from geodp.kinds.amounts.running.options import PriorCommand, label_option, time_option
+from geodp.kinds.amounts.running.options import (
+    PriorCommand,
+    label_option,
+    open_all,
+    open_amounts,
+    read_known_prior,
+    time_option,
+)
 
 if TYPE_CHECKING:
-    from geodp.accuracy.interval import Interval
     from geodp.grid.region import Region
     from geodp.kinds.amounts.amounts import Amounts
-    from geodp.kinds.amounts.comparison import AmountDifference
-    from geodp.kinds.amounts.kind import StatedAmount
     from geodp.kinds.amounts.scale import Scale
 
 
@@ -47,61 +63,8 @@ def decimals_of(scale: Scale) -> int:
     return max(count_places(scale), len(decimals))
 
 
-def round_plain(value: Any, places: int) -> Any:
-    """Round the numbers of plain values to so many decimals; None in place of what is no number.
-
-    Examples
-    --------
-    >>> round_plain({"value": 0.1 + 0.2, "low": float("nan"), "high": 1, "is": True}, 3)
-    {'value': 0.3, 'low': None, 'high': 1, 'is': True}
-    """
-    if isinstance(value, dict):
-        return {name: round_plain(one, places) for name, one in value.items()}
-    if not isinstance(value, float):
-        return value
-    return round(value, places) if math.isfinite(value) else None
-
-
-def read_labels(texts: Iterable[str], option: str) -> dict[str, list[str]]:
-    """Read texts ``NAME=LABEL`` as labels by attribute; several of one attribute are added up.
-
-    Raises UsageError for another form, and for a label that is named twice.
-
-    Examples
-    --------
-    >>> read_labels(["sex=f", "age=30-34", "age=35-39"], "--label")
-    {'sex': ['f'], 'age': ['30-34', '35-39']}
-    """
-    labels: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, label = text.partition("=")
-        if not (name and equals and label):
-            raise UsageError(
-                f"{option} {text!r} names no label: write NAME=LABEL, such as sex=f.",
-                code="amounts-label-form",
-            )
-        if label in labels.setdefault(name, []):
-            raise UsageError(
-                f"{option} {text!r} is there twice; a label is counted once.",
-                code="amounts-label-twice",
-            )
-        labels[name].append(label)
-    return labels
-
-
-def show_labels(labels: dict[str, list[str]]) -> str:
-    """Write labels by attribute as they are named in options.
-
-    Examples
-    --------
-    >>> show_labels({"sex": ["f"], "age": ["30-34", "35-39"]})
-    'sex=f, age=30-34+35-39'
-    """
-    return ", ".join(f"{name}={'+'.join(chosen)}" for name, chosen in labels.items())
-
-
-AMOUNTS = ("sum", "mean", "median", "standard deviation")
-"""Columns in the unit of the amount; quantiles are, too."""
+SHARES = 6
+"""Decimals of shares in documents."""
 
 
 @click.command(cls=PriorCommand, no_args_is_help=True)
@@ -162,65 +125,46 @@ def estimate(**options: Any) -> None:
         read_labels(options["labels_of"], "--label"),
     )
     outside = _share_outside(release, shapes)
-    regions = _find_regions(release, shapes, labels)
+    regions, limit = _find_regions(release, shapes, labels), release.count.card().display_below
     with report_progress():
-        prior = read_known_prior(click.get_current_context(), release)
-        rows = dict(zip(shapes, _rows(release, regions, options, prior), strict=True))
-    if options["as_json"]:
-        places, limit = decimals_of(release.scale), release.count.card().display_below
-        document = {
-            "amount": asdict(release.index.amount),
-            "labels": labels,
-            "regions": [
-                {
-                    "name": name,
-                    "outside": outside[name],
-                    **_mark(row, limit),
-                    **_plain(row, places),
-                }
-                for name, row in rows.items()
-            ],
-        }
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
-        return
-    click.echo("\n".join([*_tabulate(rows, release, labels), *_list_outside(outside)]))
+        found = release.list_figures(
+            regions.values(),
+            quantiles=options["quantile"],
+            below=options["below"],
+            prior=read_known_prior(click.get_current_context(), release),
+        )
+        rows = [
+            row
+            for name, one in zip(shapes, found, strict=True)
+            for row in list_estimates(name, one, limit)
+        ]
+    _show([release], rows, "estimate", labels, outside, as_json=options["as_json"])
 
 
-def _rows(
-    release: Amounts, regions: dict[str, Region], options: dict[str, Any], prior: Any
-) -> Iterator[dict[str, Interval | None]]:
-    """Yield the columns of every region: name and estimate."""
-    shares, lines = options["quantile"], options["below"]
-    places = regions.values()
-    found = release.estimate_all(places, quantiles=shares, below=lines, prior=prior)
-    for one in found:
-        count = one.count
-        row: dict[str, Interval | None] = {"count": count.interval}
-        if release.sum is not None:
-            row |= {"sum": one.sum, "mean": one.mean}
-        if release.classes:
-            row["median"] = one.median
-        row |= {f"quantile {share:g}": one.quantiles[share] for share in shares}
-        row |= {f"below {line:g}": one.below[line] for line in lines}
-        yield row
-
-
-def _mark(row: dict[str, Interval | None], limit: int | None) -> dict[str, bool]:
-    """Return the field that tells programs whether an office's limit of display hides a region."""
-    from geodp.table.display import is_below
-
-    count = row["count"]
-    return mark_below(count is not None and is_below(count.value, limit), [limit])
-
-
-def _plain(row: dict[str, Interval | None], places: int) -> dict[str, Any]:
-    """Convert the columns of a region to plain values; what is no amount has six decimals."""
-    return {
-        name: None
-        if one is None
-        else round_plain(asdict(one), places if name in AMOUNTS or name[:9] == "quantile " else 6)
-        for name, one in row.items()
-    }
+def _show(
+    releases: list[Amounts],
+    rows: list[Row],
+    what: str,
+    labels: dict[str, list[str]],
+    outside: dict[str, float],
+    *,
+    as_json: bool,
+) -> None:
+    """Print numbers with what amounts are, and which regions lie partly outside the map."""
+    amount = releases[0].index.amount
+    of_labels = f"; {show_labels(labels)}" if labels else ""
+    show_rows(
+        rows,
+        what,
+        as_json=as_json,
+        # Shares have six.
+        decimals=max(decimals_of(releases[0].scale), SHARES),
+        head=[f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}{of_labels}"],
+        notes=_list_outside(outside),
+        amount=asdict(amount),
+        labels=labels,
+        outside=outside,
+    )
 
 
 def _find_regions(
@@ -248,34 +192,6 @@ def _list_outside(outside: dict[str, float]) -> Iterator[str]:
     from geodp.kinds.amounts.estimates import list_outside
 
     return list_outside(outside, PAGE["outside"])
-
-
-def _tabulate(
-    rows: dict[str, dict[str, Interval | None]], release: Amounts, labels: dict[str, list[str]]
-) -> Iterator[str]:
-    """Yield the lines of a table of estimates; small counts are shown as the office does."""
-    from geodp.kinds.amounts.scale import show_amount
-    from geodp.table.display import is_below, show_count, show_interval
-
-    amount, limit = release.index.amount, release.count.card().display_below
-    yield _head(amount, labels)
-    width = max(len("region"), *map(len, rows))
-    wide = max(len(name) for row in rows.values() for name in row)
-    yield f"{'region':<{width}}  {'':<{wide}}  {'estimate':>14}  {'95 % interval':>31}"
-    for name, row in rows.items():
-        count = row["count"]
-        hidden = limit is not None and count is not None and is_below(count.value, limit)
-        for number, (column, one) in enumerate(row.items()):
-            value, ends = "-", "-"
-            if one is not None and column == "count":
-                value = show_count(one.value, limit)
-                ends = show_interval(one.value, one.low, one.high, limit)
-            elif one is not None and not hidden:
-                value, low, high = map(show_amount, (one.value, one.low, one.high))
-                # The end of the sum would reveal that of the count.
-                shown = column != "sum" or count is None or not is_below(count.high, limit)
-                ends = f"{low} to {high}" if shown else "-"
-            yield f"{'' if number else name:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}"
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
@@ -320,35 +236,11 @@ def compare(**options: Any) -> None:
     labels = read_labels(options["labels_of"], "--label")
     against = read_labels(options["against"], "--against")
     pairs = _pair(releases, shapes, labels, against)
-    limits = [one.count.card().display_below for one in releases]
-    rows = dict(zip(pairs, _differences(releases, [*pairs.values()]), strict=True))
-    below = _below(releases, limits, pairs)
+    rows = [*list_differences(releases, pairs)]
     # Two releases have one grid, so that regions lie alike in both.
     outside = _share_outside(releases[0], shapes)
-    if options["as_json"]:
-        places = decimals_of(releases[0].scale)
-        document = {
-            "amount": asdict(releases[0].index.amount),
-            "labels": labels,
-            "outside": outside,
-            "differences": [
-                {
-                    "name": name,
-                    **round_plain(asdict(one), places),
-                    **mark_below(below[name], limits),
-                }
-                for name, one in rows.items()
-            ],
-        }
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
-        return
-    head = _head(releases[0].index.amount, labels if not against else {})
-    table = _tabulate_differences(rows, below, releases)
-    click.echo("\n".join([head, *table, *_list_outside(outside)]))
-
-
-Side: TypeAlias = "tuple[int, Region]"
-"""Position of a release, and a region in its grid."""
+    shown = {} if against else labels
+    _show(releases, rows, "difference", shown, outside, as_json=options["as_json"])
 
 
 def _pair(
@@ -374,59 +266,3 @@ def _pair(
     groups = [_find_regions(releases[0], shapes, of) for of in (labels, second)]
     between = f"{show_labels(second)} - {show_labels(labels) or 'all'}"
     return {f"{name}: {between}": ((0, groups[0][name]), (0, groups[1][name])) for name in shapes}
-
-
-def _differences(releases: list[Amounts], pairs: list[tuple[Side, Side]]) -> list[AmountDifference]:
-    """Compare the regions of one release, or those of two."""
-    from geodp.kinds.amounts.comparison import compare_regions, compare_releases
-
-    regions = [(one, other) for (_, one), (_, other) in pairs]
-    if len(releases) == 1:
-        return [compare_regions(releases[0], *both) for both in regions]
-    return compare_releases(releases[0], releases[1], regions)
-
-
-def _below(
-    releases: list[Amounts], limits: list[int | None], pairs: dict[str, tuple[Side, Side]]
-) -> dict[str, bool]:
-    """Return which differences would reveal a count that a limit of display hides."""
-    from geodp.table.display import is_below
-
-    if all(limit is None for limit in limits):
-        return dict.fromkeys(pairs, False)
-    return {
-        name: any(
-            (limit := limits[i]) is not None
-            and is_below(releases[i].count.estimate(region).count, limit)
-            for i, region in pair
-        )
-        for name, pair in pairs.items()
-    }
-
-
-def _head(amount: StatedAmount, labels: dict[str, list[str]]) -> str:
-    """Write the first line of a table: what amounts are, and of which labels."""
-    of_labels = f"; {show_labels(labels)}" if labels else ""
-    return f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}{of_labels}"
-
-
-def _tabulate_differences(
-    rows: dict[str, AmountDifference], below: dict[str, bool], releases: list[Amounts]
-) -> Iterator[str]:
-    """Yield the lines of a table of differences; ``below``: those that are not shown."""
-    from geodp.kinds.amounts.scale import show_amount
-
-    columns = ["count"]
-    columns += ["sum", "mean"] if all(one.sum is not None for one in releases) else []
-    columns += ["median"] if all(one.classes for one in releases) else []
-    width, wide = max(len("regions"), *map(len, rows)), max(map(len, columns))
-    yield f"{'regions':<{width}}  {'':<{wide}}  {'difference':>14}  {'95 % interval':>31}"
-    for name, row in rows.items():
-        for number, column in enumerate(columns):
-            value, ends, mark = "-", "-", ""
-            one = getattr(row, column)
-            if one is not None and not below[name]:
-                value, low, high = (show_amount(x, "+") for x in (one.value, one.low, one.high))
-                ends, mark = f"{low} to {high}", "  *" if one.is_certain else ""
-            head = "" if number else name
-            yield f"{head:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}{mark}"

@@ -20,12 +20,12 @@ from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.io.folder.stopping import complete_with_commit
-from geodp.kinds.amounts.running.inputs import read_amounts_prior
 from geodp.kinds.amounts.running.options import (
     BEYOND,
     RecordsCommand,
     check_reading,
     make_records_reader,
+    read_amounts_prior,
     read_axes,
     release_options,
 )

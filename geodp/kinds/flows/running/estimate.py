@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.comparing import mark_below
+from geodp.cli.figures import Row, show_rows
 from geodp.cli.help import add_options, json_option, option
 from geodp.cli.options import StrictCommand
-from geodp.cli.regions import POLYGON_NAME, polygons_option, require_named
+from geodp.cli.regions import POLYGON_NAME, polygons_option, read_labels, require_named
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.kinds.flows.running.inputs import open_flows
 from geodp.kinds.flows.running.options import simulations_option
 
 if TYPE_CHECKING:
-    from geodp.accuracy.interval import Estimate
     from geodp.kinds.flows.comparison import Compared
     from geodp.kinds.flows.flows import Flows
 
@@ -105,16 +101,7 @@ def estimate(**options: Any) -> None:
         release = give_prior(release, open_flows(options["prior"]))
     with report_progress():
         rows = _estimate(release, options)
-    limit = release.flows.card().display_below
-    hidden = _list_hidden(rows, limit, together=options["across"] is not None)
-    if options["as_json"]:
-        document = [
-            {"from": start, "to": end, **asdict(one), **mark_below(below, [limit])}
-            for (start, end, one), below in zip(rows, hidden, strict=True)
-        ]
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    click.echo("\n".join(_tabulate(rows, hidden, limit)))
+    show_rows(rows, "estimate", as_json=options["as_json"])
 
 
 MOST_POLYGONS = 32
@@ -135,18 +122,25 @@ def _require_what(options: Mapping[str, Any]) -> None:
         )
 
 
-Row = tuple[str, str, "Estimate"]
-"""Names of both ends, and the estimate."""
-
-
 def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
-    """Estimate what is asked for."""
-    simulations, labels = options["simulations"], _read_wanted(options["labels"])
-    asked = _list_groups(release, options)
+    """Estimate what is asked for; what a limit of display hides is told."""
+    from geodp.table.display import is_below
+
+    simulations, labels = options["simulations"], read_labels(options["labels"], "--label")
+    asked, limit = _list_groups(release, options), release.flows.card().display_below
     found = release.estimate_groups(
         [group for _, _, group in asked], simulations=simulations, labels=labels
     )
-    return [(start, end, one) for (start, end, _), one in zip(asked, found, strict=True)]
+    hidden = [bool(is_below(one.count, limit)) for one in found]
+    if options["across"] is not None:
+        # Of both directions across a line and their sum, the direction that is shown would reveal
+        # the hidden one.
+        for at in range(0, len(found), 3):
+            hidden[at + 2] |= hidden[at] != hidden[at + 1]
+    return [
+        Row({"from": start, "to": end}, "trips", one, limit, below)
+        for (start, end, _), one, below in zip(asked, found, hidden, strict=True)
+    ]
 
 
 def _list_groups(
@@ -165,7 +159,7 @@ def _list_groups(
             rows += [(*ends, [there]), (*ends[::-1], [back])]
             rows.append((f"{name}: either side", f"{name}: the other", [there, back]))
         return rows
-    names = [*zip(options["origins"], options["destinations"], strict=True)]
+    names = [*dict.fromkeys(zip(options["origins"], options["destinations"], strict=True))]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}
     if options["polygons"] is not None:
         from geodp.grid.region import find_named
@@ -183,47 +177,6 @@ def _list_groups(
         regions = find_named(shapes, partial(find_region, grid))
         names = [(start, end) for start in regions for end in regions]
     return [(start, end, [(regions[start], regions[end])]) for start, end in names]
-
-
-def _read_wanted(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Read the labels to estimate by attribute; UsageError for another form than NAME=LABEL."""
-    wanted: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, label = text.partition("=")
-        if not equals:
-            raise UsageError("--label and --other-label take NAME=LABEL.", code="flows-label-form")
-        wanted.setdefault(name.strip(), []).append(label.strip())
-    return wanted
-
-
-def _list_hidden(rows: Sequence[Row], limit: int | None, *, together: bool) -> list[bool]:
-    """Return which estimates an office's limit of display hides.
-
-    ``together``: rows are both directions across a line and their sum, from which the direction
-    that is shown would reveal the hidden one.
-    """
-    from geodp.table.display import is_below
-
-    hidden = [is_below(one.count, limit) for _, _, one in rows]
-    if together:
-        for at in range(0, len(rows), 3):
-            hidden[at + 2] |= hidden[at] != hidden[at + 1]
-    return hidden
-
-
-def _tabulate(rows: Sequence[Row], hidden: Sequence[bool], limit: int | None) -> list[str]:
-    """Return the lines of a table of estimates; ``limit``: the office's limit of display."""
-    from geodp.table.display import is_below, show_count, show_interval
-
-    width = max(6, *(len(name) for row in rows for name in row[:2]))
-    lines = [f"{'from':<{width}}  {'to':<{width}}  {'trips':>12}  {'95 % interval':>25}"]
-    for (start, end, one), below in zip(rows, hidden, strict=True):
-        count, interval = "\N{EN DASH}", "\N{EN DASH}"
-        if not below or is_below(one.count, limit):
-            interval = show_interval(one.count, one.low, one.high, limit)
-            count = show_count(one.count, limit)
-        lines.append(f"{start:<{width}}  {end:<{width}}  {count:>12}  {interval:>25}")
-    return lines
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
@@ -257,21 +210,15 @@ def compare(**options: Any) -> None:
     _require_what(options)
     releases = [open_flows(path) for path in options["releases"]]
     with report_progress():
-        rows = _compare(releases, options)
+        found = _compare(releases, options)
     limits = [one.flows.card().display_below for one in releases]
+    limit = next((one for one in limits if one is not None), None)
     # A difference would reveal the trips that a limit of display hides.
-    below = [_is_hidden(one, limits) for _, one in rows]
-    if options["as_json"]:
-        document = [
-            {"name": name, **asdict(one.difference), **mark_below(hidden, limits)}
-            for (name, one), hidden in zip(rows, below, strict=True)
-        ]
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    width = max(len("flows"), *(len(name) for name, _ in rows))
-    click.echo(f"{'flows':<{width}}  {'difference':>12}  {'95 % interval':>25}")
-    for (name, one), hidden in zip(rows, below, strict=True):
-        click.echo(f"{name:<{width}}  {_show_difference(one, hidden)}")
+    rows = [
+        Row({"name": name}, "trips", one.difference, limit, _is_hidden(one, limits))
+        for name, one in found
+    ]
+    show_rows(rows, "difference", as_json=options["as_json"])
 
 
 def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tuple[str, Compared]]:
@@ -286,8 +233,9 @@ def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tupl
             "releases.",
             code="flows-compare-two",
         )
-    labels, how = _read_wanted(options["labels"]), SimulationSettings(options["simulations"])
-    others = _read_wanted(options["other_labels"]) if by_label else labels
+    how = SimulationSettings(options["simulations"])
+    labels = read_labels(options["labels"], "--label")
+    others = read_labels(options["other_labels"], "--other-label") if by_label else labels
     sides = [(FlowSide(group, labels), FlowSide(group, others)) for _, _, group in asked]
     names = [f"{start} to {end}" for start, end, _ in asked]
     if by_label:
@@ -309,12 +257,3 @@ def _is_hidden(one: Compared, limits: Sequence[int | None]) -> bool:
     from geodp.table.display import is_below
 
     return any(is_below(each.count, limit) for each in one[:2] for limit in limits)
-
-
-def _show_difference(one: Compared, hidden: bool) -> str:
-    """Show a difference with its interval, rounded outwards."""
-    if hidden:
-        return f"{'-':>12}  {'-':>25}"
-    apart = one.difference
-    ends = f"{math.floor(apart.low):+,} to {math.ceil(apart.high):+,}"
-    return f"{apart.value:>+12,}  {ends:>25}{'  *' if apart.is_certain else ''}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ import click
 
 from geodp.cli.check import begin_check, check_options
 from geodp.cli.commands.sql import locate_records, query_options
-from geodp.cli.comparing import mark_below, pair_regions
+from geodp.cli.figures import list_differences, list_estimates, pair_regions, show_rows
 from geodp.cli.help import json_option, option
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete, layout_options
@@ -46,7 +44,6 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.write.map.look import Language
-    from geodp.kinds.households.estimates import HouseholdDifference, HouseholdEstimate
     from geodp.kinds.households.households import Households
     from geodp.kinds.households.publish import AnyHouseholds
     from geodp.release.request import Request
@@ -267,16 +264,15 @@ def estimate(**options: Any) -> None:
     require_named(options)
     release = _open(options["release"])
     regions = read_regions(options, release.households)
-    estimates = dict(zip(regions, release.estimate_all(regions.values()), strict=True))
-    limit = release.persons.card().display_below
-    if options["as_json"]:
-        document = [
-            {"name": name, **asdict(one), **mark_below(one.is_below(limit), [limit])}
-            for name, one in estimates.items()
-        ]
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    click.echo("\n".join(_tabulate(estimates, limit)))
+    show_rows(
+        [
+            row
+            for name, one in zip(regions, release.list_figures(regions.values()), strict=True)
+            for row in list_estimates(name, one, release.counts.card().display_below)
+        ],
+        "estimate",
+        as_json=options["as_json"],
+    )
 
 
 @households.command(cls=StrictCommand, no_args_is_help=True)
@@ -293,62 +289,19 @@ def compare(**options: Any) -> None:
     geodp households compare out-2015 out-2020 --polygons cities.geojson
 
     Differences of persons, households and mean size, the second less the first, have 95 %
-    intervals. Those between regions of one release are bounds, as their errors may be opposite.
+    intervals; a star marks those that noise does not explain. Those between regions of one release
+    are bounds, as their errors may be opposite.
     """
-    from geodp.kinds.households.estimates import compare as subtract
-
     releases = [_open(path) for path in options["releases"]]
     require_named(options)
     regions = read_regions(options, releases[0].households)
-    counts = [one.households for one in releases]
-    limits = [one.card().display_below for one in counts]
-    named = pair_regions([*regions], counts)
-    found = [one.estimate_all(regions.values()) for one in releases]
-    pairs = {name: (found[i][a], found[j][b]) for name, ((i, a), (j, b)) in named.items()}
-    rows = {name: subtract(*pair, independent=len(releases) == 2) for name, pair in pairs.items()}
-    # A difference would reveal the count that a limit of display hides.
-    below = {
-        name: any(
-            one.is_below(limits[place[0]]) for one, place in zip(pairs[name], two, strict=True)
-        )
-        for name, two in named.items()
-    }
-    if options["as_json"]:
-        document = [
-            {"name": name, **asdict(one), **mark_below(below[name], limits)}
-            for name, one in rows.items()
-        ]
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    click.echo("\n".join(_tabulate_differences(rows, below)))
-
-
-def _tabulate_differences(
-    rows: dict[str, HouseholdDifference], below: dict[str, bool]
-) -> Iterator[str]:
-    """Yield the lines of a table of differences; ``below``: those that are not shown."""
-    width = max(len("regions"), *map(len, rows))
-    decimals = {"persons": 0, "households": 0, "mean size": 3}
-    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in decimals)
-    yield f"{'regions':<{width}}{columns}"
-    for name, row in rows.items():
-        cells = []
-        for one, places in zip(
-            (row.persons, row.households, row.mean_size), decimals.values(), strict=True
-        ):
-            if one is None or below[name]:
-                cells += [f"{'-':>12}", f"{'-':>25}"]
-                continue
-            ends = _write_ends(one.low, one.high, places, "+")
-            cells += [f"{one.value:>+12,.{places}f}", f"{ends:>25}"]
-        yield f"{name:<{width}}  {'  '.join(cells)}"
-
-
-def _write_ends(low: float, high: float, decimals: int, sign: str = "") -> str:
-    """Write an interval, rounded outwards."""
-    unit = 10**decimals
-    ends = (math.floor(low * unit) / unit, math.ceil(high * unit) / unit)
-    return " to ".join(f"{end:{sign},.{decimals}f}" for end in ends)
+    named, found = (
+        pair_regions([*regions], [one.households for one in releases]),
+        [*regions.values()],
+    )
+    pairs = {name: ((i, found[a]), (j, found[b])) for name, ((i, a), (j, b)) in named.items()}
+    rows = [*list_differences(releases, pairs)]
+    show_rows(rows, "difference", as_json=options["as_json"])
 
 
 @households.command(cls=StrictCommand, no_args_is_help=True)
@@ -398,30 +351,6 @@ def _open(path: Path) -> Households:
     return release
 
 
-def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Iterator[str]:
-    """Yield the lines of a table of estimates, in which small counts are shown as the office does.
-
-    ``limit``: the office's limit of display, if it has one.
-    """
-    from geodp.table.display import show_count, show_interval
-
-    width = max(len("region"), *map(len, estimates))
-    heads = ("persons", "households", "mean size")
-    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in heads)
-    yield f"{'region':<{width}}{columns}"
-    for name, one in estimates.items():
-        cells = []
-        for sums in (one.persons, one.households):
-            interval = show_interval(sums.count, sums.low, sums.high, limit)
-            cells += [f"{show_count(sums.count, limit):>12}", f"{interval:>25}"]
-        size = one.mean_size
-        if size is None or one.is_below(limit):
-            cells += [f"{'-':>12}", f"{'-':>25}"]
-        else:
-            cells += [f"{size.value:>12.2f}", f"{_write_ends(size.low, size.high, 2):>25}"]
-        yield f"{name:<{width}}  {'  '.join(cells)}"
-
-
 @households.command(cls=GridCommand, no_args_is_help=True)
 @query_options
 @option(
@@ -458,7 +387,7 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
     table with the columns code, size and geodp_households; a comment in the query shows how to
     publish it.
     """
-    from geodp.kinds.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
+    from geodp.kinds.households.records import HOUSEHOLDS, SIZE, HouseholdQuery
 
     place, records = locate_records(spec, bounds, options["table"], points)
     query = HouseholdQuery(**records, person=options["household"], max_size=options["max_size"])
@@ -511,8 +440,8 @@ class HouseholdsPublishing(TablesPublishing):
 
     def design(self, inputs: Inputs) -> AnyHouseholds:
         """Design the release from the inputs of an interrupted run."""
+        from geodp.kinds.households.inputs import SizedGrid, add_sizes
         from geodp.kinds.households.publish import design_households
-        from geodp.kinds.households.sizes import SizedGrid, add_sizes
 
         size, grid = self.options["max_size"], self.grid
         if self.options["household_id"] is not None:

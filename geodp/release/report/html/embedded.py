@@ -20,8 +20,13 @@ from geodp.io.write.map.page import number_colours
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS
 from geodp.io.write.view import View
-from geodp.release.report.html.frame import swatch, write_colour
-from geodp.release.report.html.head import name_counted, title_of, write_release
+from geodp.release.report.html.frame import (
+    name_counted,
+    swatch,
+    title_of,
+    write_colour,
+    write_release,
+)
 from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.page import name_domain, read_asset, write_document
 from geodp.release.report.html.places import list_places

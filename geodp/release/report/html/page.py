@@ -1,7 +1,8 @@
 """The page of a release: one HTML file that loads nothing from the network.
 
 The sections are written in :mod:`.frame` (map), :mod:`.quotes` (places) and :mod:`.parts` (card);
-their data in :mod:`.surface`. The scripts in ``assets`` draw the map and estimate areas.
+their data in :mod:`.surface`. The scripts in ``assets`` draw the map and estimate areas. Releases
+of several tables have pages without scripts: title, embedded maps and document.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from geodp.errors import printable
-from geodp.io.write.map.look import Language
+from geodp.errors import UsageError, printable
+from geodp.io.write.map.look import Language, Look
+from geodp.io.write.picture import draw_map
 from geodp.io.write.view import View
 from geodp.release.report.html import parts
-from geodp.release.report.html.frame import draw_areas, draw_map, pack_colours
-from geodp.release.report.html.head import (
+from geodp.release.report.html.frame import (
+    draw_areas,
+    frame_map,
     name_counted,
+    pack_colours,
     title_of,
     write_bounds,
     write_days,
@@ -29,6 +34,7 @@ from geodp.release.report.html.head import (
 )
 from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.outlines import lay_ground
+from geodp.release.report.html.parts import office_section
 from geodp.release.report.html.places import list_largest, list_places
 from geodp.release.report.html.quotes import Quote, draw_places, pack_quotes, quote_places
 from geodp.release.report.html.surface import list_names, pack_surface
@@ -108,7 +114,7 @@ def write_page(
         largest = quote_places(list_largest(view), script_texts, view.limit)
         left_out = _count_left_out(listing, places)
         listed = draw_places(page, script_texts, who, listing, largest, view.limit, named, left_out)
-        drawn = draw_map(who, card, page, surface)
+        drawn = frame_map(who, card, page, surface)
         shown = [("map", drawn), ("places", listed), ("areas", draw_areas(page, surface))]
     shown += _card_sections(card, explained, unit, page, language, surface is not None)
     if record is not None:
@@ -291,3 +297,85 @@ def write_notice(notice: Notice | None, language: Language) -> list[Html]:
         if stated.use is not None:
             sentences.append(page["notice_use"].format(release_id=printable(stated.use)))
     return [element("p", bind(" ".join(sentences)), class_="alarm", role="alert")]
+
+
+STYLE = "main svg{max-width:100%;height:auto}"
+"""Styles of these pages: pictures are at most as wide as the window."""
+
+DPI = 100
+"""Resolution of the embedded maps, in pixels per inch."""
+
+
+def title_or(view: View, page: Page) -> str:
+    """Return the publisher's title, or that of the kind of release."""
+    metadata = view.card.metadata
+    if metadata is not None and metadata.title is not None:
+        return metadata.title
+    return page["title"]
+
+
+def embed_picture(data: bytes, label: str, aspect: float = 1.0) -> Html:
+    """Embed a picture in PNG, ``aspect`` times as wide as it is, or smaller in narrow windows."""
+    source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
+    # The width and the height of a PNG stand at a fixed place of its header.
+    columns, rows = struct.unpack(">II", data[16:24])
+    width, height = str(round(columns * aspect)), str(rows)
+    image = element("image", href=source, width=width, height=height, preserveAspectRatio="none")
+    return element(
+        "p",
+        element("svg", image, viewBox=f"0 0 {width} {height}", width=width, role="img",
+                aria_label=label),
+    )  # fmt: skip
+
+
+def draw_translated(view: View, language: Language) -> bytes:
+    """Draw a map with captions in a language; in English where no font has its letters."""
+    try:
+        return draw_map(view, Look(language=language), dpi=DPI)
+    except UsageError as error:
+        if error.code != "font-lacks-letters":
+            raise
+    return draw_map(view, dpi=DPI)
+
+
+def write_static(
+    view: View,
+    header: Html,
+    sections: Sequence[tuple[str, Html]],
+    page: Page,
+    language: Language,
+    style: str = "",
+    notice: Notice | None = None,
+) -> str:
+    """Write a page without scripts.
+
+    Parameters
+    ----------
+    view : View
+        View of one of the tables, whose card names the software and may have a title.
+    header : Html
+    sections : sequence of (str, Html)
+        Their headings are the texts ``heading_`` and their name.
+    page : Page
+        Texts of the page, and ``title``.
+    language : {"en", "ja"}
+    style : str
+        Styles besides those of every page.
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
+    """
+    # The publisher's metadata, such as which release this one replaces, are those of every table.
+    if view.card.metadata is not None:
+        sections = [
+            *sections,
+            ("office", office_section(page, view.card, language, has_data=False)),
+        ]
+    headed = [(name, page[f"heading_{name}"], content) for name, content in sections]
+    body = [
+        header,
+        write_contents(headed, page),
+        element("main", *(write_section(*one) for one in headed)),
+        element("footer", element("p", write_release(view.card, page)), class_="small"),
+    ]
+    joined = "".join(read_asset(f"{name}.css") for name in STYLES) + STYLE + style
+    return write_document(title_or(view, page), view.card, joined, body, language, notice=notice)

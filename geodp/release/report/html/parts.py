@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from geodp.io.write.map.look import Language
-from geodp.release.report.html.head import write_bounds, write_figure
+from geodp.release.report.html.frame import write_bounds, write_figure
 from geodp.release.report.html.markup import (
     Html,
     Page,

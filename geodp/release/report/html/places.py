@@ -126,7 +126,7 @@ class Rounded:
 
         Examples
         --------
-        >>> Rounded.of(Estimate(12345, 61.0, 12223.0, 12467.0, clamped=False))
+        >>> Rounded.of(Estimate(12345, 12223.0, 12467.0, 61.0, clamped=False))
         Rounded(count=12300, low=12200, high=12500)
         """
         step = step_of(estimate) if step is None else step
@@ -316,7 +316,7 @@ def _list_domain(release: Release) -> list[Place]:
 def _around(count: Any, error: float) -> Estimate:
     """Estimate a count with a two-sided interval of the noise."""
     margin, middle = LAPLACE_Z * error, count.item()
-    return Estimate(middle, error, middle - margin, middle + margin, clamped=False)
+    return Estimate(middle, middle - margin, middle + margin, error, clamped=False)
 
 
 def _list_ends(view: View) -> list[Place]:

@@ -185,7 +185,7 @@ def write_ends(
 ) -> dict[str, str]:
     """Write a rounded count and the ends of its interval, as the fields of a page's texts.
 
-    As in printed tables, see :func:`geodp.table.display.show_interval`, ends above 0 and below the
+    As in printed tables, see :class:`geodp.cli.figures.Row`, ends above 0 and below the
     display limit are not shown.
 
     Parameters

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.comparing import mark_below
+from geodp.cli.figures import DASH, align, mark_below
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_picture
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_regions, require_named
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from geodp.release.release import Release
 
@@ -31,7 +31,6 @@ COMMON = ("0.5", "1", "2", "4", None)
 RATED = ("alternative", "correction")
 TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
 MAX_PAIRS = 10_000
-DASH = "\N{EN DASH}"
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
@@ -311,7 +310,7 @@ def _bits(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bits_text(document: dict[str, Any]) -> str:
-    difference, low, high = (f"{document[name]:,.4g}" for name in ("difference", "low", "high"))
+    difference, low, high = (f"{document[name]:,.4g}" for name in ("value", "low", "high"))
     noise = "without noise"
     if document["epsilon"] is not None:
         noise = f"of epsilon {document['epsilon']}"
@@ -357,9 +356,17 @@ def _mark(*places: tuple[Release, Any]) -> dict[str, bool]:
     return mark_below(hidden, limits)
 
 
-def _hide(row: dict[str, Any], figures: Sequence[str]) -> list[str]:
+def _hide(row: dict[str, Any], *figures: str) -> tuple[str, ...]:
     """Return the figures of a row, or dashes where they would reveal a count that is hidden."""
-    return [DASH] * len(figures) if row.get("below") else [*figures]
+    return (DASH,) * len(figures) if row.get("below") else figures
+
+
+def _ends(row: dict[str, Any], form: str) -> tuple[str, str, str]:
+    """Format the value of a row, its standard error and its interval."""
+    value, error, low, high = (
+        format(row[name], form) for name in ("value", "standard_error", "low", "high")
+    )
+    return value, error, f"{low} to {high}"
 
 
 def _regions(options: dict[str, Any]) -> dict[str, Any]:
@@ -373,7 +380,7 @@ def _regions(options: dict[str, Any]) -> dict[str, Any]:
             test = compare_regions(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **test.to_dict(), **_mark(first, second)})
+        rows.append({"name": name, "quantity": "count", **test.to_dict(), **_mark(first, second)})
     # One correction for all rows, as anybody who reads the table picks the smallest p-value.
     adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
     for row, p_value in zip(rows, adjusted, strict=True):
@@ -383,32 +390,23 @@ def _regions(options: dict[str, Any]) -> dict[str, Any]:
 
 def _regions_text(document: dict[str, Any]) -> str:
     rows = document["differences"]
-    width = max(len("region"), *(len(row["name"]) for row in rows))
     confidence = f"{100 * (1 - document['alpha']):g} % interval"
     lines = [
-        f"{'region':<{width}}  {'difference':>14}  {'standard error':>14}  {confidence:>27}  "
-        f"{'p-value':>9}  {'adjusted':>9}"
+        ("region", "difference", "standard error", confidence, "p-value", "adjusted", ""),
     ]
     for row in rows:
-        figures = (f"{row[name]:,.1f}" for name in ("difference", "standard_error", "low", "high"))
-        difference, error, low, high = figures
-        tested = (f"{row[name]:.2g}" for name in ("p_value", "adjusted"))
-        difference, interval, p_value, adjusted = _hide(
-            row, (difference, f"{low} to {high}", *tested)
-        )
-        star = "  *" if row["found"] and not row.get("below") else ""
-        lines.append(
-            f"{row['name']:<{width}}  {difference:>14}  {error:>14}  {interval:>27}  "
-            f"{p_value:>9}  {adjusted:>9}{star}"
-        )
+        value, error, ends = _ends(row, ",.1f")
+        chances = (f"{row[name]:.2g}" for name in ("p_value", "adjusted"))
+        star = "*" if row["found"] else ""
+        value, *others = _hide(row, value, ends, *chances, star)
+        lines.append((row["name"], value, error, *others))
     shown = [row for row in rows if not row.get("below")]
     significant = sum(row["found"] for row in shown)
     kinds = ", ".join(sorted({row["basis"] for row in rows}))
-    lines.append(
-        f"\n{significant} of {len(shown)} found (*) at {document['alpha']:g}, "
+    return (
+        f"{align(lines)}\n\n{significant} of {len(shown)} found (*) at {document['alpha']:g}, "
         f"{document['alternative']}, corrected by {document['correction']}; errors: {kinds}."
     )
-    return "\n".join(lines)
 
 
 def _ratios(options: dict[str, Any]) -> dict[str, Any]:
@@ -421,23 +419,18 @@ def _ratios(options: dict[str, Any]) -> dict[str, Any]:
             ratio = estimate_ratio(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **ratio.to_dict(), **_mark(first, second)})
+        rows.append({"name": name, "quantity": "ratio", **ratio.to_dict(), **_mark(first, second)})
     return {**arguments, "ratios": rows}
 
 
 def _ratios_text(document: dict[str, Any]) -> str:
     rows = document["ratios"]
-    width = max(len("region"), *(len(row["name"]) for row in rows))
     confidence = f"{100 * (1 - document['alpha']):g} % interval"
-    lines = [f"{'region':<{width}}  {'ratio':>10}  {'standard error':>14}  {confidence:>24}"]
-    for row in rows:
-        # The error of a ratio depends on both of its numbers.
-        figures = (f"{row[name]:.4f}" for name in ("ratio", "standard_error", "low", "high"))
-        ratio, error, low, high = figures
-        ratio, error, interval = _hide(row, (ratio, error, f"{low} to {high}"))
-        lines.append(f"{row['name']:<{width}}  {ratio:>10}  {error:>14}  {interval:>24}")
+    # The error of a ratio depends on both of its numbers.
+    lines = [(row["name"], *_hide(row, *_ends(row, ".4f"))) for row in rows]
     kinds = ", ".join(sorted({row["basis"] for row in rows}))
-    return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])
+    table = align([("region", "ratio", "standard error", confidence), *lines])
+    return f"{table}\n\nOne interval each, not corrected for many; errors: {kinds}."
 
 
 def _cells(options: dict[str, Any]) -> dict[str, Any]:
@@ -453,7 +446,7 @@ def _cells(options: dict[str, Any]) -> dict[str, Any]:
     chosen = tests.adjusted <= options["alpha"]
     key = tests.key[chosen]
     codes = [[int(part) for part in index] for index in first.grid.decode(key).T]
-    differences, adjusted = tests.difference[chosen].tolist(), tests.adjusted[chosen].tolist()
+    values, adjusted = tests.value[chosen].tolist(), tests.adjusted[chosen].tolist()
     limits = [one.card().display_below for one in (first, second)]
     below = (
         is_below(counts_at(one, tests.key)[chosen], limit)
@@ -461,26 +454,24 @@ def _cells(options: dict[str, Any]) -> dict[str, Any]:
     )
     hidden = next(below) | next(below)
     rows = [
-        {"cell": cell, "difference": difference, "adjusted": chance, **mark_below(few, limits)}
-        for cell, difference, chance, few in zip(
-            codes, differences, adjusted, hidden.tolist(), strict=True
-        )
+        {"cell": cell, "value": value, "adjusted": chance, **mark_below(few, limits)}
+        for cell, value, chance, few in zip(codes, values, adjusted, hidden.tolist(), strict=True)
     ]
     counts = {"alpha": options["alpha"], "tested": first.grid.size, "basis": tests.basis}
     return {**arguments, **counts, "found": rows}
 
 
 def _cells_text(document: dict[str, Any]) -> str:
-    lines = []
-    for row in document["found"]:
-        figures = _hide(row, (f"{row['difference']:,.1f}", f"{row['adjusted']:.2g}"))
-        cell, (difference, adjusted) = " ".join(map(str, row["cell"])), figures
-        lines.append(f"{cell:<24}  {difference:>14}  {adjusted}")
-    if lines:
-        lines = [f"{'cell':<24}  {'difference':>14}  adjusted p-value", *lines, ""]
-    lines.append(
-        f"{len(document['found'])} of {document['tested']:,} cells found at "
+    lines = [
+        (
+            " ".join(map(str, row["cell"])),
+            *_hide(row, f"{row['value']:,.1f}", f"{row['adjusted']:.2g}"),
+        )
+        for row in document["found"]
+    ]
+    table = align([("cell", "difference", "adjusted p-value"), *lines]) + "\n\n" if lines else ""
+    return (
+        f"{table}{len(lines)} of {document['tested']:,} cells found at "
         f"{document['alpha']:g}, {document['alternative']}, corrected by "
         f"{document['correction']}; errors: {document['basis']}."
     )
-    return "\n".join(lines)

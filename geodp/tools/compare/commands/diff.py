@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.figures import DASH, align
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_free, write_file
 from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 40
 """Cells that are shown on the screen at most."""
 
-FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
+FIGURES = ("old", "new", "value", "standard_error", "low", "high")
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
@@ -91,7 +92,7 @@ def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[s
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
         counts = (one.estimate(shape).count for one in (old, new))
-        figures = (*counts, change.difference, change.standard_error, change.low, change.high)
+        figures = (*counts, change.value, change.standard_error, change.low, change.high)
         row = dict(zip(FIGURES, figures, strict=True))
         rows.append({"name": name, **row, "basis": change.basis})
     return rows
@@ -115,8 +116,8 @@ def _select_largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if len(rows) <= MAX_ROWS:
         return rows
     # Rows stay in key order, so that neighbours on the map stay close on the screen.
-    limit = sorted((abs(row["difference"]) for row in rows), reverse=True)[MAX_ROWS - 1]
-    return [row for row in rows if abs(row["difference"]) >= limit][:MAX_ROWS]
+    limit = sorted((abs(row["value"]) for row in rows), reverse=True)[MAX_ROWS - 1]
+    return [row for row in rows if abs(row["value"]) >= limit][:MAX_ROWS]
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
@@ -132,21 +133,14 @@ def _text(rows: list[dict[str, Any]], *limits: int | None) -> str:
     """Format rows as a table; ``limits``: limits of display of the old and the new release."""
     from geodp.table.display import is_below, show_count
 
-    width = max(len("region"), *(len(row["name"]) for row in rows)) if rows else len("region")
-    lines = [
-        f"{'region':<{width}}  {'old':>12}  {'new':>12}  {'change':>12}  {'standard error':>14}  "
-        f"{'95 % interval':>27}"
-    ]
+    lines = [("region", "old", "new", "change", "standard error", "95 % interval")]
     for row in rows:
         change, error, low, high = (f"{row[name]:,.1f}" for name in FIGURES[2:])
-        interval, pairs = f"{low} to {high}", [*zip((row["old"], row["new"]), limits, strict=True)]
+        ends, pairs = f"{low} to {high}", [*zip((row["old"], row["new"]), limits, strict=True)]
         old, new = (show_count(count, limit, ",.1f") for count, limit in pairs)
         # A change would reveal the count that the limit of display hides.
         if any(is_below(*pair) for pair in pairs):
-            change = interval = "\N{EN DASH}"
-        lines.append(
-            f"{row['name']:<{width}}  {old:>12}  {new:>12}  {change:>12}  {error:>14}  "
-            f"{interval:>27}"
-        )
+            change = ends = DASH
+        lines.append((row["name"], old, new, change, error, ends))
     kinds = ", ".join(sorted({row["basis"] for row in rows})) or "none"
-    return "\n".join([*lines, f"\nOne interval each, not corrected for many; errors: {kinds}."])
+    return f"{align(lines)}\n\nOne interval each, not corrected for many; errors: {kinds}."

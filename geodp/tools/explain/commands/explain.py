@@ -47,8 +47,8 @@ def explain(
     geodp explain release
     geodp explain --differencing --epsilon 1
 
-    RELEASE may also be the output of geodp select, a card alone (release.json), or the JSON file of
-    geodp audit.
+    RELEASE may also be the output of geodp select, a card or an index alone (such as release.json),
+    or the JSON file of geodp audit.
     """
     if (release is None) != differencing:
         raise UsageError(
@@ -65,7 +65,7 @@ def explain(
 
         explanation = explain_differencing("1" if epsilon is None else epsilon, language)
     # A release is a folder, a zip archive or a card alone; any other file is an audit.
-    elif release.is_file() and release.name != CARD and not is_zipfile(release):
+    elif release.is_file() and not _is_card(release) and not is_zipfile(release):
         explanation = _explain_file(release, language)
     else:
         explanation = _explain(release, language)
@@ -76,6 +76,13 @@ def explain(
 
 
 COMMAND = explain
+
+
+def _is_card(file: Path) -> bool:
+    """Test by its name whether a file is the card of a release, or its index."""
+    from geodp.io.folder.kinds import find_card
+
+    return file.name == CARD or file == find_card(file.parent)
 
 
 def _explain(folder: Path, language: str) -> Explanation:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.figures import DASH, align
 from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.tools.statistics.api import Statistic
-
-
-DASH = "\N{EN DASH}"
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
@@ -54,7 +52,7 @@ def statistics(**options: Any) -> None:
         rows = {"statistics": [_row(one, limit) for one in results]}
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(_lines(results, limit)))
+    click.echo(_table(results, limit))
 
 
 COMMAND = statistics
@@ -85,27 +83,21 @@ def _is_few(one: Statistic, limit: int | None) -> bool:
     return counts_people(one.name) and bool(is_below(one.value, limit))
 
 
-def _lines(results: list[Statistic], limit: int | None = None) -> list[str]:
+def _table(results: list[Statistic], limit: int | None = None) -> str:
     """Format statistics as a table; ``limit``: limit of display of those that count people."""
     from geodp.table.display import show_limit
 
-    width = max(len("statistic"), *(len(one.name) for one in results))
-    lines = [
-        f"{'statistic':<{width}}  {'released':>14}  {'bias':>12}  {'corrected':>14}  "
-        f"{'95 % interval':>29}  found by"
-    ]
+    lines = [("statistic", "released", "bias", "corrected", "95 % interval", "found by")]
     for one in results:
-        figures = (one.value, one.bias, one.corrected, one.low, one.high)
-        value, bias, corrected, low, high = (_text(figure) for figure in figures)
-        interval = "" if one.low is None else f"{low} to {high}"
+        value, bias, corrected, interval = _text(one.value), _text(one.bias), "", ""
+        if one.corrected is not None:
+            corrected, low, high = map(_text, one.corrected.to_dict().values())
+            interval = f"{low} to {high}"
         if limit is not None and _is_few(one, limit):
             # A bias or an interval would reveal the number that the limit of display hides.
             value, bias, corrected, interval = show_limit(limit), DASH, DASH, DASH
-        lines.append(
-            f"{one.name:<{width}}  {value:>14}  {bias:>12}  {corrected:>14}  {interval:>29}  "
-            f"{one.basis}"
-        )
-    return lines
+        lines.append((one.name, value, bias, corrected, interval, one.basis))
+    return align(lines)
 
 
 def _text(value: float | None) -> str:

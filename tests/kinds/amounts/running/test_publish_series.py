@@ -9,7 +9,7 @@ from geodp.kinds.amounts.running.estimate import compare, estimate
 from geodp.kinds.amounts.running.publish import publish_series
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
-from tests.command import Runner, geodp, override
+from tests.command import Runner, figures_of, geodp, override
 from tests.kinds.amounts.made import incomes
 
 RUNNER = Runner(publish_series)
@@ -64,7 +64,7 @@ def test_a_series_is_published_verified_and_estimated(call, tmp_path):
     for words in ((out, "--time", "2020"), (out / "public" / "2020",)):
         done = geodp("amounts", "estimate", *words, *AREA, "--quantile", "0.9", "--json")
         assert done.returncode == 0, done.stderr
-        (region,) = json.loads(done.stdout)["regions"]
+        (region,) = figures_of(done.stdout)
         assert 300 < region["mean"]["low"] < region["mean"]["high"] < 500
     page = tmp_path / "page.html"
     done = geodp("amounts", "report", out, "--time", "2015", *AREA, "--output", page)
@@ -81,7 +81,7 @@ def test_two_years_are_compared(call, tmp_path):
     )
     documents = [geodp("amounts", "compare", *words, *AREA, "--json").stdout for words in pairs]
     assert documents[0] == documents[1]
-    (change,) = json.loads(documents[0])["differences"]
+    (change,) = figures_of(documents[0])
     assert 0 < change["mean"]["low"] < change["mean"]["value"] < change["mean"]["high"] < 200
 
 

@@ -12,7 +12,7 @@ import geodp as package
 from geodp.io.folder import staged_release
 from geodp.kinds.flows.running import estimate as asking
 from geodp.privacy.ledger import Ledger
-from tests.command import geodp
+from tests.command import figures_of, geodp
 from tests.grid.cells.libraries import need_h3
 from tests.kinds.flows.test_publish import MESH, publish, trips_on
 from tests.kinds.flows.units import make_units, unit_trips
@@ -438,8 +438,9 @@ def test_flows_of_areas_are_estimated(trips, tmp_path):
     areas = ("--from", codes[0][0][:6], "--to", codes[1][0][:6])
     shown = done(*words, *areas).stdout.splitlines()
     assert len(shown) == 2
-    (row,) = json.loads(done(*words, *areas, "--json").stdout)
-    assert row["low"] <= row["count"] <= row["high"]
+    (found,) = figures_of(done(*words, *areas, *areas, "--json").stdout)
+    row = found["trips"]
+    assert row["low"] <= row["value"] <= row["high"]
     assert geodp(*words, "--from", "1", "--from", "2", "--to", "3").returncode == 2
     table = tmp_path / "out" / "public" / "origins"
     assert "geodp estimate" in geodp("flows", "estimate", table, *areas).stderr
@@ -486,16 +487,16 @@ def box(west, south, east, north):
 def test_flows_between_polygons_and_across_lines_are_estimated(written, tmp_path):
     words = ("flows", "estimate", written, "--simulations", "20")
     areas = shapes(tmp_path / "a.json", box(139, 35, 139.1, 35.2), box(139.1, 35, 139.3, 35.2))
-    rows = json.loads(done(*words, "--polygons", areas, "--json").stdout)
-    named = {(row["from"], row["to"]): row["count"] for row in rows}
+    rows = json.loads(done(*words, "--polygons", areas, "--json").stdout)["estimates"]
+    named = {(row["from"], row["to"]): row["value"] for row in rows}
     assert [*named] == [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
     line = {"type": "LineString", "coordinates": [[139.1, 34], [139.1, 36]]}
     path = shapes(tmp_path / "l.json", line)
-    rows = json.loads(done(*words, "--across", path, "--json").stdout)
+    rows = json.loads(done(*words, "--across", path, "--json").stdout)["estimates"]
     assert [row["from"] for row in rows] == ["a: left", "a: right", "a: either side"]
     # The west is left of a line to the north.
     there, back = named["a", "b"], named["b", "a"]
-    assert [row["count"] for row in rows] == [there, back, there + back]
+    assert [row["value"] for row in rows] == [there, back, there + back]
     shown = done(*words, "--across", path).stdout.splitlines()
     assert len(shown) == 4
 
@@ -580,11 +581,11 @@ def test_flows_between_units_by_label_are_written_explained_and_exported(unit_mo
     done(*unit_modes, "--json")
     done("verify", out)
     one = ("--from", "000", "--to", "001", "--simulations", "20")
-    (row,) = json.loads(
-        done("flows", "estimate", out, *one, "--label", "mode=car", "--json").stdout
+    cars = done("flows", "estimate", out, *one, "--label", "mode=car", "--json").stdout
+    (row,), (whole,) = map(
+        figures_of, (cars, done("flows", "estimate", out, *one, "--json").stdout)
     )
-    (whole,) = json.loads(done("flows", "estimate", out, *one, "--json").stdout)
-    assert 0 <= row["count"] <= whole["count"]
+    assert 0 <= row["trips"]["value"] <= whole["trips"]["value"]
     two = (*one, "--from", "001", "--to", "000", "--label", "mode=car")
     assert "difference" in done("flows", "compare", out, *two).stdout
     said = done("explain", out).stdout
@@ -647,12 +648,13 @@ def test_flows_are_compared(tmp_path):
     grid = package.open(tmp_path / "one").origins.grid
     areas = grid.places[0].format(np.array([0, 4]), np.array([0, 4])).tolist()
     there = ("--from", areas[0][:6], "--to", areas[0][:6], "--simulations", "20")
-    (found,) = json.loads(
+    (change,) = figures_of(
         done("flows", "compare", tmp_path / "one", tmp_path / "two", *there, "--json").stdout
     )
+    found = change["trips"]
     assert found["low"] <= found["value"] <= found["high"]
     assert found["low"] > 0
-    assert set(found) == {"name", "value", "low", "high"}
+    assert set(found) == {"name", "quantity", "value", "low", "high"}
     said = done("flows", "compare", tmp_path / "one", tmp_path / "two", *there).stdout
     assert said.splitlines()[1].endswith("*")
     pairs = ("--from", areas[0], "--to", areas[1], "--from", areas[1], "--to", areas[0])
@@ -660,7 +662,7 @@ def test_flows_are_compared(tmp_path):
     assert said.splitlines()[1].startswith(f"{areas[1]} to {areas[0]} - {areas[0]} to {areas[1]}")
     for words, of in (
         (there, "Compare exactly two flows"),
-        ((*pairs[:4], *pairs[:4]), "common flows"),
+        ((*pairs[:4], *pairs[:4]), "Compare exactly two flows"),
         ((), "Say in one way"),
     ):
         refused = geodp("flows", "compare", tmp_path / "one", *words)
@@ -685,7 +687,7 @@ def test_two_labels_of_one_release_are_compared(tmp_path):
     flows = ("--from", areas[0], "--to", areas[1], "--from", areas[1], "--to", areas[0])
     hours = ("--label", "hour=8", "--other-label", "hour=18", "--simulations", "20")
     words = ("flows", "compare", tmp_path / "out", *flows, *hours)
-    there, back = json.loads(done(*words, "--json").stdout)
+    there, back = json.loads(done(*words, "--json").stdout)["differences"]
     assert there["name"] == f"{areas[0]} to {areas[1]}: hour=18 - hour=8"
     labels = {"hour": "8"}, {"hour": "18"}
     for one, ends in ((there, areas), (back, areas[::-1])):
@@ -696,7 +698,7 @@ def test_two_labels_of_one_release_are_compared(tmp_path):
     assert sum(line.endswith("*") for line in said.splitlines()) == 2
     for more, of in (
         (("--label", "hour=8", "--other-label", "hour=8"), "common flows"),
-        (("--other-label", "18"), "--other-label take NAME=LABEL"),
+        (("--other-label", "18"), "--other-label '18' names no label"),
         (("--other-label", "day=1"), "no such attribute"),
     ):
         refused = geodp("flows", "compare", tmp_path / "out", *flows, *more)
@@ -712,11 +714,11 @@ def test_few_are_compared_as_the_office_shows_them(tmp_path):
     area = code[:6]
     words = ("--from", area, "--to", area, "--simulations", "20")
     said = done("flows", "compare", tmp_path / "one", tmp_path / "two", *words).stdout
-    assert said.split("\n")[1].split() == [area, "to", area, "-", "-"]
-    (found,) = json.loads(
+    assert said.split("\n")[1].split() == [area, "to", area, "trips", "–", "–"]
+    (found,) = figures_of(
         done("flows", "compare", tmp_path / "one", tmp_path / "two", *words, "--json").stdout
     )
-    assert found["below"] is True
+    assert found["trips"]["below"] is True
 
 
 def test_a_direction_that_is_hidden_does_not_follow_from_both(tmp_path):
@@ -731,8 +733,8 @@ def test_a_direction_that_is_hidden_does_not_follow_from_both(tmp_path):
     publish(table, key=package.NoiseKey(bytes(32)), metadata={"display_below": limit}).write(
         tmp_path / "out"
     )
-    rows = json.loads(done(*words, "--across", path, "--json").stdout)
-    assert [row["count"] for row in rows] == counts
+    rows = json.loads(done(*words, "--across", path, "--json").stdout)["estimates"]
+    assert [row["value"] for row in rows] == counts
     assert [row["below"] for row in rows] == [counts[0] < limit, counts[1] < limit, True]
     *ways, both = done(*words, "--across", path).stdout.splitlines()[1:]
     assert both.split()[-2:] == ["–", "–"]
@@ -743,12 +745,12 @@ def test_zones_without_codes_are_named_by_row_and_column(tmp_path):
     made = publish(trips_on(number=20_000), contribution=1)
     made.write(tmp_path / "out")
     words = ("flows", "estimate", tmp_path / "out", "--simulations", "20", "--json")
-    (row,) = json.loads(done(*words, "--from", "0_0:3_3", "--to", "2_5").stdout)
+    (row,) = figures_of(done(*words, "--from", "0_0:3_3", "--to", "2_5").stdout)
     grid = made.origins.grid
     index = made.flows.grid.decode(made.flows.table.key)
     inside = (index[0] < 4) & (index[1] < 4) & (index[2] == 2) & (index[3] == 5)
     assert grid.shape[0] > 4
-    assert row["count"] == int(made.flows.table.count[inside].sum())
+    assert row["trips"]["value"] == int(made.flows.table.count[inside].sum())
     refused = geodp(*words, "--from", "9999_0", "--to", "2_5")
     assert refused.returncode == 2
     assert "named by row and column" in refused.stderr

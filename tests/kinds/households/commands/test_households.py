@@ -11,7 +11,7 @@ import geodp as package
 from geodp.io.folder import staged_release
 from geodp.kinds.households.commands.households import estimate, publish
 from geodp.privacy.ledger import Ledger
-from tests.command import Runner, geodp, override
+from tests.command import Runner, figures_of, geodp, override
 from tests.kinds.households.test_publish import LABELS, MEANS, require_near, sizes_on
 from tests.kinds.households.test_publish import publish as publish_release
 
@@ -329,13 +329,13 @@ def test_regions_are_estimated_with_intervals(tmp_path):
         words = ("households", "estimate", tmp_path / protect, "--area", "523940", "--area")
         done = geodp(*words, "52394000")
         assert done.returncode == 0, done.stderr
-        head, area, cell = done.stdout.splitlines()
+        head, persons, _, size, *cell = done.stdout.splitlines()
         assert head.split()[0] == "region"
         expected = release.estimate("523940")
-        assert f"{expected.mean_size.value:.2f}" in area
-        assert f"{expected.persons.count:,}" in area
-        assert cell.split()[0] == "52394000"
-        (found, _) = json.loads(geodp(*words, "52394000", "--json").stdout)
+        assert f"{expected.mean_size.value:.6g}" in size
+        assert f"{expected.persons.count:,}" in persons
+        assert cell[0].split()[0] == "52394000"
+        (found, _) = figures_of(geodp(*words, "52394000", "--json").stdout)
         assert found["mean_size"]["high"] == expected.mean_size.high
 
 
@@ -351,7 +351,8 @@ def test_small_counts_are_shown_as_the_office_does(tmp_path):
     release.write(tmp_path / "out")
     done = geodp("households", "estimate", tmp_path / "out", "--area", "523940")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1].split()[-2:] == ["-", "-"]
+    size = done.stdout.splitlines()[3].split()
+    assert size == ["mean", "size", "\N{EN DASH}", "\N{EN DASH}"]
     assert "<100,000" in done.stdout
 
 
@@ -385,7 +386,7 @@ def test_regions_are_compared(written, tmp_path):
     one, other = codes[0], codes[-1]
     areas = ("--area", one, "--area", other)
     result = geodp("households", "compare", written, *areas, "--json")
-    (row,) = json.loads(result.stdout)
+    (row,) = figures_of(result.stdout)
     first, second = package.open(written).estimate_all([[one], [other]])
     assert row["name"] == f"{other} - {one}"
     assert row["persons"]["value"] == second.persons.count - first.persons.count
@@ -403,7 +404,8 @@ def test_regions_are_compared(written, tmp_path):
     publish_release(by_size=sizes_on(MESH, scale=9)).write(tmp_path / "later")
     result = geodp("households", "compare", written, tmp_path / "later", *areas)
     table = result.stdout.splitlines()
-    assert [line.split()[0] for line in table] == ["regions", one, other]
+    assert [line.split()[0] for line in table[::3]] == ["region", "mean", "mean"]
+    assert [line.split()[0] for line in table[1::3]] == [one, other]
     assert geodp("households", "compare", written, *areas[:2]).returncode == 2
 
 
@@ -414,9 +416,10 @@ def test_a_limit_of_display_hides_differences(tmp_path):
     areas = ("--area", codes[0], "--area", codes[-1])
     for command, rows in (("estimate", 2), ("compare", 1)):
         result = geodp("households", command, tmp_path / "out", *areas, "--json")
-        assert [row["below"] for row in json.loads(result.stdout)] == [True] * rows
-    (line,) = geodp("households", "compare", tmp_path / "out", *areas).stdout.splitlines()[1:]
-    assert {*line.split()[3:]} == {"-"}
+        found = figures_of(result.stdout)
+        assert [row["mean_size"]["below"] for row in found] == [True] * rows
+    lines = geodp("households", "compare", tmp_path / "out", *areas).stdout.splitlines()[1:]
+    assert [line.split()[-2:] for line in lines] == [["\N{EN DASH}"] * 2] * 3
 
 
 def test_a_query_is_printed_that_publish_can_continue():

@@ -25,7 +25,6 @@ from geodp.privacy.loss import PureDP
 from geodp.release.report.html import (
     english,
     frame,
-    head,
     markup,
     parts,
     quotes,
@@ -358,7 +357,7 @@ def test_the_error_of_larger_areas_is_explained_with_its_figures(folder):
     _, card = read(folder)
     first, last = card.expected_error.blocks[0], card.expected_error.blocks[-1]
     section = parts.errors_section(english.PAGE, card)
-    figure = head.write_figure(first.standard_error)
+    figure = frame.write_figure(first.standard_error)
     assert f"is off by about {figure} as a rule, {last.cells:,} squares" in section
     dips = [
         (less, more)

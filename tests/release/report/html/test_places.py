@@ -11,14 +11,14 @@ from shapely import Point, box
 import geodp
 from geodp.accuracy.interval import Estimate
 from geodp.cli import geodp as command_line
+from geodp.cli.figures import list_estimates
 from geodp.errors import CodeError, UsageError
 from geodp.io.read.public.polygons import Circle
 from geodp.release.report.html import english, places, quotes
-from geodp.release.report.html.head import write_source
+from geodp.release.report.html.frame import write_source
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import LANGUAGES
-from geodp.table.display import show_interval
 from tests.refusals import refuses
 from tests.release.report.html.pages import NODE, PLACE, data_of, drive, page_of, publish, towns
 
@@ -44,10 +44,11 @@ def mesh(tmp_path_factory):
 def test_ends_of_intervals_below_the_limit_are_hidden_as_in_printed_tables(
     count, low, high, limit, said
 ):
-    one = Estimate(count, 1.0, low, high, clamped=False)
+    one = Estimate(count, low, high, 1.0, clamped=False)
     fields = quotes.write_ends(one, places.Rounded.of(one), {"below": "<{limit}"}, limit)
     assert tuple(fields.values()) == said
-    printed = show_interval(count, low, high, limit).split(" to ")
+    (row,) = list_estimates("town", {"count": one}, limit)
+    printed = row.cells("")[2].split(" to ")
     assert [one.startswith("<") for one in printed] == [one.startswith("<") for one in said[1:]]
 
 
@@ -138,14 +139,14 @@ def test_a_public_list_replaces_the_squares(mesh):
     ],
 )
 def test_rounding_goes_outwards(count, low, high, rounded):
-    rounded_estimate = places.Rounded.of(Estimate(count, 1.0, low, high, clamped=False))
+    rounded_estimate = places.Rounded.of(Estimate(count, low, high, 1.0, clamped=False))
     assert (rounded_estimate.count, rounded_estimate.low, rounded_estimate.high) == rounded
     assert rounded_estimate.low <= max(low, 0)
     assert rounded_estimate.high >= high
 
 
 def place(count, low, high, name="Here"):
-    estimate = Estimate(count, 1.0, low, high, clamped=False)
+    estimate = Estimate(count, low, high, 1.0, clamped=False)
     return places.Place(name, "", (0, 0, 1, 1), None, estimate)
 
 

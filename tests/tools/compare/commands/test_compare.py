@@ -90,7 +90,7 @@ def test_two_releases_region_by_region(folders):
     assert {*rows} == {"west", "east"}
     assert rows["west"]["found"]
     assert rows["east"]["p_value"] > 1e-4
-    assert rows["west"]["difference"] < 0
+    assert rows["west"]["value"] < 0
     assert rows["west"]["adjusted"] >= rows["west"]["p_value"]
     text = run(folders / "one", folders / "two", "--polygons", folders / "halves.geojson").output
     assert "west" in text
@@ -252,13 +252,13 @@ def test_estimates_of_regions_by_closed_form_and_by_simulation(folders, monkeypa
     assert (closed["method"], found["method"]) == ("closed-form", "simulation")
     assert [row["name"] for row in found["estimates"]] == [AREA, "west", "east"]
     for plain, row in zip(closed["estimates"], found["estimates"], strict=True):
-        assert row["count"] == plain["count"]
+        assert row["value"] == plain["value"]
         assert row["low"] <= row["high"]
         assert not plain["clamped"] or plain["low"] <= row["low"] <= row["high"] <= plain["high"]
     assert found["estimates"] != closed["estimates"]
     text = ESTIMATE.run(*asked).output
     assert text.splitlines()[0].endswith("95 % interval")
-    assert f"{closed['estimates'][1]['count']:,}" in text
+    assert f"{closed['estimates'][1]['value']:,}" in text
 
 
 def test_a_lone_cell_has_the_interval_of_the_files_as_in_python(folders):
@@ -266,7 +266,7 @@ def test_a_lone_cell_has_the_interval_of_the_files_as_in_python(folders):
     code = "523940991"
     (row,) = ESTIMATE.document_of(folders / "lone", "--area", code)["estimates"]
     one = release.estimate(code)
-    assert (row["count"], row["low"], row["high"]) == (one.count, one.low, one.high)
+    assert (row["value"], row["low"], row["high"]) == (one.count, one.low, one.high)
     low, high = release.intervals().of(Region.of(release.table.grid, code).key)
     assert (row["low"], row["high"]) == (low[0], high[0])
     assert high[0] > one.count == 0
@@ -316,7 +316,7 @@ def test_public_totals_of_a_written_release_are_exact(tmp_path):
     areas = [part for code in codes for part in ("--area", code)]
     pairs = document_of(tmp_path / "out", *areas)["differences"]
     assert [row["standard_error"] == 0 for row in pairs] == [True, False, False]
-    assert pairs[0]["low"] == pairs[0]["difference"] == pairs[0]["high"] == sums[0] - sums[1]
+    assert pairs[0]["low"] == pairs[0]["value"] == pairs[0]["high"] == sums[0] - sums[1]
     ratios = document_of(tmp_path / "out", *areas, "--ratio")["ratios"]
     assert [row["standard_error"] == 0 for row in ratios] == [True, False, False]
-    assert ratios[0]["ratio"] == sums[0] / sums[1]
+    assert ratios[0]["value"] == sums[0] / sums[1]

@@ -37,7 +37,7 @@ def test_an_area_changed_by_what_was_added(folders, method):
     (row,) = document_of(*pair(folders, method), "--area", AREA)["changes"]
     true = 40 * GRID.size // 4
     assert row["low"] <= true <= row["high"]
-    assert row["difference"] == row["new"] - row["old"]
+    assert row["value"] == row["new"] - row["old"]
     assert row["high"] - row["low"] < 2 * true
     assert row["standard_error"] > 0
 
@@ -67,7 +67,7 @@ def test_the_screen_shows_the_cells_that_changed_most(folders):
     text = run(old, new).output
     assert f"Of {len(rows):,} cells, the {MAX_ROWS} that changed most" in text
     shown = [line.split()[0] for line in text.splitlines()[1 : MAX_ROWS + 1]]
-    most = sorted(rows, key=lambda row: -abs(row["difference"]))[:MAX_ROWS]
+    most = sorted(rows, key=lambda row: -abs(row["value"]))[:MAX_ROWS]
     assert {*shown} == {row["name"] for row in most}
 
 
@@ -81,7 +81,7 @@ def test_a_sheet_and_a_table_show_the_same(folders, tmp_path):
     assert line == {name: str(value) for name, value in row.items()}
     assert "exists" in error_of(*asked, "--output", output)
     text = run(*asked).output
-    assert f"{row['difference']:,.1f}" in text
+    assert f"{row['value']:,.1f}" in text
     assert "One interval each" in text
 
 
@@ -107,6 +107,6 @@ def test_a_count_below_its_offices_limit_is_not_printed_nor_what_lies_between(tm
     one, area = document_of(*asked)["changes"]
     assert 0 < one["new"] < 100 < one["old"]
     assert small == [cell, f"{one['old']:,.1f}", "<100", "–", f"{one['standard_error']:,.1f}", "–"]
-    figures = [f"{area[name]:,.1f}" for name in ("old", "new", "difference", "standard_error")]
+    figures = [f"{area[name]:,.1f}" for name in ("old", "new", "value", "standard_error")]
     assert large[:5] == [AREA, *figures]
     assert large[5:] == [f"{area['low']:,.1f}", "to", f"{area['high']:,.1f}"]

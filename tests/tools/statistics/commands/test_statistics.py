@@ -3,7 +3,8 @@
 import pytest
 
 import geodp
-from geodp.tools.statistics.commands.statistics import _lines, statistics
+from geodp.accuracy.interval import Interval
+from geodp.tools.statistics.commands.statistics import _table, statistics
 from geodp.tools.statistics.estimate import Statistic
 from tests.command import Runner
 from tests.tools.statistics.test_estimate import villages
@@ -59,9 +60,9 @@ def test_classes_that_are_no_numbers_are_refused(folder):
 
 
 def test_figures_stand_apart_and_what_is_not_known_is_blank():
-    known = Statistic("cells:500+", 3.25, 0.5, 2.75, 0.1, 2.5, 3.0, "release")
-    unknown = Statistic("top-100", 1234.0, None, None, 5.0, None, None, "not estimable")
-    head, first, second = (line.split() for line in _lines([known, unknown]))
+    known = Statistic("cells:500+", 3.25, 0.5, Interval(2.75, 2.5, 3.0), 0.1, "release")
+    unknown = Statistic("top-100", 1234.0, None, None, 5.0, "not estimable")
+    head, first, second = (line.split() for line in _table([known, unknown]).splitlines())
     assert head[:4] == ["statistic", "released", "bias", "corrected"]
     assert head[4:] == ["95", "%", "interval", "found", "by"]
     assert first == ["cells:500+", "3.25", "0.5", "2.75", "2.5", "to", "3", "release"]
