@@ -120,7 +120,8 @@ def test_what_is_drawn_depends_on_the_seed_alone_and_is_of_functions():
 
 def test_tests_of_a_drawn_mutant_run_its_statement_and_the_nearest_are_first():
     far, near = "tests/cli/test_cli.py::test_a", "tests/io/folder/test_whole.py::test_b"
-    same, slow = "tests/io/folder/test_staged_release.py::test_c[1]", "tests/io/folder/test_a.py::test_d"
+    same = "tests/io/folder/test_staged_release.py::test_c[1]"
+    slow = "tests/io/folder/test_a.py::test_d"
     seconds = {far: 1.0, near: 1.0, same: 1.0, slow: drawn.PATIENCE}
     asked = Target("geodp.io.folder.staged_release", ())
     written = (ROOT / asked.path).read_text("utf-8").splitlines()
