@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.options import DEGREES, EDGES
+from geodp.cli.values import DEGREES, EDGES
 from geodp.errors import InputError, Rule, UsageError
 
 if TYPE_CHECKING:
@@ -46,18 +46,6 @@ CELLS = ("h3", "s2")
 UNITS = ("units", *CELLS)
 """Kinds of grids whose cells are units."""
 
-NEEDS: dict[str, str] = {
-    "measurements_complete_to": "measurements",
-    "public_totals_source": "public_totals",
-    "prior_source": "prior",
-    "prior_is_public": "prior",
-    "prior_value": "prior",
-    "mask_source": "mask",
-    "regions_source": "regions",
-    "regions_columns": "regions",
-}
-"""Options that need another option, which they describe."""
-
 
 def grid_of(options: Mapping[str, Any]) -> Grid:
     """Make the public grid from the options."""
@@ -77,12 +65,10 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         from geodp.grid.mask import grid_of_primaries
 
         system = _system(options)
-        if not options["primary"]:
-            grid = Grid.mesh(system, bounds=choose_bounds(options["bounds"], system))
-        elif options["bounds"]:
-            raise UsageError("Give --bounds or --primary, not both.", code="bounds-or-primary")
-        else:
+        if options["primary"]:
             grid = grid_of_primaries(system, options["primary"])
+        else:
+            grid = Grid.mesh(system, bounds=choose_bounds(options["bounds"], system))
     if options["pairs"]:
         grid = _pairs(grid, options) if kind in UNITS else grid.pairs()
     for one in read_attributes(options):
@@ -272,8 +258,6 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     if options["regions"] is not None:
         from geodp.io.read.public.hierarchy import read_hierarchy
 
-        if options["order"] != "morton":
-            raise UsageError("Give --order or --regions, not both.", code="order-or-regions")
         source = _needed(options, "regions_source")
         if is_input(options["regions"], options["inputs"]):
             raise UsageError(

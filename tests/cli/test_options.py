@@ -8,10 +8,10 @@ from geodp.cli import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import GRIDS, grid_of, read_named
 from geodp.cli.readers import check_applicable, choose_reader, make_reader, require_addresses
-from geodp.cli.request_options import NEIGHBOURS as RELATIONS
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.table import Table
+from geodp.options.shared import NEIGHBOURS as RELATIONS
 from geodp.privacy.neighbours import NEIGHBOURS
 from tests.io.files import tiff
 from tests.refusals import refuses

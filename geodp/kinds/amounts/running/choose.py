@@ -3,77 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import option
+from geodp.cli.check import begin_check
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import folder_options, grid_options, inputs, weight_options
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.options import inputs
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
+from geodp.kinds.amounts.options import CHOICE
 from geodp.kinds.amounts.running.options import (
     BEYOND,
     RecordsCommand,
-    amount_option,
     check_reading,
-    contribution_option,
     make_records_reader,
     split_amounts,
-    step_option,
-    unit_of_amount_option,
 )
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.selected import Selected, SelectionDesign
     from geodp.release.transaction import Prepared
 
 
-@click.command("choose-clip", cls=RecordsCommand, no_args_is_help=True)
+@click.command(
+    "choose-clip",
+    cls=RecordsCommand,
+    rare=("mask", "points", "by", "where", "value"),
+    no_args_is_help=True,
+)
 @inputs
-@partial(grid_options, required=True)
-@amount_option
-@unit_of_amount_option
-@option(
-    "--candidates",
-    group="Privacy",
-    everyday=True,
-    metavar="UPPER,UPPER...",
-    help="Public upper ends among which one is chosen, in increasing order.",
-)
-@option(
-    "--lowest",
-    group="Privacy",
-    everyday=True,
-    metavar="UPPER",
-    help="In place of --candidates, with --highest: the lowest upper end of a logarithmic scale of "
-    "round ones.",
-)
-@option(
-    "--highest",
-    group="Privacy",
-    everyday=True,
-    metavar="UPPER",
-    help="With --lowest: the highest upper end that may be chosen.",
-)
-@option("--lower", group="Privacy", default="0", show_default=True, help="Lower end of the clip.")
-@option(
-    "--share",
-    group="Privacy",
-    everyday=True,
-    default="0.01",
-    show_default=True,
-    help="Share of the records that may lie above the chosen end.",
-)
-@step_option
-@weight_options
-@contribution_option
-@request_options(*FIELDS, without=("contribution",))
-@folder_options
-@check_options
+@with_options(GIVEN_DOMAIN, CHOICE, REQUEST.of(*FIELDS), FOLDER, CHECK)
 def choose_clip(**options: Any) -> None:
     """Choose the upper end of the clip by the records in INPUTS, with a charge of its own.
 

@@ -21,11 +21,6 @@ def read_amounts_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | 
     """Read the prior of the options, if any, and return it with the source that it still needs."""
     path, source = options["prior"], options["prior_source"]
     if path is None:
-        if options["prior_value"]:
-            raise UsageError(
-                "--prior-value is a column of the prior: name its file, too (--prior).",
-                code="amounts-prior-missing",
-            )
         return None, source
     # An earlier release of amounts has a prior for every stream.
     if path.is_dir():
@@ -61,11 +56,8 @@ def read_known_prior(context: click.Context, release: Amounts) -> Any:
     options, path = context.params, context.params["prior"]
     if path is not None and not path.is_dir():
         # What selects records, and bounds those of persons, is none of a public file.
-        defaults = {
-            str(one.name): () if one.multiple else one.get_default(context)
-            for one in reader_options()
-            if isinstance(one, click.Option)
-        }
+        stated = [one.stated for one in reader_options() if one.stated is not None]
+        defaults = {one.name: () if one.many else one.default for one in stated}
         # Rows outside were left out or were none; the digest in the index tells other cells.
         fixed = {"spec": "", "public_file": (), "outside": "drop"}
         column = {"inputs": (path,), "value": options["prior_value"]}

@@ -34,7 +34,11 @@ MAX_PAIRS = 10_000
 DASH = "\N{EN DASH}"
 
 
-@click.command(cls=StrictCommand, no_args_is_help=True)
+@click.command(
+    cls=StrictCommand,
+    rare=("plan", "maximum", "difference", "epsilon", "share", "power", "devices", "bits", "plot"),
+    no_args_is_help=True,
+)
 @click.argument("releases", nargs=-1, type=click.Path(path_type=Path))
 @POLYGONS
 @POLYGON_NAME
