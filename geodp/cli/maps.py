@@ -111,10 +111,7 @@ class MapsPublishing(TablesPublishing):
             name: read({**self.options, "value": (column,)}, self.grid, self.request.key)
             for name, column in self.columns.items()
         }
-        prepared = self.kind.prepare(tables, self.request)
-        output, overwrite = self.options["output"], self.options["overwrite"]
-        prepared.design.preview.check_place(output, overwrite=overwrite)
-        return prepared
+        return self.kind.prepare(tables, self.request)
 
     def design(self, inputs: Inputs) -> MapsDesign:
         """Design the release from the inputs of an interrupted run."""

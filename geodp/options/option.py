@@ -128,8 +128,10 @@ class Option:
     def describe(self) -> dict[str, Any]:
         """Return the option as plain values, without what says nothing."""
         kind = self.type if isinstance(self.type, str) else self.type.__name__
-        names = ("group", "choices", "low", "high", "default", "many", "values", "required")
-        names += ("everyday", "needs", "excludes", "metavar", "others", "help")
+        names = [
+            *("group", "choices", "low", "high", "default", "many", "values", "required"),
+            *("everyday", "needs", "excludes", "metavar", "others", "help"),
+        ]
         stated = {name: getattr(self, name) for name in names}
         said = {name: value for name, value in stated.items() if is_given(value) and value != ""}
         return {"name": self.name, "flag": self.flag, "type": kind.lower(), **said}

@@ -200,14 +200,12 @@ REQUEST = joined(
             choices=RECORDS,
         ),
     ),
-    grouped(
-        "Run",
-        Option(
-            "--allow-empty",
-            "Publish even if no row of a file is selected and in the domain, which is "
-            "refused otherwise.",
-            type=bool,
-        ),
+    Option(
+        "--allow-empty",
+        "Publish even if no row of a file is selected and in the domain, which is "
+        "refused otherwise.",
+        type=bool,
+        group="Run",
     ),
     grouped(
         "Output",
@@ -350,9 +348,11 @@ JSON = Option(
 RUN = joined(
     PAD_TIME,
     OUTPUT,
-    grouped(
-        "Output",
-        Option("--name", "Name of the column of counts and of the files.", default="population"),
+    Option(
+        "--name",
+        "Name of the column of counts and of the files.",
+        default="population",
+        group="Output",
     ),
 )
 """Options of a publishing run, apart from its request."""
@@ -360,17 +360,13 @@ RUN = joined(
 FOLDER = joined(
     PAD_TIME,
     OUTPUT,
-    grouped(
-        "Output", Option("--overwrite", "Replace an earlier release.", type=bool, everyday=True)
-    ),
-    grouped(
-        "Run",
-        Option(
-            "--resume",
-            "Complete an interrupted run of the same command from what it was charged for; "
-            "nothing is read, drawn or charged.",
-            type=bool,
-        ),
+    Option("--overwrite", "Replace an earlier release.", type=bool, everyday=True, group="Output"),
+    Option(
+        "--resume",
+        "Complete an interrupted run of the same command from what it was charged for; "
+        "nothing is read, drawn or charged.",
+        type=bool,
+        group="Run",
     ),
     JSON,
 )
@@ -386,34 +382,28 @@ PERSON_IN = Option(
 )
 
 WEIGHTS = joined(
-    grouped(
-        "Input",
-        Option(
-            "--weight",
-            "Column of weights of a survey: a record counts as so many. The guarantee takes a "
-            "weight as it is given.",
-            metavar="COLUMN",
-        ),
+    Option(
+        "--weight",
+        "Column of weights of a survey: a record counts as so many. The guarantee takes a "
+        "weight as it is given.",
+        metavar="COLUMN",
+        group="Input",
     ),
-    grouped(
-        "Privacy",
-        Option(
-            "--max-weight",
-            "With --weight: the largest weight, public and chosen without the data; larger ones "
-            "count as this.",
-            low=2,
-            needs=("weight",),
-        ),
+    Option(
+        "--max-weight",
+        "With --weight: the largest weight, public and chosen without the data; larger ones "
+        "count as this.",
+        low=2,
+        needs=("weight",),
+        group="Privacy",
     ),
-    grouped(
-        "Input",
-        Option(
-            "--raked-to",
-            "With --weight: to which totals of the same data the weights were raked. They are "
-            "invariants outside the guarantee, and stand on the card.",
-            metavar="TEXT",
-            needs=("weight",),
-        ),
+    Option(
+        "--raked-to",
+        "With --weight: to which totals of the same data the weights were raked. They are "
+        "invariants outside the guarantee, and stand on the card.",
+        metavar="TEXT",
+        needs=("weight",),
+        group="Input",
     ),
 )
 """Options of weights, which :mod:`geodp.io.read.rows.weights` describes."""
@@ -425,52 +415,47 @@ MEMORY = Option(
 )
 
 EVALUATION = joined(
-    grouped(
-        "Privacy",
-        Option(
-            "--key-file",
-            "File of a stored noise key, which makes the result reproducible.",
-            type=Path,
-        ),
+    Option(
+        "--key-file",
+        "File of a stored noise key, which makes the result reproducible.",
+        type=Path,
+        group="Privacy",
     ),
-    grouped(
-        "Input",
-        Option("--public-input", "Assert that the inputs are public.", type=bool, everyday=True),
+    Option(
+        "--public-input",
+        "Assert that the inputs are public.",
+        type=bool,
+        everyday=True,
+        group="Input",
     ),
-    grouped(
-        "Output",
-        Option(
-            "--output",
-            "JSON file to write; confidential, with permissions 0600.",
-            type=Path,
-            everyday=True,
-        ),
+    Option(
+        "--output",
+        "JSON file to write; confidential, with permissions 0600.",
+        type=Path,
+        everyday=True,
+        group="Output",
     ),
 )
 """Options of a command that measures errors on confidential inputs."""
 
 CHECK = joined(
-    grouped(
-        "Output",
-        Option(
-            "--check",
-            "Dry run: refuse what publishing would refuse, and write a summary of what would be "
-            "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs "
-            "no budget; publishing to the same OUTPUT replaces it.",
-            type=bool,
-            everyday=True,
-            excludes=("resume",),
-        ),
+    Option(
+        "--check",
+        "Dry run: refuse what publishing would refuse, and write a summary of what would be "
+        "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs "
+        "no budget; publishing to the same OUTPUT replaces it.",
+        type=bool,
+        everyday=True,
+        excludes=("resume",),
+        group="Output",
     ),
-    grouped(
-        "Run",
-        Option(
-            "--profile",
-            "Print the seconds of each phase to stderr, for the operator only: they depend on the "
-            "data.",
-            type=bool,
-            excludes=("pad_time",),
-        ),
+    Option(
+        "--profile",
+        "Print the seconds of each phase to stderr, for the operator only: they depend on the "
+        "data.",
+        type=bool,
+        excludes=("pad_time",),
+        group="Run",
     ),
 )
 """Options of a dry run and of its seconds, of commands that publish."""
@@ -525,9 +510,7 @@ QUERY = joined(
             type="bounds",
         ),
     ),
-    grouped(
-        "Output", Option("--engine", "SQL dialect of the query.", choices=ENGINES, required=True)
-    ),
+    Option("--engine", "SQL dialect of the query.", choices=ENGINES, required=True, group="Output"),
     grouped(
         "Input",
         Option(

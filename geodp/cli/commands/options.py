@@ -91,7 +91,7 @@ def _show(one: Option) -> Iterator[str]:
     said = one.describe()
     limits = [f"{name} {said[name]:,.10g}" for name in ("low", "high") if name in said]
     kind = " ".join(["|".join(one.choices) or said["type"], *limits])
-    marks = [name for name in ("required", "many", "everyday") if name in said]
+    marks: list[str] = [name for name in ("required", "many", "everyday") if name in said]
     marks += [f"{name} {' '.join(said[name])}" for name in ("needs", "excludes") if name in said]
     yield f"  {one.flag}  {kind}  {', '.join([one.group, *marks])}"
     yield f"      {translate_option(one.help)}"

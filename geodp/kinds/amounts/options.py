@@ -50,25 +50,20 @@ CONTRIBUTION = REQUEST.one(
     "it.",
 )
 
-METHOD = grouped(
-    "Privacy",
-    Option(
-        "--method",
-        "Method of all streams: pyramid, with settings after a colon.  [default: pyramid]",
-    ),
+METHOD = Option(
+    "--method",
+    "Method of all streams: pyramid, with settings after a colon.  [default: pyramid]",
+    group="Privacy",
 )
 
 PUBLISHED = joined(
     AMOUNT,
-    grouped(
-        "Privacy",
-        Option(
-            "--classes",
-            "Public edges of classes, for medians and other quantiles; the ends of the clip are "
-            "added.",
-            everyday=True,
-            metavar="EDGE,EDGE...",
-        ),
+    Option(
+        "--classes",
+        "Public edges of classes, for medians and other quantiles; the ends of the clip are added.",
+        everyday=True,
+        metavar="EDGE,EDGE...",
+        group="Privacy",
     ),
     WEIGHTS,
     grouped(
@@ -159,11 +154,11 @@ PLANNED = joined(
             default=1000.0,
         ),
     ),
-    grouped(
-        "Privacy",
-        Option(
-            "--share", "Part of the budget for sums, if classes are released, too.", default="1"
-        ),
+    Option(
+        "--share",
+        "Part of the budget for sums, if classes are released, too.",
+        default="1",
+        group="Privacy",
     ),
     REQUEST.one("contribution", help="Most records of one person.", default=1, everyday=False),
     METHOD,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from geodp.options.option import Option, grouped, joined
 from geodp.options.shared import DOMAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
@@ -9,64 +11,53 @@ from geodp.options.shared import QUERY as SHARED_QUERY
 UNITS = ("person", "person-day", "person-week", "person-month")
 """Values of the library, repeated so that ``--help`` imports nothing heavy."""
 
-OTHER = grouped(
-    "Input",
-    Option(
-        "--other",
-        "Count trips from and to all other places in a zone of this name, which is added to areal "
-        "units and to cells of H3 or S2; without it they are refused, or left out (--outside).",
-        metavar="NAME",
-    ),
+OTHER = Option(
+    "--other",
+    "Count trips from and to all other places in a zone of this name, which is added to areal "
+    "units and to cells of H3 or S2; without it they are refused, or left out (--outside).",
+    metavar="NAME",
+    group="Input",
 )
 
 LABELS = joined(
-    grouped(
-        "Input",
-        Option(
-            "--by",
-            "Attributes by which trips are published, separated by commas: hour,mode; a trip has "
-            "one label of each, in a column of this name, or of another one: mode=COLUMN. hour "
-            "and daytype (weekday, weekend) are made from --time where it is given; of pings and "
-            "stays they are those of the departure. Other labels are listed by --labels; of stays "
-            "a trip has them from the stay at which it ends, and of pings from the last ping "
-            "before it.",
-            name="attributes",
-            everyday=True,
-            metavar="NAMES",
-        ),
+    Option(
+        "--by",
+        "Attributes by which trips are published, separated by commas: hour,mode; a trip has "
+        "one label of each, in a column of this name, or of another one: mode=COLUMN. hour "
+        "and daytype (weekday, weekend) are made from --time where it is given; of pings and "
+        "stays they are those of the departure. Other labels are listed by --labels; of stays "
+        "a trip has them from the stay at which it ends, and of pings from the last ping "
+        "before it.",
+        name="attributes",
+        everyday=True,
+        metavar="NAMES",
+        group="Input",
     ),
-    grouped(
-        "Privacy",
-        Option(
-            "--label-share",
-            "Share of the budget for what is measured by label (--by).  [default: 3/20]",
-            metavar="SHARE",
-            needs=("attributes",),
-        ),
+    Option(
+        "--label-share",
+        "Share of the budget for what is measured by label (--by).  [default: 3/20]",
+        metavar="SHARE",
+        needs=("attributes",),
+        group="Privacy",
     ),
 )
 """Options of attributes of trips."""
 
 MEASURED = joined(
-    grouped(
-        "Privacy",
-        Option(
-            "--level",
-            "Side of the blocks whose pairs are measured, in zones and a power of two, and their "
-            "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: "
-            "by the trips of a person for each unit of epsilon]",
-            many=True,
-            metavar="SIDE=SHARE",
-        ),
+    Option(
+        "--level",
+        "Side of the blocks whose pairs are measured, in zones and a power of two, and their "
+        "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: "
+        "by the trips of a person for each unit of epsilon]",
+        many=True,
+        metavar="SIDE=SHARE",
+        group="Privacy",
     ),
     LABELS.one("label_share"),
-    grouped(
-        "Privacy",
-        Option(
-            "--method",
-            "Method of both maps of ends: pyramid, with settings after a colon.  [default: "
-            "pyramid]",
-        ),
+    Option(
+        "--method",
+        "Method of both maps of ends: pyramid, with settings after a colon.  [default: pyramid]",
+        group="Privacy",
     ),
 )
 """Options of what is measured, and how."""
@@ -81,38 +72,32 @@ PRIOR = joined(
     ),
     REQUEST.one("prior_source"),
     REQUEST.one("prior_is_public"),
-    grouped(
-        "Input",
-        Option(
-            "--prior-value",
-            "Column of counts in the file of the prior, which has no persons.  [default: --value]",
-            metavar="COLUMN",
-            needs=("prior",),
-        ),
+    Option(
+        "--prior-value",
+        "Column of counts in the file of the prior, which has no persons.  [default: --value]",
+        metavar="COLUMN",
+        needs=("prior",),
+        group="Input",
     ),
 )
 """Options of a prior; those of other releases read another kind of file."""
 
-LEFT_OUT = grouped(
-    "Output",
-    Option(
-        "--leave-out-prior",
-        "Leave the prior, which has no noise, out of the public files. Errors and intervals then "
-        "need it again (geodp flows estimate --prior).",
-        type=bool,
-        needs=("prior",),
-    ),
+LEFT_OUT = Option(
+    "--leave-out-prior",
+    "Leave the prior, which has no noise, out of the public files. Errors and intervals then "
+    "need it again (geodp flows estimate --prior).",
+    type=bool,
+    needs=("prior",),
+    group="Output",
 )
 
-TRIPS = grouped(
-    "Privacy",
-    Option(
-        "--trips",
-        "Most trips that are kept of a person, chosen by a hash of the person's own trips. The "
-        "noise grows with it.",
-        low=1,
-        everyday=True,
-    ),
+TRIPS = Option(
+    "--trips",
+    "Most trips that are kept of a person, chosen by a hash of the person's own trips. The "
+    "noise grows with it.",
+    low=1,
+    everyday=True,
+    group="Privacy",
 )
 
 _PLACES = grouped(
@@ -201,15 +186,13 @@ _RULES = grouped(
 """Options of the rules by which pings and stays become trips."""
 
 _TIMES = joined(
-    grouped(
-        "Privacy",
-        Option(
-            "--unit",
-            "What is protected, and whose trips are bounded: a person, or a person in a day, a "
-            "week or a month. The shorter the period, the weaker the protection of a person.",
-            choices=UNITS,
-            default=UNITS[0],
-        ),
+    Option(
+        "--unit",
+        "What is protected, and whose trips are bounded: a person, or a person in a day, a "
+        "week or a month. The shorter the period, the weaker the protection of a person.",
+        choices=UNITS,
+        default=UNITS[0],
+        group="Privacy",
     ),
     grouped(
         "Input",
@@ -234,13 +217,11 @@ _TIMES = joined(
 """Options of the protected unit, and of times."""
 
 _ROWS = joined(
-    grouped(
-        "Input",
-        Option(
-            "--outside",
-            "What to do with trips of which an end lies outside the domain.  [default: error]",
-            choices=("error", "crop", "drop"),
-        ),
+    Option(
+        "--outside",
+        "What to do with trips of which an end lies outside the domain.  [default: error]",
+        choices=("error", "crop", "drop"),
+        group="Input",
     ),
     OTHER,
 )
@@ -248,35 +229,29 @@ _ROWS = joined(
 
 READING = joined(
     _PLACES,
-    grouped(
-        "Input",
-        Option(
-            "--person",
-            "Column of person ids; rows without an id are refused. Without it, state the "
-            "--contribution.",
-            everyday=True,
-            metavar="COLUMN",
-        ),
+    Option(
+        "--person",
+        "Column of person ids; rows without an id are refused. Without it, state the "
+        "--contribution.",
+        everyday=True,
+        metavar="COLUMN",
+        group="Input",
     ),
     TRIPS,
-    grouped(
-        "Privacy",
-        Option(
-            "--per-pair",
-            "Most trips that are kept of a person between two zones.  [default: --trips]",
-            low=1,
-        ),
+    Option(
+        "--per-pair",
+        "Most trips that are kept of a person between two zones.  [default: --trips]",
+        low=1,
+        group="Privacy",
     ),
     _TIMES,
     LABELS.one("attributes"),
-    grouped(
-        "Input",
-        Option(
-            "--value",
-            "Column of counts, if a row is several trips; state the --contribution then.",
-            everyday=True,
-            metavar="COLUMN",
-        ),
+    Option(
+        "--value",
+        "Column of counts, if a row is several trips; state the --contribution then.",
+        everyday=True,
+        metavar="COLUMN",
+        group="Input",
     ),
     WEIGHTS.one("weight", excludes=("pings", "stays")),
     WEIGHTS,
@@ -287,15 +262,13 @@ READING = joined(
 
 CHOICE = joined(
     _PLACES,
-    grouped(
-        "Input",
-        Option(
-            "--person",
-            "Column of person ids; rows without an id are refused.",
-            required=True,
-            everyday=True,
-            metavar="COLUMN",
-        ),
+    Option(
+        "--person",
+        "Column of person ids; rows without an id are refused.",
+        required=True,
+        everyday=True,
+        metavar="COLUMN",
+        group="Input",
     ),
     grouped(
         "Privacy",
@@ -342,13 +315,13 @@ EVALUATED = joined(
     READING,
     MEASURED,
     PRIOR,
-    grouped("Run", Option("--trials", "Number of releases.", low=1, default=5, everyday=True)),
+    Option("--trials", "Number of releases.", low=1, default=5, everyday=True, group="Run"),
 )
 """Options of an evaluation."""
 
 PLANNED = joined(
-    TRIPS.one(
-        "trips",
+    replace(
+        TRIPS,
         help="Most trips that are kept of a person; repeatable, to compare.",
         many=True,
         required=True,
@@ -356,13 +329,11 @@ PLANNED = joined(
     OTHER,
     MEASURED,
     LABELS,
-    grouped(
-        "Privacy",
-        Option(
-            "--mean-trips",
-            "A public guess of the mean trips of a person, for the share that each bound keeps.",
-            type=float,
-        ),
+    Option(
+        "--mean-trips",
+        "A public guess of the mean trips of a person, for the share that each bound keeps.",
+        type=float,
+        group="Privacy",
     ),
 )
 """Options of a plan."""
@@ -440,21 +411,19 @@ QUERY = joined(
         help="Attributes by which trips are published, separated by commas: hour,mode; each is a "
         "column of this name, or of another one: hour=departure_hour.",
     ),
-    TRIPS.one("trips", required=True),
+    replace(TRIPS, required=True),
     READING.one("per_pair"),
     READING.one(
         "unit",
         help="What is protected, and whose trips are bounded, as of geodp flows publish; a unit of "
         "periods with --period.",
     ),
-    grouped(
-        "Privacy",
-        Option(
-            "--period",
-            "Column of the days, weeks or months of --unit, such as one of CAST(departure AS DATE) "
-            "in --table. Trips without one are left out.",
-            metavar="COLUMN",
-        ),
+    Option(
+        "--period",
+        "Column of the days, weeks or months of --unit, such as one of CAST(departure AS DATE) "
+        "in --table. Trips without one are left out.",
+        metavar="COLUMN",
+        group="Privacy",
     ),
     SHARED_QUERY,
 )

@@ -105,10 +105,7 @@ class AmountsPublishing(TablesPublishing):
         prior, source = read_amounts_prior(self.options, self.grid)
         table = self.read_records(self.options["inputs"])
         known = {"prior": prior, "prior_source": source}
-        prepared = prepare_amounts(table, self.request, **self.asked, **known)
-        preview, output = prepared.design.preview, self.options["output"]
-        preview.check_place(output, overwrite=self.options["overwrite"])
-        return prepared
+        return prepare_amounts(table, self.request, **self.asked, **known)
 
     def read_records(self, paths: Sequence[Path]) -> AmountTable:
         """Read records of one period, of which each reader counts what lies beyond the clip."""
@@ -185,10 +182,11 @@ class SeriesPublishing(AmountsPublishing):
             with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
                 tables.append(self.read_records(self.options["snapshots"][time]))
         known = {"prior": prior, "prior_source": source}
-        prepared = prepare_series(tables, self.periods, self.request, self.series, **known)
-        preview, output = prepared.design.parts[0].preview, self.options["output"]
-        preview.check_place(output, overwrite=self.options["overwrite"])
-        return prepared
+        return prepare_series(tables, self.periods, self.request, self.series, **known)
+
+    def preview(self, prepared: Prepared[Any, Any]) -> Any:
+        """Return the first period without counts, whose names are those of all."""
+        return prepared.design.parts[0].preview
 
     def design(self, inputs: AmountsInputs) -> PeriodsDesign:
         """Design the series from the inputs of an interrupted run."""

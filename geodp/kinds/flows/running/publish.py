@@ -102,10 +102,7 @@ class FlowsPublishing(TablesPublishing):
         options, prior = self.options, read_prior(self.options, self.grid)
         table = self.reader.read([*options["inputs"]])
         share = options["label_share"]
-        prepared = prepare_flows(table, self.request, self.levels, share, prior)
-        preview = prepared.design.preview
-        preview.check_place(options["output"], overwrite=options["overwrite"])
-        return prepared
+        return prepare_flows(table, self.request, self.levels, share, prior)
 
     def design(self, inputs: FlowsInputs) -> FlowsDesign:
         """Design the release from the inputs of an interrupted run."""

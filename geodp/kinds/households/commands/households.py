@@ -358,10 +358,7 @@ class HouseholdsPublishing(TablesPublishing):
         tables = _read(options, self.grid, request)
         others = _read_others(options, self.grid, request)
         size, sizes = options["max_size"], options["size_attribute"]
-        prepared = prepare_households(*tables, others, size, request, size_attribute=sizes)
-        preview = prepared.design.preview
-        preview.check_place(options["output"], overwrite=options["overwrite"])
-        return prepared
+        return prepare_households(*tables, others, size, request, size_attribute=sizes)
 
     def design(self, inputs: Inputs) -> AnyHouseholds:
         """Design the release from the inputs of an interrupted run."""
