@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from geodp.cli.options import is_stated
 from geodp.cli.values import DEGREES, EDGES
 from geodp.errors import InputError, Rule, UsageError
 
@@ -45,6 +46,24 @@ CELLS = ("h3", "s2")
 
 UNITS = ("units", *CELLS)
 """Kinds of grids whose cells are units."""
+
+
+def check_grid(context: click.Context) -> None:
+    """Raise UsageError for options of a call that the kind of its grid does not accept."""
+    spec = context.params["spec"]
+    if spec is None:
+        return
+    kind = str(spec).partition(":")[0]
+    flags = {str(one.name): one.opts[-1] for one in context.command.get_params(context)}
+    allowed = options_of_grid(kind)
+    others = {name for names in GRIDS.values() for name in names}.difference(allowed)
+    extra = [flag for name, flag in flags.items() if name in others and is_stated(context, name)]
+    if extra:
+        takes = ", ".join(flags[name] for name in allowed if name in flags)
+        raise UsageError(
+            f"Not for {kind}: grids: {', '.join(extra)}. These take {takes}.",
+            code="option-not-for-grid",
+        )
 
 
 def grid_of(options: Mapping[str, Any]) -> Grid:

@@ -18,11 +18,10 @@ import click
 from geodp.cli.help import GroupedOption, make_option
 from geodp.cli.inputs import (
     CELLS,
-    GRIDS,
+    check_grid,
     is_input,
     open_labels,
     opening_of_public,
-    options_of_grid,
     read_named,
 )
 from geodp.cli.options import GridCommand, check_given, is_stated
@@ -264,32 +263,26 @@ def check_applicable(context: click.Context) -> None:
     names = {str(o.name): o.opts[-1] for o in context.command.get_params(context)}
     used = [name for name in names if is_stated(context, name)]
     chosen = choose_reader(options)
-    grid = str(options["spec"]).partition(":")[0]
     # For each reader the options that only some readers have; --labels belongs to the grid as well.
     kinds = {
         reader.name: [name for name in _flags(reader) if name != LABELS]
         for reader in _readers().values()
     }
-    grids = GRIDS if options["spec"] is None else {**GRIDS, grid: [*options_of_grid(grid)]}
-    for table, key, kind in (
-        (kinds, chosen.name, chosen.kind),
-        (grids, grid, f"{grid}: grids"),
-    ):
-        some = {name for allowed in table.values() for name in allowed}
-        extra = [name for name in used if name in some and name not in table.get(key, some)]
-        if extra:
-            listed = ", ".join(names[name] for name in extra)
-            if table is kinds and (other := _other_reader(extra)) is not None:
-                flag = _flag_of(other).flag
-                raise UsageError(
-                    f"Not for {kind}: {listed}. {flag} takes them, and reads {other.kind}.",
-                    code="option-of-other-reader",
-                )
+    some = {name for allowed in kinds.values() for name in allowed}
+    takes = kinds.get(chosen.name, some)
+    if extra := [name for name in used if name in some and name not in takes]:
+        listed = ", ".join(names[name] for name in extra)
+        if (other := _other_reader(extra)) is not None:
+            flag = _flag_of(other).flag
             raise UsageError(
-                f"Not for {kind}: {listed}. "
-                f"These take {', '.join(names[name] for name in table[key])}.",
-                code="option-not-for-input",
+                f"Not for {chosen.kind}: {listed}. {flag} takes them, and reads {other.kind}.",
+                code="option-of-other-reader",
             )
+        raise UsageError(
+            f"Not for {chosen.kind}: {listed}. These take {', '.join(names[n] for n in takes)}.",
+            code="option-not-for-input",
+        )
+    check_grid(context)
     check_given(context)
     for request in chosen.option_fields():
         if request.option.pairs:

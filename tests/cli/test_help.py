@@ -97,6 +97,14 @@ def shown_by(*call):
     return {word.rstrip(",") for one in lines if one.startswith("  -") for word in one.split()[:2]}
 
 
+def test_methods_of_the_literature_are_not_on_the_first_screen():
+    assert "\n  blend " not in run("local", "--help").stdout
+    assert run("local", "blend", "--help").stdout.startswith("Usage:")
+    assert "--hierarchy" not in shown_by("audit", "--help")
+    assert "--maximum" not in shown_by("compare", "--help")
+    assert "--maximum" in shown_by("compare", "--help-all")
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_what_options_need_and_exclude_is_there(words):
     command = COMMANDS[words]

@@ -28,7 +28,9 @@ def context(*arguments: str) -> click.Context:
     return publish.make_context("publish", [*map(str, arguments), *END])
 
 
-WITHOUT_EFFECT = "option-needs-option|option-not-for-input|option-of-other-reader"
+WITHOUT_EFFECT = (
+    "option-needs-option|option-not-for-input|option-not-for-grid|option-of-other-reader"
+)
 
 
 @pytest.mark.parametrize("command", geodp.commands.values(), ids=list(geodp.commands))

@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from geodp import progress
 from geodp.cli.help import with_options
-from geodp.cli.inputs import GRIDS, grid_of, options_of_grid
+from geodp.cli.inputs import check_grid, grid_of
 from geodp.cli.options import GridCommand, split_specs
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_file, write_picture
 from geodp.cli.regions import REGIONS
 from geodp.cli.request_options import choose_with_marginals, terms_of
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
-from geodp.errors import UsageError
 from geodp.options.option import Option
 from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
 from geodp.tools.plan.tables import show
@@ -168,15 +166,7 @@ def _plan(options: dict[str, Any]) -> tuple[Comparison, Sharing | None]:
 def _check_options(context: click.Context) -> None:
     """Refuse options that conflict."""
     options = context.params
-    names = {option.name: option.opts[-1] for option in context.command.params}
-    grid = str(options["spec"]).partition(":")[0]
-    grid_options = {name for allowed in GRIDS.values() for name in allowed}
-    for name in options:
-        # Defaults are no contradiction: only what was typed is checked.
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        if name in grid_options and name not in options_of_grid(grid):
-            raise UsageError(f"{names[name]} is not for {grid}: grids.", code="option-not-for-grid")
+    check_grid(context)
     for name, endings in (("output", (".toml",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
