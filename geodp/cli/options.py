@@ -75,7 +75,7 @@ class StrictCommand(click.Command):
         rest = super().parse_args(ctx, args)
         # A recipe or a preset may have what an option needs; check_applicable looks at both.
         if not any(name in ctx.params for name in ("recipe", "preset")):
-            check_given(ctx)
+            refuse_conflicts(ctx)
         return rest
 
 
@@ -96,7 +96,7 @@ def is_stated(context: click.Context, name: str | None) -> bool:
     return context.get_parameter_source(str(name)) in sources
 
 
-def check_given(context: click.Context) -> None:
+def refuse_conflicts(context: click.Context) -> None:
     """Raise UsageError for options of a call of which one needs, or excludes, another."""
     params = context.command.get_params(context)
     stated = [one.stated for one in params if isinstance(one, GroupedOption) and one.stated]

@@ -24,7 +24,7 @@ from geodp.cli.inputs import (
     opening_of_public,
     read_named,
 )
-from geodp.cli.options import GridCommand, check_given, is_stated
+from geodp.cli.options import GridCommand, is_stated, refuse_conflicts
 from geodp.cli.running import pad_time, report_progress
 from geodp.cli.values import find_inputs
 from geodp.errors import PluginWarning, UsageError, printable
@@ -283,7 +283,7 @@ def check_applicable(context: click.Context) -> None:
             code="option-not-for-input",
         )
     check_grid(context)
-    check_given(context)
+    refuse_conflicts(context)
     for request in chosen.option_fields():
         if request.option.pairs:
             read_named(options[request.option.name], request.option.flag)

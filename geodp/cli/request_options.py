@@ -60,9 +60,12 @@ def read_request(
     }
     # The first option of a field is the one that says whether a command has it.
     asked = {one.field: one.name for one in reversed(REQUEST) if one.name in options}
+    # Terms are of several options, and what is superseded is a part of the metadata.
+    without = {*NAMES, "supersedes", *fields}
     found = {
         name: makers[name]() if name in makers else options[asked[name]]
-        for name in {"terms", *asked} - {*NAMES, "supersedes", *fields}
+        for name in dict.fromkeys((*makers, *asked))
+        if name not in without and name in {"terms", *asked}
     }
     return Request(**found, **fields)
 

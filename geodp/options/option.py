@@ -133,7 +133,7 @@ class Option:
             *("everyday", "needs", "excludes", "metavar", "others", "help"),
         ]
         stated = {name: getattr(self, name) for name in names}
-        said = {name: value for name, value in stated.items() if is_given(value) and value != ""}
+        said = {name: value for name, value in stated.items() if is_present(value) and value != ""}
         return {"name": self.name, "flag": self.flag, "type": kind.lower(), **said}
 
 
@@ -171,7 +171,7 @@ def joined(*parts: Option | Iterable[Option]) -> Table:
     )
 
 
-def is_given(value: Any) -> bool:
+def is_present(value: Any) -> bool:
     """Test whether the value of an option is one that was given, and not that of its absence."""
     return value is not None and value is not False and value != ()
 
@@ -187,7 +187,7 @@ def as_keyword(option: Option) -> str:
 
 
 def check_together(
-    options: Iterable[Option], given: Mapping[str, Any], spelling: Spelling = as_flag
+    options: Iterable[Option], values: Mapping[str, Any], spelling: Spelling = as_flag
 ) -> None:
     """Raise UsageError for a given option whose need is not given, or which another one excludes.
 
@@ -195,8 +195,8 @@ def check_together(
     ----------
     options : iterable of Option
         Those of the command or function.
-    given : mapping
-        Values by name, as of :func:`is_given`.
+    values : mapping
+        By name, as of :func:`is_present`.
     spelling : callable
 
     Examples
@@ -207,7 +207,7 @@ def check_together(
     geodp.errors.UsageError: --source goes with --mask only.
     """
     known = {one.name: one for one in options}
-    used = {name for name in known if is_given(given.get(name))}
+    used = {name for name in known if is_present(values.get(name))}
     for one in (known[name] for name in known if name in used):
         needed = [*_known(one.needs, known)]
         if needed and used.isdisjoint(other.name for other in needed):
