@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -73,9 +74,8 @@ class StrictCommand(click.Command):
         _, _, used = self.make_parser(ctx).parse_args(args=[*args])
         _require_once(self.get_params(ctx), Counter(one.name for one in used))
         rest = super().parse_args(ctx, args)
-        # A recipe or a preset may have what an option needs; check_applicable looks at both.
-        if not any(name in ctx.params for name in ("recipe", "preset")):
-            refuse_conflicts(ctx)
+        # A recipe or a preset may have what an option needs: check_applicable looks again.
+        refuse_conflicts(ctx, complete=not {"recipe", "preset"} & ctx.params.keys())
         return rest
 
 
@@ -96,12 +96,17 @@ def is_stated(context: click.Context, name: str | None) -> bool:
     return context.get_parameter_source(str(name)) in sources
 
 
-def refuse_conflicts(context: click.Context) -> None:
-    """Raise UsageError for options of a call of which one needs, or excludes, another."""
+def refuse_conflicts(context: click.Context, *, complete: bool = True) -> None:
+    """Raise UsageError for options of a call of which one needs, or excludes, another.
+
+    ``complete``: whether all options are known, so that what another one needs is missing.
+    """
     params = context.command.get_params(context)
     stated = [one.stated for one in params if isinstance(one, GroupedOption) and one.stated]
-    given = {name: value for name, value in context.params.items() if is_stated(context, name)}
-    check_together(stated, given)
+    if not complete:
+        stated = [replace(one, needs=()) for one in stated]
+    values = {name: value for name, value in context.params.items() if is_stated(context, name)}
+    check_together(stated, values)
 
 
 class GridCommand(StrictCommand):

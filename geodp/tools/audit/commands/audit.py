@@ -335,8 +335,7 @@ def _audit_table(options: dict[str, Any]) -> dict[str, Any]:
 
 def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
     from geodp.io.read.rows.records import read_records
-    from geodp.literature.recoding import generalize
-    from geodp.literature.taxonomy import Taxonomy
+    from geodp.literature.api import Taxonomy, generalize
 
     trees = {}
     for name, file in read_named(options["hierarchy"], "--hierarchy").items():
