@@ -16,7 +16,7 @@ SEVERAL_WORDINGS = {
     *("attribute-of-other-name", "attribute-order-unknown", "bounds-not-degrees"),
     *("bounds-without-width", "code-missing", "coordinate-missing"),
     *("crs-unknown", "library-missing", "listed-file-missing", "mask-code-too-fine"),
-    *("mask-source-missing", "method-has-no-gaussian", "option-needs-option"),
+    *("mask-source-missing", "method-has-no-gaussian"),
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
     "table-expected",
     *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.help import add_options, option
 from geodp.cli.inputs import FACTS, sha256
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
@@ -19,26 +18,6 @@ if TYPE_CHECKING:
 
 ANY_BUDGET = "1"
 """The epsilon of a check without a budget, which refuses only what every budget would."""
-
-check_options = add_options(
-    option(
-        "--check",
-        group="Output",
-        everyday=True,
-        is_flag=True,
-        help="Dry run: refuse what publishing would refuse, and write a summary of what would be "
-        "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no "
-        "budget; publishing to the same OUTPUT replaces it.",
-    ),
-    option(
-        "--profile",
-        group="Run",
-        is_flag=True,
-        help="Print the seconds of each phase to stderr, for the operator only: they depend on the "
-        "data.",
-    ),
-)
-"""Options of a dry run and of its seconds, of commands that publish."""
 
 
 def require_unpublished(output: Path) -> None:
@@ -55,16 +34,10 @@ def require_unpublished(output: Path) -> None:
 def begin_check(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options by which a request is made; those of a call without --check unchanged.
 
-    Raises UsageError where a check would replace a release, or complete one.
+    Raises UsageError where a check would replace a release.
     """
     if not options["check"]:
         return options
-    if options["resume"]:
-        raise UsageError(
-            "--check reads the inputs, and --resume completes a run that was charged: give one of "
-            "them.",
-            code="check-or-resume",
-        )
     require_unpublished(options["output"])
     # A check charges nothing, so a full or missing ledger is no reason to refuse it.
     has_budget = any(options.get(name) is not None for name in ("epsilon", "rho", "delta"))

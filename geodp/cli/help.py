@@ -12,14 +12,19 @@ from collections.abc import (
 )
 from copy import copy
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from geodp.cli.values import BoundsType, find_inputs
+from geodp.options.option import Option, as_flag, joined
+from geodp.options.shared import JSON
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 STEPS: Mapping[str, tuple[str, ...]] = {
-    "Explore": ("inspect", "methods", "mesh", "sql"),
+    "Explore": ("inspect", "methods", "mesh", "sql", "options"),
     "Prepare": ("new", "plan", "key", "budget"),
     "Publish": (
         "publish",
@@ -52,13 +57,101 @@ class GroupedOption(click.Option):
         One of :data:`GROUPS`.
     everyday : bool
         Whether ``--help`` shows it, as it does required options; ``--help-all`` shows every option.
+    stated : Option or None
+        The entry of a table of which the option was made.
     """
 
-    def __init__(self, *args: Any, group: str, everyday: bool = False, **settings: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        group: str,
+        everyday: bool = False,
+        stated: Option | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(*args, **settings)
-        self.group = group
+        self.group, self.stated = group, stated
         # A required option must be visible in the short help, or the first call cannot succeed.
         self.everyday = everyday or self.required
+
+
+class _Whole(click.IntRange):
+    """A whole number in the range of an option, which words the refusal."""
+
+    def __init__(self, stated: Option) -> None:
+        super().__init__(stated.low, stated.high)  # type: ignore[arg-type]
+        self._stated = stated
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Convert a text; UsageError for a number out of range."""
+        return self._stated.check(click.INT.convert(value, param, ctx), as_flag)
+
+
+class _Real(click.FloatRange):
+    """A number in the range of an option, which words the refusal."""
+
+    def __init__(self, stated: Option) -> None:
+        super().__init__(stated.low, stated.high)
+        self._stated = stated
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Convert a text; UsageError for a number out of range."""
+        return self._stated.check(click.FLOAT.convert(value, param, ctx), as_flag)
+
+
+def make_option(one: Option) -> GroupedOption:
+    """Make an option of the command line of an entry of a table."""
+    return GroupedOption(_declare(one), **_settings(one))
+
+
+def with_options(*parts: Option | Iterable[Option]) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command the options of entries and tables, in their order.
+
+    Of several options of one name the first is taken.
+    """
+
+    def decorate(command: Command) -> Command:
+        for one in reversed(joined(*parts)):
+            command = click.option(*_declare(one), cls=GroupedOption, **_settings(one))(command)
+        return command
+
+    return decorate
+
+
+def _declare(one: Option) -> list[str]:
+    """Return what Click makes the names of an option of."""
+    return [*one.others, one.flag, one.name]
+
+
+def _settings(one: Option) -> dict[str, Any]:
+    """Return what else Click takes for an option."""
+    settings: dict[str, Any] = {"is_flag": True} if one.type is bool else {"type": _type_of(one)}
+    if one.type == "files":
+        settings["callback"] = find_inputs
+    # Click takes a default of None for one that was given.
+    return {
+        **settings,
+        **({} if one.default is None else {"default": one.default}),
+        "stated": one,
+        "group": one.group,
+        "everyday": one.everyday,
+        "required": one.required,
+        "show_default": one.shows_default,
+        "multiple": one.many,
+        "nargs": one.values,
+        "metavar": one.metavar,
+        "help": one.help or None,
+    }
+
+
+def _type_of(one: Option) -> Any:
+    """Return Click's type of the values of an option."""
+    if one.choices:
+        return click.Choice(one.choices)
+    if one.low is not None:
+        return _Whole(one) if one.type is int else _Real(one)
+    known = {"bounds": BoundsType(), "files": click.Path(), Path: click.Path(path_type=Path)}
+    return known.get(one.type, one.type)
 
 
 def hide(params: Iterable[click.Parameter], names: Collection[str]) -> list[click.Parameter]:
@@ -80,9 +173,7 @@ def option(
     return click.option(*flags, cls=GroupedOption, group=group, everyday=everyday, **settings)
 
 
-json_option = option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+json_option = with_options(JSON)
 """The option of commands that print one document in place of text."""
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.options import DEGREES, EDGES
+from geodp.cli.options import is_stated
+from geodp.cli.values import DEGREES, EDGES
 from geodp.errors import InputError, Rule, UsageError
 
 if TYPE_CHECKING:
@@ -46,17 +47,23 @@ CELLS = ("h3", "s2")
 UNITS = ("units", *CELLS)
 """Kinds of grids whose cells are units."""
 
-NEEDS: dict[str, str] = {
-    "measurements_complete_to": "measurements",
-    "public_totals_source": "public_totals",
-    "prior_source": "prior",
-    "prior_is_public": "prior",
-    "prior_value": "prior",
-    "mask_source": "mask",
-    "regions_source": "regions",
-    "regions_columns": "regions",
-}
-"""Options that need another option, which they describe."""
+
+def check_grid(context: click.Context) -> None:
+    """Raise UsageError for options of a call that the kind of its grid does not accept."""
+    spec = context.params["spec"]
+    if spec is None:
+        return
+    kind = str(spec).partition(":")[0]
+    flags = {str(one.name): one.opts[-1] for one in context.command.get_params(context)}
+    allowed = options_of_grid(kind)
+    others = {name for names in GRIDS.values() for name in names}.difference(allowed)
+    extra = [flag for name, flag in flags.items() if name in others and is_stated(context, name)]
+    if extra:
+        takes = ", ".join(flags[name] for name in allowed if name in flags)
+        raise UsageError(
+            f"Not for {kind}: grids: {', '.join(extra)}. These take {takes}.",
+            code="option-not-for-grid",
+        )
 
 
 def grid_of(options: Mapping[str, Any]) -> Grid:
@@ -77,12 +84,10 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         from geodp.grid.mask import grid_of_primaries
 
         system = _system(options)
-        if not options["primary"]:
-            grid = Grid.mesh(system, bounds=choose_bounds(options["bounds"], system))
-        elif options["bounds"]:
-            raise UsageError("Give --bounds or --primary, not both.", code="bounds-or-primary")
-        else:
+        if options["primary"]:
             grid = grid_of_primaries(system, options["primary"])
+        else:
+            grid = Grid.mesh(system, bounds=choose_bounds(options["bounds"], system))
     if options["pairs"]:
         grid = _pairs(grid, options) if kind in UNITS else grid.pairs()
     for one in read_attributes(options):
@@ -272,8 +277,6 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
     if options["regions"] is not None:
         from geodp.io.read.public.tables import read_hierarchy
 
-        if options["order"] != "morton":
-            raise UsageError("Give --order or --regions, not both.", code="order-or-regions")
         source = _needed(options, "regions_source")
         if is_input(options["regions"], options["inputs"]):
             raise UsageError(

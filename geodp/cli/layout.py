@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import add_options, option
 from geodp.cli.inputs import (
     FACTS,
     check_units,
@@ -23,11 +22,13 @@ from geodp.cli.inputs import (
     require_system,
     resolve_attributes,
 )
-from geodp.cli.options import BoundsType
+from geodp.cli.options import is_stated
 from geodp.cli.output import quote
 from geodp.cli.stated import METADATA
 from geodp.cli.translation import translate, translate_message
+from geodp.cli.values import BoundsType
 from geodp.errors import GeodpError, UsageError, is_utf8
+from geodp.options.shared import DOMAIN
 
 if TYPE_CHECKING:
     from geodp.io.read.layout.presets import Preset
@@ -62,25 +63,6 @@ FULL_EXTENT = (
     "Domain: the full extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
     "smaller public one."
 )
-
-preset_option = option(
-    "--preset",
-    group="Input",
-    help="Layout of a publisher's files: the name of a preset, or your own TOML file.  [default: "
-    "the one that fits]",
-)
-
-layout_options = add_options(
-    preset_option,
-    option(
-        "--recipe",
-        group="Input",
-        type=click.Path(path_type=Path),
-        help="TOML file of options, from an earlier run (restricted/recipe.toml) or geodp new; "
-        "options on the command line take precedence.",
-    ),
-)
-"""Options of presets and recipes."""
 
 
 def complete(context: click.Context, options: dict[str, Any]) -> bool:
@@ -417,17 +399,12 @@ def _explicit_options(context: click.Context, options: Mapping[str, Any]) -> dic
     return {
         "grid" if name == "spec" else name: value
         for name, value in options.items()
-        if _source(context, name) and value not in (None, (), False)
+        if is_stated(context, name) and value not in (None, (), False)
     }
 
 
-def _source(context: click.Context, name: str) -> bool:
-    sources = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-    return context.get_parameter_source(name) in sources
-
-
 def _is_set(context: click.Context, option: click.Option, value: Any) -> bool:
-    return _source(context, str(option.name)) and value not in (None, (), [], False)
+    return is_stated(context, str(option.name)) and value not in (None, (), [], False)
 
 
 def _name(name: str) -> str:
@@ -439,7 +416,7 @@ def _apply(context: click.Context, options: dict[str, Any], values: Mapping[str,
     if not values:
         return
     for name, value in _cast_all(context, values).items():
-        if not _source(context, name):
+        if not is_stated(context, name):
             options[name] = context.params[name] = value
             context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
 
@@ -490,11 +467,9 @@ def _takes_several(option: click.Parameter) -> bool:
 
 def layout_names() -> set[str]:
     """Return the options that a recipe or a preset may set, which exclude budgets and outputs."""
-    from geodp.cli.options import grid_option_names
     from geodp.cli.readers import reader_options
 
-    names = {str(one.name) for one in reader_options()} | {*grid_option_names(), "spec"}
-    return names - OF_OPERATOR
+    return {str(one.name) for one in (*reader_options(), *DOMAIN)} - OF_OPERATOR
 
 
 def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import hide, option
+from geodp.cli.check import begin_check
+from geodp.cli.help import hide, with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.layout import complete, layout_options
-from geodp.cli.options import folder_options, grid_options, inputs
+from geodp.cli.layout import complete
+from geodp.cli.options import inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, choose_reader, read
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.options.option import Option
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, REQUEST
 
 if TYPE_CHECKING:
     from geodp.release.maps import Maps, MapsDesign, MapsKind
@@ -45,24 +46,20 @@ def publish_maps(kind: MapsKind) -> click.Command:
     'lit'
     """
 
+    maps = Option(
+        "--map",
+        f"Column of the counts of {' and of '.join(one.name for one in kind.streams)}, one "
+        "option each.",
+        name="maps",
+        group="Input",
+        many=True,
+        required=True,
+        metavar="NAME=COLUMN",
+    )
+
     @click.command(kind.name, cls=MapsCommand, no_args_is_help=True)
     @inputs
-    @layout_options
-    @partial(grid_options, required=False)
-    @option(
-        "--map",
-        "maps",
-        group="Input",
-        everyday=True,
-        metavar="NAME=COLUMN",
-        multiple=True,
-        required=True,
-        help=f"Column of the counts of {' and of '.join(one.name for one in kind.streams)}, one "
-        "option each.",
-    )
-    @request_options(without=ELSEWHERE)
-    @folder_options
-    @check_options
+    @with_options(LAYOUT, DOMAIN, maps, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
     def publish(**options: Any) -> None:
         carry_out(options, lambda *run: MapsPublishing(kind, *run).run())
 
@@ -73,9 +70,9 @@ def publish_maps(kind: MapsKind) -> click.Command:
 class MapsCommand(ReadingCommand):
     """A command that reads one column of counts for each map."""
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return all options, of which that of one column is hidden."""
-        return hide(super().get_params(ctx), ("value",))
+        return hide(super().list_params(ctx), ("value",))
 
 
 class MapsPublishing(TablesPublishing):
@@ -114,10 +111,7 @@ class MapsPublishing(TablesPublishing):
             name: read({**self.options, "value": (column,)}, self.grid, self.request.key)
             for name, column in self.columns.items()
         }
-        prepared = self.kind.prepare(tables, self.request)
-        output, overwrite = self.options["output"], self.options["overwrite"]
-        prepared.design.preview.check_place(output, overwrite=overwrite)
-        return prepared
+        return self.kind.prepare(tables, self.request)
 
     def design(self, inputs: Inputs) -> MapsDesign:
         """Design the release from the inputs of an interrupted run."""

@@ -97,6 +97,10 @@ class Publishing(ABC):
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
         """Do in the staged folder what may fail and needs no draw, and reserve its space."""
 
+    def preview(self, _prepared: Prepared[Any, Any]) -> Any:
+        """Return the tables without counts, whose output is checked; None where it was before."""
+        return None
+
     def fields(self, release: Any) -> Mapping[str, Any]:
         """Return the kind's own fields of the JSON document."""
         return {}
@@ -132,6 +136,8 @@ class Publishing(ABC):
         require_uninterrupted(options["output"])
         with time_phase("Reading", "reading", self.seconds):
             prepared = self.prepare()
+        if (preview := self.preview(prepared)) is not None:
+            preview.check_place(options["output"], overwrite=options["overwrite"])
         for note in self.list_notes(prepared):
             click.echo(translate_message(note), err=True)
         if not options["check"]:
@@ -206,6 +212,10 @@ class TablesPublishing(Publishing):
         from geodp.io.folder.staged_release import StagedTables
 
         return StagedTables.stage(**self.place)
+
+    def preview(self, prepared: Prepared[Any, Any]) -> Any:
+        """Return the tables without counts."""
+        return prepared.design.preview
 
     def try_out(self, place: Any, prepared: Prepared[Any, Any]) -> None:
         """Write empty tables."""

@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from geodp.cli.help import ALL, HELP_ALL, GroupedOption, group_options
+from geodp.cli.help import GroupedOption, make_option
 from geodp.cli.inputs import (
     CELLS,
-    GRIDS,
-    NEEDS,
+    check_grid,
     is_input,
     open_labels,
     opening_of_public,
-    options_of_grid,
     read_named,
 )
-from geodp.cli.options import GridCommand, find_inputs
+from geodp.cli.options import GridCommand, is_stated, refuse_conflicts
 from geodp.cli.running import pad_time, report_progress
+from geodp.cli.values import find_inputs
 from geodp.errors import PluginWarning, UsageError, printable
+from geodp.options.option import Option
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -67,26 +66,13 @@ class InputCommand(GridCommand):
 class ReadingCommand(InputCommand):
     """A command that reads confidential inputs, with the options of readers."""
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options, with those of readers after those of the grid."""
-        params = super().get_params(ctx)
+        params = super().list_params(ctx)
         # Readers' options follow those of the grid in help and in printed commands.
         grid = next(i for i, one in enumerate(params) if one.name == LABELS) + 1
         readers = [one for one in reader_options() if one.name != LABELS]
-        return [*params[:grid], *readers, *params[grid:], HELP_ALL]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the everyday options, or all options, of every group that has any."""
-        help_option = self.get_help_option(ctx)
-        params = [one for one in self.get_params(ctx) if one is not help_option]
-        groups = group_options(params)
-        groups["Output"] += [help_option] if help_option is not None else []
-        for title, params in groups.items():
-            shown = [one for one in params if ctx.meta.get(ALL) or getattr(one, "everyday", True)]
-            rows = [row for one in shown if (row := one.get_help_record(ctx)) is not None]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        return [*params[:grid], *readers, *params[grid:]]
 
 
 @contextmanager
@@ -190,7 +176,8 @@ def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> st
 def _works(option: Field, default: Any) -> bool:
     """Return whether a plugin's option can be made, shown and left at its default."""
     try:
-        made, context = make_option(option, default), click.Context(click.Command(""))
+        made = make_option(state_option(option, default))
+        context = click.Context(click.Command(""))
         made.get_help_record(context)
         made.type_cast_value(context, made.get_default(context))
         return FLAG.fullmatch(option.flag) is not None
@@ -199,40 +186,40 @@ def _works(option: Field, default: Any) -> bool:
 
 
 @cache
-def reader_options() -> tuple[click.Parameter, ...]:
+def reader_options() -> tuple[GroupedOption, ...]:
     """Return every option of every reader once; those of all readers come last."""
     from geodp.io.read.reader import Reader
 
-    requests: dict[str, tuple[Field, Any]] = {}
+    stated: dict[str, Option] = {}
     for reader in _readers().values():
         if reader.flag:
-            requests[_flag_of(reader).name] = (_flag_of(reader), False)
+            stated[_flag_of(reader).name] = state_option(_flag_of(reader), False)
         for one in _specific_options(reader):
-            requests.setdefault(one.option.name, (one.option, one.default))
-    requests |= {one.option.name: (one.option, one.default) for one in Reader.option_fields()}
-    return tuple(make_option(field, default) for field, default in requests.values())
+            stated.setdefault(one.option.name, state_field(one))
+    stated |= {one.option.name: state_field(one) for one in Reader.option_fields()}
+    return tuple(map(make_option, stated.values()))
 
 
-def make_option(field: Field, default: Any) -> GroupedOption:
-    """Make the option for the command line; a reader checks itself whether it is required."""
-    repeated = field.many or field.pairs
-    more: dict[str, Any] = {}
-    if field.type is bool:
-        more["is_flag"] = True
-    elif isinstance(field.type, tuple):
-        more["type"] = click.Choice(field.type)
-    else:
-        more["type"] = click.Path(path_type=Path) if field.type is Path else field.type
-    return GroupedOption(
-        [field.flag],
+def state_option(field: Field, default: Any, needs: str | None = None) -> Option:
+    """Return the option of a reader's field; a reader checks itself whether it is required."""
+    many, choices = field.many or field.pairs, field.type if isinstance(field.type, tuple) else ()
+    return Option(
+        field.flag,
+        field.help,
         group="Input",
+        type=None if choices else field.type,
+        choices=choices,
+        default=None if many or field.type is bool else default,
+        show=field.show,
+        many=many,
         everyday=field.everyday,
-        help=field.help or None,
-        multiple=repeated,
-        default=None if repeated else default,
-        show_default=field.show,
-        **more,
+        needs=() if needs is None else (needs,),
     )
+
+
+def state_field(one: OptionField) -> Option:
+    """Return the option of a field of a reader."""
+    return state_option(one.option, one.default, one.needs)
 
 
 @cache
@@ -275,41 +262,29 @@ def check_applicable(context: click.Context) -> None:
     """Raise UsageError for options that have no effect in this call, or are malformed."""
     options = context.params
     names = {str(o.name): o.opts[-1] for o in context.command.get_params(context)}
-    sources = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-    used = [name for name in names if context.get_parameter_source(name) in sources]
+    used = [name for name in names if is_stated(context, name)]
     chosen = choose_reader(options)
-    grid = str(options["spec"]).partition(":")[0]
     # For each reader the options that only some readers have; --labels belongs to the grid as well.
     kinds = {
         reader.name: [name for name in _flags(reader) if name != LABELS]
         for reader in _readers().values()
     }
-    grids = GRIDS if options["spec"] is None else {**GRIDS, grid: [*options_of_grid(grid)]}
-    for table, key, kind in (
-        (kinds, chosen.name, chosen.kind),
-        (grids, grid, f"{grid}: grids"),
-    ):
-        some = {name for allowed in table.values() for name in allowed}
-        extra = [name for name in used if name in some and name not in table.get(key, some)]
-        if extra:
-            listed = ", ".join(names[name] for name in extra)
-            if table is kinds and (other := _other_reader(extra)) is not None:
-                flag = _flag_of(other).flag
-                raise UsageError(
-                    f"Not for {kind}: {listed}. {flag} takes them, and reads {other.kind}.",
-                    code="option-of-other-reader",
-                )
+    some = {name for allowed in kinds.values() for name in allowed}
+    takes = kinds.get(chosen.name, some)
+    if extra := [name for name in used if name in some and name not in takes]:
+        listed = ", ".join(names[name] for name in extra)
+        if (other := _other_reader(extra)) is not None:
+            flag = _flag_of(other).flag
             raise UsageError(
-                f"Not for {kind}: {listed}. "
-                f"These take {', '.join(names[name] for name in table[key])}.",
-                code="option-not-for-input",
+                f"Not for {chosen.kind}: {listed}. {flag} takes them, and reads {other.kind}.",
+                code="option-of-other-reader",
             )
-    needs = NEEDS | {a.option.name: a.needs for a in chosen.option_fields() if a.needs is not None}
-    for name in used:
-        if name in needs and options[needs[name]] in (None, False, ()):
-            raise UsageError(
-                f"{names[name]} goes with {names[needs[name]]} only.", code="option-needs-option"
-            )
+        raise UsageError(
+            f"Not for {chosen.kind}: {listed}. These take {', '.join(names[n] for n in takes)}.",
+            code="option-not-for-input",
+        )
+    check_grid(context)
+    refuse_conflicts(context)
     for request in chosen.option_fields():
         if request.option.pairs:
             read_named(options[request.option.name], request.option.flag)

@@ -7,40 +7,48 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from geodp.cli.help import option
+from geodp.cli.help import with_options
 from geodp.errors import UsageError
+from geodp.options.option import Option, grouped
 
 if TYPE_CHECKING:
     from geodp.grid.region import Region
     from geodp.release.release import Release
 
 
-def polygons_option(*flags: str) -> Callable[[Any], Any]:
-    """Return the option that names a file of polygons."""
-    return option(
-        *flags,
-        group="Domain",
-        everyday=True,
-        type=click.Path(path_type=Path),
-        help="File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
+REGIONS = grouped(
+    "Domain",
+    Option(
+        "--polygons",
+        "File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
         "or GeoParquet. Units with outlines are never split.",
-    )
-
-
-POLYGONS = polygons_option("--polygons")
-POLYGON_NAME = option(
-    "--polygon-name",
-    group="Domain",
-    help="Field that names the polygons; default: name, id or code.",
+        type=Path,
+        everyday=True,
+    ),
+    Option(
+        "--polygon-name",
+        "Field that names the polygons; default: name, id or code.",
+        needs=("polygons",),
+    ),
 )
-AREA = option(
-    "--area",
-    group="Options",
-    multiple=True,
-    help="Code of an area of the grid, or of a region or unit; for pairs of units "
-    "ORIGIN:DESTINATION; repeatable.",
+"""Polygons of a file."""
+
+POLYGONS, POLYGON_NAME = map(with_options, REGIONS)
+
+
+def polygons_option(*flags: str) -> Callable[[Any], Any]:
+    """Return the option that names a file of polygons, by these flags."""
+    return with_options(REGIONS.one("polygons", others=flags[1:2]))
+
+
+AREA = with_options(
+    Option(
+        "--area",
+        "Code of an area of the grid, or of a region or unit; for pairs of units "
+        "ORIGIN:DESTINATION; repeatable.",
+        many=True,
+        everyday=True,
+    )
 )
 
 

@@ -38,13 +38,6 @@ PUBLIC_FILES = ("mask", "regions", "public_totals", "prior")
 
 TOO_LONG = "The run took longer than --pad-time; choose a longer one."
 
-LONGEST = 1e6
-"""Most seconds of ``--pad-time``, eleven days; a text such as nan is a number for Click."""
-
-NO_DURATION = "--pad-time takes a number of seconds from 0 to 1,000,000; give one of these."
-
-PROFILED = "--profile prints the seconds that --pad-time hides: leave one of them out."
-
 STORED = (
     "The release that was charged is stored in {folder}: the same command with --resume completes "
     "it and costs nothing."
@@ -152,19 +145,11 @@ def pad_time(options: Mapping[str, Any]) -> Iterator[None]:
     the time of a warning or of the result depends on the data, too. A run that the operator stops
     ends at once.
 
-    Raises
-    ------
-    UsageError
-        ``--profile`` would print what this hides, or nobody can wait for so long.
     """
     minimum = options.get("pad_time")
     if not minimum:
         yield
         return
-    if options.get("profile"):
-        raise UsageError(PROFILED, code="pad-time-or-profile")
-    if not minimum <= LONGEST:
-        raise UsageError(NO_DURATION, code="pad-time-range")
     started, padded = time.perf_counter(), True
     lines: list[tuple[bool, str]] = []
     try:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 from geodp.errors import UsageError
+from geodp.options.option import as_keyword
+from geodp.options.shared import REQUEST
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.loss import (
     ApproximateDP,
@@ -233,11 +235,8 @@ class Terms:
 
 def read_contribution(contribution: object) -> int:
     """Return how often a unit is counted at most; UsageError for no whole number above 0."""
-    if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
-        raise UsageError(
-            "contribution must be a whole number of at least 1.", code="charge-contribution"
-        )
-    return int(contribution)
+    bound: int = REQUEST.one("contribution").check(contribution, as_keyword)
+    return int(bound)
 
 
 def _guess(people: Any) -> float | None:

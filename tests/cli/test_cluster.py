@@ -97,8 +97,8 @@ def test_a_prior_in_the_folder_of_the_inputs_is_refused(cells, tmp_path, workers
     ("options", "rule"),
     [
         (("--cluster", "tcp://127.0.0.1:9", "--workers", 2), "not both"),
-        (("--workers", 2, "--check"), "without --check"),
-        (("--workers", 2, "--simulate", 3), "without --simulate"),
+        (("--workers", 2, "--check"), "--workers or --check, not both"),
+        (("--workers", 2, "--simulate", 3), "--workers or --simulate, not both"),
         (("--trust-cluster",), "goes with --cluster only"),
         (("--workers", 2, "--key-folder", "x"), "goes with --cluster only"),
         (("--workers", 2, "--round", "nearest"), "reads tables of cells and integer counts"),

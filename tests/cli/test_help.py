@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 
 from geodp.cli import geodp
 from geodp.cli.help import GROUPS, STEPS, GroupedOption, group_options
-from geodp.cli.readers import ReadingCommand
+from geodp.cli.options import SHORT
 from geodp.errors import UsageError
 from tests.command import context_of
 from tests.command import geodp as run
@@ -76,34 +76,45 @@ def test_every_option_of_publish_has_its_group():
     assert "\nOptions:" not in said
 
 
-READING = [words for words, one in COMMANDS.items() if isinstance(one, ReadingCommand)]
-
-
-@pytest.mark.parametrize("words", READING, ids=" ".join)
-def test_every_option_of_a_command_that_reads_is_everyday_or_expert(words):
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_shows_the_everyday_options_of_a_command_and_twenty_at_most(words):
+    """All of them, where these are no more, and those that are required in any case."""
     command = COMMANDS[words]
     context = context_of(command)
-    params = [one for one in command.get_params(context) if one.param_type_name == "option"]
-    shown = [one for one in params if not one.hidden]
-    own = [one for one in shown if one is not command.get_help_option(context)]
-    assert all(isinstance(one, GroupedOption) and one.group in GROUPS for one in own)
-    everyday = [one for one in own if one.everyday]
-    assert {one.name for one in own if one.required} <= {one.name for one in everyday}
-    short, whole = (shown_by(*words, flag) for flag in ("--help", "--help-all"))
-    assert {one.opts[-1] for one in own} <= whole
-    assert {one.opts[-1] for one in own if one.everyday} == short - {"-h", "--help"}
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    flags = {one.opts[-1]: one for one in options if not one.hidden}
+    shown = shown_by(*words, "--help") | {"--help"} - {"-h"}
+    assert len(flags) <= SHORT or len(shown & flags.keys()) <= SHORT
+    if "--help-all" not in flags:
+        return
+    assert flags.keys() <= shown_by(*words, "--help-all") | {"--help"}
+    assert {flag for flag, one in flags.items() if one.required} <= shown
 
 
 def shown_by(*call):
     """Return the flags that a help lists."""
     lines = run(*call).stdout.splitlines()
-    return {line.split()[0].rstrip(",") for line in lines if line.startswith("  -")}
+    return {word.rstrip(",") for one in lines if one.startswith("  -") for word in one.split()[:2]}
 
 
-def test_help_shows_twenty_options_of_publish_at_most():
-    shown = shown_by("publish", "--help")
-    assert len(shown) <= 20
-    assert "--help-all" in shown
+def test_methods_of_the_literature_are_not_on_the_first_screen():
+    assert "\n  blend " not in run("local", "--help").stdout
+    assert run("local", "blend", "--help").stdout.startswith("Usage:")
+    assert "--hierarchy" not in shown_by("audit", "--help")
+    assert "--maximum" not in shown_by("compare", "--help")
+    assert "--maximum" in shown_by("compare", "--help-all")
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_what_options_need_and_exclude_is_there(words):
+    command = COMMANDS[words]
+    params = command.get_params(context_of(command))
+    stated = [one.stated for one in params if isinstance(one, GroupedOption) and one.stated]
+    names = {str(one.name) for one in params}
+    for one in stated:
+        assert one.group in GROUPS
+        assert not one.needs or names & {*one.needs}, one.name
+        assert one.name not in (*one.needs, *one.excludes)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -8,10 +8,10 @@ from geodp.cli import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import GRIDS, grid_of, read_named
 from geodp.cli.readers import check_applicable, choose_reader, make_reader, require_addresses
-from geodp.cli.request_options import NEIGHBOURS as RELATIONS
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.table import Table
+from geodp.options.shared import NEIGHBOURS as RELATIONS
 from geodp.privacy.terms import NEIGHBOURS
 from tests.io.files import tiff
 from tests.refusals import refuses
@@ -28,7 +28,9 @@ def context(*arguments: str) -> click.Context:
     return publish.make_context("publish", [*map(str, arguments), *END])
 
 
-WITHOUT_EFFECT = "option-needs-option|option-not-for-input|option-of-other-reader"
+WITHOUT_EFFECT = (
+    "option-needs-option|option-not-for-input|option-not-for-grid|option-of-other-reader"
+)
 
 
 @pytest.mark.parametrize("command", geodp.commands.values(), ids=list(geodp.commands))

@@ -49,8 +49,8 @@ def test_help_imports_little(arguments):
     ours = {name for name in modules if name.startswith("geodp.")}
     reads = r"|io\.read(\.\w+)?" if "publish" in arguments else ""
     light = (
-        r"geodp\.(advice|errors|registry|progress|io|io\.folder|io\.folder\.stopping|cli(\.\w+)*"
-        rf"|kinds|tools|((kinds|tools)\.\w+|cluster|literature|local)(\.(commands|running)(\.\w+)?|\.tables)?{reads})"
+        r"geodp\.(advice|errors|registry|progress|options(\.\w+)?|io|io\.folder|io\.folder\.stopping|cli(\.\w+)*"
+        rf"|kinds|tools|((kinds|tools)\.\w+|cluster|literature|local)(\.(commands|running)(\.\w+)?|\.tables|\.options)?{reads})"
     )
     assert all(re.fullmatch(light, name) for name in ours), ours
     assert len(modules) < 400

@@ -2,45 +2,28 @@
 
 from dataclasses import fields
 
-import click
 import pytest
 
 from geodp.cli import geodp
-from geodp.cli.help import GROUPS
-from geodp.cli.request_options import FIELDS, NEIGHBOURS, RECORDS, read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
+from geodp.options.shared import NEIGHBOURS, RECORDS, REQUEST
 from geodp.privacy import terms
 from geodp.privacy.terms import NAMES
 from geodp.release.request import Request
 
 
-def options_of(*names, without=()):
-    """Return the options that a command has by a field of a request."""
-    command = click.command()(request_options(*names, without=without)(lambda **_: None))
-    return command.params
-
-
 def test_every_field_has_options():
     asked = {one.name for one in fields(Request)} - {"terms"} | {*NAMES}
     # The release that is replaced is a part of the metadata.
-    assert {*FIELDS} - {"supersedes"} == asked
-
-
-@pytest.mark.parametrize("field", FIELDS)
-def test_every_option_has_help_a_group_and_is_everyday_or_expert(field):
-    for one in options_of(field):
-        assert one.help.endswith((".", "]")), one.name
-        assert one.group in GROUPS
-        assert one.everyday in (True, False)
+    assert {one.field for one in REQUEST} - {"supersedes"} == asked
 
 
 def test_a_command_has_what_it_asks_for_alone():
-    names = [one.name for one in options_of("epsilon", "unit", without=("unit",))]
-    assert names == ["epsilon"]
-    every = {one.name for field in FIELDS for one in options_of(field)}
+    assert [one.name for one in REQUEST.of("epsilon", "unit").without("unit")] == ["epsilon"]
     publish = {one.name for one in geodp.commands["publish"].params}
-    assert every <= publish
+    assert {one.name for one in REQUEST} <= publish
 
 
 def test_a_request_is_made_of_what_a_command_has():

@@ -327,7 +327,7 @@ def test_a_ledger_knows_a_replay_from_one_machine(cluster, tmp_path):
         ({"method": "laplace"}, "partitions-need-tree"),
         ({"parts": 0}, "parts-below-1"),
         ({"epsilon": 0}, r"budget-number-not-positive: ^epsilon\b"),
-        ({"contribution": 0}, "charge-contribution"),
+        ({"contribution": 0}, "option-out-of-range"),
         ({**PRIOR, "prior_source": None}, "prior-source-missing"),
         ({**PRIOR, "prior": None}, "source-without-prior"),
         ({**PRIOR, "prior": OTHER}, "prior-of-other-grid"),

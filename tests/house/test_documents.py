@@ -19,7 +19,8 @@ import click
 import pytest
 
 from geodp.cli import geodp as command_line
-from geodp.cli.options import GridCommand, join_bounds
+from geodp.cli.options import GridCommand
+from geodp.cli.values import join_bounds
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

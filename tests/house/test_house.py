@@ -16,7 +16,7 @@ from geodp.registry import list_parts
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "advice errors registry progress reprs typing"
+GROUND = "advice errors options registry progress reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 PARTS = [home.replace(".", "/") for home in list_parts().values()]
 """They stand above the core, which imports none of them, and beside each other but for these: a
@@ -30,6 +30,7 @@ FLOORS = {
     # What of geodp a place may import beside itself and the ground.
     "advice": "",
     "errors": "",
+    "options": "",
     "progress": "",
     "registry": "",
     "reprs": "",

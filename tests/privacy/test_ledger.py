@@ -117,7 +117,7 @@ def test_a_head_that_is_none_is_refused(ledger, head):
         (lambda ledger: charge(ledger, dataset="x" * 201), "name-length: ^The name of a data set"),
         (lambda ledger: charge(ledger, fingerprint="0" * 15), "fingerprint-form"),
         (lambda ledger: charge(ledger, fingerprint="0" * 129), "fingerprint-form"),
-        (lambda ledger: charge(ledger, contribution=1.0), "charge-contribution"),
+        (lambda ledger: charge(ledger, contribution=1.0), "option-out-of-range"),
     ],
 )
 def test_a_refusal_names_what_was_wrong(ledger, call, message):

@@ -92,9 +92,9 @@ def test_gaussian_noise_has_the_sigma_of_its_budget(method):
     [
         ({"method": "magic"}, "method-unknown"),
         ({"neighbours": "friends"}, "neighbours-unknown"),
-        ({"contribution": 0}, "charge-contribution"),
-        ({"contribution": 1.5}, "charge-contribution"),
-        ({"contribution": True}, "charge-contribution"),
+        ({"contribution": 0}, "option-out-of-range"),
+        ({"contribution": 1.5}, "option-out-of-range"),
+        ({"contribution": True}, "option-out-of-range"),
         ({"epsilon": "1/1000000000"}, "noise-too-wide"),
         ({"unit": None}, "unit-missing"),
         ({"unit": " "}, "unit-missing"),

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.translation import translate_message
 from geodp.errors import Rule, UsageError
+from geodp.options.option import Option
+from geodp.options.shared import JSON
 
 if TYPE_CHECKING:
     from geodp.privacy.ledger import Account, Charge, Ledger
     from geodp.privacy.loss import ApproximateDP, Loss
 
-_ledger = click.option(
-    "--ledger", "file", required=True, type=click.Path(path_type=Path), help="Ledger file."
+_LEDGER = Option("--ledger", "Ledger file.", name="file", type=Path, required=True)
+_WITNESS = Option(
+    "--witness", "Second file with the ledger's head; best on another disk.", type=Path
 )
-_witness_help = "Second file with the ledger's head; best on another disk."
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 
 
 @click.group()
@@ -38,36 +40,32 @@ def budget() -> None:
 
 
 @budget.command(cls=StrictCommand)
-@_ledger
-@click.option("--dataset", required=True, help="Name of the data set; published.")
-@click.option("--epsilon", help="Cap of all releases together, read exactly: 2 or 0.5 or 1/3.")
-@click.option("--delta", help="With --epsilon: cap of approximate differential privacy.")
-@click.option("--rho", help="Cap of zero-concentrated differential privacy.")
-@click.option(
-    "--in-rho",
-    is_flag=True,
-    help="With --epsilon and --delta: the cap is the largest rho that implies both, so that "
-    "releases add up in rho.",
+@with_options(
+    _LEDGER,
+    Option("--dataset", "Name of the data set; published.", required=True),
+    Option("--epsilon", "Cap of all releases together, read exactly: 2 or 0.5 or 1/3."),
+    Option("--delta", "With --epsilon: cap of approximate differential privacy."),
+    Option("--rho", "Cap of zero-concentrated differential privacy."),
+    Option(
+        "--in-rho",
+        "With --epsilon and --delta: the cap is the largest rho that implies both, so that "
+        "releases add up in rho.",
+        type=bool,
+    ),
+    Option("--unit", "Unit of privacy: whom the guarantee protects.", default="person"),
+    Option(
+        "--neighbours",
+        "add-remove-one or replace-one.  [default: replace-one for local, else add-remove-one]",
+    ),
+    Option(
+        "--model",
+        "local: only for rounds of devices' own reports (geodp local).",
+        choices=("central", "local"),
+        default="central",
+    ),
+    _WITNESS,
+    JSON,
 )
-@click.option(
-    "--unit",
-    default="person",
-    show_default=True,
-    help="Unit of privacy: whom the guarantee protects.",
-)
-@click.option(
-    "--neighbours",
-    help="add-remove-one or replace-one.  [default: replace-one for local, else add-remove-one]",
-)
-@click.option(
-    "--model",
-    type=click.Choice(["central", "local"]),
-    default="central",
-    show_default=True,
-    help="local: only for rounds of devices' own reports (geodp local).",
-)
-@click.option("--witness", type=click.Path(path_type=Path), help=_witness_help)
-@_json
 def init(
     file: Path,
     dataset: str,
@@ -98,14 +96,16 @@ def init(
 
 
 @budget.command(cls=StrictCommand)
-@_ledger
-@click.option("--dataset", help="Show only this data set, with its charges.")
-@click.option(
-    "--delta",
-    help="Also show the epsilon that follows from a cap in rho, and from what is spent of it, at "
-    "this delta.",
+@with_options(
+    _LEDGER,
+    Option("--dataset", "Show only this data set, with its charges."),
+    Option(
+        "--delta",
+        "Also show the epsilon that follows from a cap in rho, and from what is spent of it, at "
+        "this delta.",
+    ),
+    JSON,
 )
-@_json
 def show(file: Path, dataset: str | None, delta: str | None, as_json: bool) -> None:
     """Show the caps, and the spent and remaining budgets."""
     chance = None if delta is None else _chance(delta)
@@ -133,14 +133,16 @@ def show(file: Path, dataset: str | None, delta: str | None, as_json: bool) -> N
 
 
 @budget.command(cls=StrictCommand)
-@_ledger
-@click.option("--head", help="Hash of an earlier head, such as a release card's.")
-@click.option(
-    "--no-witness",
-    is_flag=True,
-    help="Verify only the chain, for example of a copy without its witness.",
+@with_options(
+    _LEDGER,
+    Option("--head", "Hash of an earlier head, such as a release card's."),
+    Option(
+        "--no-witness",
+        "Verify only the chain, for example of a copy without its witness.",
+        type=bool,
+    ),
+    JSON,
 )
-@_json
 def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None:
     """Verify the entire ledger; exit code 3 if it was changed, truncated or replaced.
 
@@ -164,10 +166,10 @@ def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None
 
 
 @budget.command(cls=StrictCommand)
-@_ledger
+@with_options(_LEDGER)
 @click.argument("witness", type=click.Path(path_type=Path))
-@click.option(
-    "--head", help="If the previous witness is lost: the head on the card of the latest release."
+@with_options(
+    Option("--head", "If the previous witness is lost: the head on the card of the latest release.")
 )
 def witness(file: Path, witness: Path, head: str | None) -> None:
     """Store the ledger's head in a second file, WITNESS, and compare it at every charge.
@@ -184,8 +186,7 @@ def witness(file: Path, witness: Path, head: str | None) -> None:
 
 
 @budget.command(cls=StrictCommand)
-@_ledger
-@click.option("--output", type=click.Path(path_type=Path), help="New file; default: stdout.")
+@with_options(_LEDGER, Option("--output", "New file; default: stdout.", type=Path))
 def export(file: Path, output: Path | None) -> None:
     """Write every entry as a line of JSON, for auditors."""
     lines = _open(file).export()

@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 import click
 
 from geodp import __version__
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.errors import GeodpError
+from geodp.options.shared import JSON
 
 LIBRARIES = (
     "numpy",
@@ -135,7 +137,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
 
 
 @click.command(cls=StrictCommand)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@with_options(JSON)
 def doctor(as_json: bool) -> None:
     """Show the versions and folders that geodp uses here, and any problems; exit code 1 if there
     are any."""

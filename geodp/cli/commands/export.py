@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.options.option import Option
+from geodp.options.shared import JSON
 
 if TYPE_CHECKING:
     from geodp.table.card import Card, StatedMetadata
@@ -22,25 +25,24 @@ if TYPE_CHECKING:
 
 @click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option(
-    "--to",
-    "formats",
-    required=True,
-    help="Formats, separated by commas: gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, "
-    "geojson, pmtiles, maplibre, netcdf, omx, stac.",
+@with_options(
+    Option(
+        "--to",
+        "Formats, separated by commas: gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, "
+        "geojson, pmtiles, maplibre, netcdf, omx, stac.",
+        name="formats",
+        required=True,
+    ),
+    Option(
+        "--output", "New folder; each published level gets its own file.", type=Path, required=True
+    ),
+    Option(
+        "--metadata",
+        "TOML file with title, reference_date and so on, instead of the release's own metadata.",
+        type=Path,
+    ),
+    JSON,
 )
-@click.option(
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="New folder; each published level gets its own file.",
-)
-@click.option(
-    "--metadata",
-    type=click.Path(path_type=Path),
-    help="TOML file with title, reference_date and so on, instead of the release's own metadata.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def export(release: Path, formats: str, output: Path, metadata: Path | None, as_json: bool) -> None:
     """Write a RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()

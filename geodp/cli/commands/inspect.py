@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.inputs import CELLS, options_of_grid
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import quote
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError, printable
+from geodp.options.option import Option
+from geodp.options.shared import JSON
 
 if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
@@ -22,21 +25,21 @@ if TYPE_CHECKING:
 
 @click.command(cls=StrictCommand)
 @click.argument("file")
-@click.option("--encoding", help="Encoding of a text file, such as cp1252. Default: detected.")
-@click.option("--delimiter", help="Delimiter of a text file, one character. Default: detected.")
-@click.option("--header-row", type=int, help="Line or row with the column names, counted from 1.")
-@click.option(
-    "--first-row",
-    type=int,
-    help="First line or row of data, below any units or totals, counted from 1.",
+@with_options(
+    Option("--encoding", "Encoding of a text file, such as cp1252. Default: detected."),
+    Option("--delimiter", "Delimiter of a text file, one character. Default: detected."),
+    Option("--header-row", "Line or row with the column names, counted from 1.", type=int),
+    Option(
+        "--first-row",
+        "First line or row of data, below any units or totals, counted from 1.",
+        type=int,
+    ),
+    Option("--last-row", "Last line or row of data, above any notes, counted from 1.", type=int),
+    Option("--layer", "Layer of a GeoPackage with several layers, or sheet of a workbook."),
+    Option("--member", "Member of a zip archive, or a pattern for several."),
+    Option("--code", "Column of cell codes. Default: detected."),
+    JSON,
 )
-@click.option(
-    "--last-row", type=int, help="Last line or row of data, above any notes, counted from 1."
-)
-@click.option("--layer", help="Layer of a GeoPackage with several layers, or sheet of a workbook.")
-@click.option("--member", help="Member of a zip archive, or a pattern for several.")
-@click.option("--code", help="Column of cell codes. Default: detected.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     """Describe FILE: its layout, columns and grid, but never values, sums or row counts.
 

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.options import StrictCommand, memory_option
+from geodp.cli.help import with_options
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_free, require_unsealed, write_file
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.options.option import Option
+from geodp.options.shared import MEMORY
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View
@@ -32,35 +35,26 @@ COMPARE = (
 
 @click.command("map", cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option(
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="PNG or SVG file, by its extension.",
+@with_options(
+    Option("--output", "PNG or SVG file, by its extension.", type=Path, required=True),
+    Option("--overwrite", "Replace the file.", type=bool),
+    Option("--title", "Title, instead of the name of the count."),
+    Option("--unit", "What is counted, for the legend."),
+    Option("--date", "Date of the counts, printed under the map."),
+    Option("--source", "Source of the counts, printed under the map."),
+    Option("--credit", "Credit line under the map."),
+    Option("--language", "Language of the text on the map.", choices=("en", "ja"), default="en"),
+    Option("--bounds", BOUNDS, type=float, values=4),
+    Option("--size", SIZE, low=1, high=8192),
+    Option("--dpi", DPI, low=50, high=600),
+    Option("--dark", "Use light colours on a black background.", type=bool),
+    Option("--graticule", GRATICULE, type=bool),
+    Option("--compare", COMPARE, type=Path, metavar="EARLIER"),
+    Option("--no-fade", NO_FADE, type=bool),
+    Option("--no-ground", NO_GROUND, type=bool),
+    Option("--no-flows", NO_FLOWS, type=bool),
+    MEMORY,
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file.")
-@click.option("--title", help="Title, instead of the name of the count.")
-@click.option("--unit", help="What is counted, for the legend.")
-@click.option("--date", help="Date of the counts, printed under the map.")
-@click.option("--source", help="Source of the counts, printed under the map.")
-@click.option("--credit", help="Credit line under the map.")
-@click.option(
-    "--language",
-    type=click.Choice(["en", "ja"]),
-    default="en",
-    show_default=True,
-    help="Language of the text on the map.",
-)
-@click.option("--bounds", type=float, nargs=4, help=BOUNDS)
-@click.option("--size", type=click.IntRange(1, 8192), help=SIZE)
-@click.option("--dpi", type=click.IntRange(50, 600), help=DPI)
-@click.option("--dark", is_flag=True, help="Use light colours on a black background.")
-@click.option("--graticule", is_flag=True, help=GRATICULE)
-@click.option("--compare", metavar="EARLIER", type=click.Path(path_type=Path), help=COMPARE)
-@click.option("--no-fade", is_flag=True, help=NO_FADE)
-@click.option("--no-ground", is_flag=True, help=NO_GROUND)
-@click.option("--no-flows", is_flag=True, help=NO_FLOWS)
-@memory_option
 def map_(
     release: Path,
     output: Path,

@@ -7,8 +7,11 @@ import sys
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.errors import InputError, UsageError
+from geodp.options.option import Option
+from geodp.options.shared import JSON
 
 
 @click.group()
@@ -20,7 +23,9 @@ COMMAND = mesh
 
 
 @mesh.command(cls=StrictCommand)
-@click.option("--grid", "spec", required=True, help="Grid, such as jis:half or inspire:1km.")
+@with_options(
+    Option("--grid", "Grid, such as jis:half or inspire:1km.", name="spec", required=True)
+)
 @click.argument("coordinates", nargs=-1, type=float)
 def encode(spec: str, coordinates: tuple[float, ...]) -> None:
     """Print the code of the cell at every X Y (longitude latitude, or easting northing).
@@ -57,12 +62,14 @@ def _numbers(text: str) -> list[float]:
 
 
 @mesh.command(cls=StrictCommand)
-@click.option(
-    "--grid",
-    "spec",
-    help="Grid of the codes. Default: inferred from the code, if it is unambiguous.",
+@with_options(
+    Option(
+        "--grid",
+        "Grid of the codes. Default: inferred from the code, if it is unambiguous.",
+        name="spec",
+    ),
+    JSON,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.argument("codes", nargs=-1)
 def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
     """Print west, south, east, north of the cell of every CODE.

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
+from geodp.options.shared import JSON
 
 
 @click.command(cls=StrictCommand)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@with_options(JSON)
 def methods(as_json: bool) -> None:
     """List the methods of publish and evaluate, with their settings."""
     from dataclasses import fields

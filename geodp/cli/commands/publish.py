@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
-from geodp.cli.help import json_option, option
+from geodp.cli.check import begin_check
+from geodp.cli.cluster import publish_on_cluster, wants_cluster
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of, read_plan_options
-from geodp.cli.layout import complete, layout_options
-from geodp.cli.options import grid_options, inputs, run_options
+from geodp.cli.layout import complete
+from geodp.cli.options import inputs
 from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.options.option import Option, joined
+from geodp.options.shared import CHECK, CLUSTER, DOMAIN, FOLDER, LAYOUT, REQUEST, RUN
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedRelease
@@ -33,50 +34,36 @@ if TYPE_CHECKING:
     from geodp.release.transaction import Inputs, Prepared
 
 
-formats_option = option(
-    "--formats",
-    group="Output",
-    help="Further formats for OUTPUT/formats, separated by commas: those of geodp export.",
+OPTIONS = joined(
+    Option(
+        "--plan",
+        "TOML file of geodp plan, which sets the method, the budget and the unit of privacy.",
+        group="Privacy",
+        type=Path,
+    ),
+    Option(
+        "--stop-at",
+        "Publish coarser cells: a published area such as jis:basic, or a number of cells per side.",
+        group="Domain",
+    ),
+    Option(
+        "--formats",
+        "Further formats for OUTPUT/formats, separated by commas: those of geodp export.",
+        group="Output",
+    ),
+)
+"""Options of a release of one table alone."""
+
+REPLACED = FOLDER.one(
+    "overwrite",
+    help="Remove the release in OUTPUT. To correct a published release, use --supersedes and a "
+    "new OUTPUT.",
 )
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
-@layout_options
-@partial(grid_options, required=False)
-@request_options()
-@option(
-    "--plan",
-    group="Privacy",
-    type=click.Path(path_type=Path),
-    help="TOML file of geodp plan, which sets the method, the budget and the unit of privacy.",
-)
-@option(
-    "--stop-at",
-    group="Domain",
-    help="Publish coarser cells: a published area such as jis:basic, or a number of cells per "
-    "side.",
-)
-@formats_option
-@run_options
-@cluster_options
-@option(
-    "--overwrite",
-    group="Output",
-    everyday=True,
-    is_flag=True,
-    help="Remove the release in OUTPUT. To correct a published release, use --supersedes and a "
-    "new OUTPUT.",
-)
-@option(
-    "--resume",
-    group="Run",
-    is_flag=True,
-    help="Complete an interrupted run of the same command from the table that it was charged for; "
-    "nothing is read, drawn or charged.",
-)
-@check_options
-@json_option
+@with_options(LAYOUT, DOMAIN, REQUEST, OPTIONS, RUN, CLUSTER, REPLACED, FOLDER, CHECK)
 def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 

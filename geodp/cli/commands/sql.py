@@ -7,101 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import add_options, option
-from geodp.cli.options import BoundsType, GridCommand
+from geodp.cli.help import with_options
+from geodp.cli.options import GridCommand
 from geodp.errors import UsageError
+from geodp.options.option import Option, grouped, joined
+from geodp.options.shared import QUERY
 
 if TYPE_CHECKING:
     from geodp.grid.lattice import Lattice
 
-ENGINES = ("duckdb", "spark", "bigquery", "postgres", "snowflake")
-"""Names of ``geodp.grid.codes.sql.ENGINES``, so that ``--help`` imports nothing heavy."""
-
-query_options = add_options(
-    option(
-        "--grid",
-        "spec",
-        group="Domain",
-        everyday=True,
-        required=True,
-        help="Code system, such as jis:quarter or inspire:1km.",
+OPTIONS = joined(
+    QUERY.one(
+        "points",
+        help="Columns of x and y: longitude and latitude, or easting and northing, in the grid's "
+        "CRS.",
     ),
-    option(
-        "--bounds",
-        group="Domain",
-        everyday=True,
-        type=BoundsType(),
-        help="West south east north of the public domain, as of geodp sql.  [default: the code "
-        "system's extent]",
+    QUERY.one(
+        "table",
+        help="Table expression for the records, inserted as it is: a table's name, "
+        "read_parquet('p.parquet').",
     ),
-    option(
-        "--engine",
-        group="Output",
-        everyday=True,
-        required=True,
-        type=click.Choice(ENGINES),
-        help="SQL dialect of the query.",
+    QUERY.one("person", help="Column of person ids; bounds the contribution of each person."),
+    grouped(
+        "Input",
+        Option(
+            "--points-to",
+            "Columns of a second place, if records are trips: count pairs of cells.",
+            name="to",
+            values=2,
+            metavar="X Y",
+        ),
+        Option("--cells", "Maximum number of cells or pairs kept per person.", low=1, default=1),
+        Option(
+            "--per-cell", "Maximum number of records counted per person and cell.", low=1, default=1
+        ),
+        Option(
+            "--order-by",
+            "Column, such as a time, whose first cells of a person are kept. Default: a random "
+            "sample.",
+            name="by",
+        ),
     ),
+    QUERY,
 )
-"""Options of a query of a feature: its grid and its dialect."""
 
 
 @click.command(cls=GridCommand)
-@click.option(
-    "--grid", "spec", required=True, help="Code system, such as jis:quarter or inspire:1km."
-)
-@click.option(
-    "--engine", required=True, type=click.Choice(ENGINES), help="SQL dialect of the query."
-)
-@click.option(
-    "--bounds",
-    type=BoundsType(),
-    help="West south east north of the public domain, along cell edges, in units of the grid's "
-    "CRS; in degrees with the word degrees after them; or a public area by name (germany, 東京都). "
-    "Records outside are left out.  [default: the code system's extent]",
-)
-@click.option(
-    "--points",
-    nargs=2,
-    default=("lon", "lat"),
-    show_default=True,
-    help="Columns of x and y: longitude and latitude, or easting and northing, in the grid's CRS.",
-)
-@click.option(
-    "--points-to",
-    "to",
-    nargs=2,
-    metavar="X Y",
-    help="Columns of a second place, if records are trips: count pairs of cells.",
-)
-@click.option(
-    "--table",
-    default="records",
-    show_default=True,
-    help="Table expression for the records, inserted as it is: a table's name, "
-    "read_parquet('p.parquet').",
-)
-@click.option("--person", help="Column of person ids; bounds the contribution of each person.")
-@click.option(
-    "--cells",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Maximum number of cells or pairs kept per person.",
-)
-@click.option(
-    "--per-cell",
-    type=int,
-    default=1,
-    show_default=True,
-    help="Maximum number of records counted per person and cell.",
-)
-@click.option(
-    "--order-by",
-    "by",
-    help="Column, such as a time, whose first cells of a person are kept. Default: a random "
-    "sample.",
-)
+@with_options(OPTIONS)
 def sql(
     spec: str,
     engine: str,

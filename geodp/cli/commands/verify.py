@@ -8,16 +8,17 @@ from pathlib import Path
 import click
 
 from geodp import progress
-from geodp.cli.options import StrictCommand, memory_option
+from geodp.cli.help import with_options
+from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import VerificationError, printable
+from geodp.options.shared import JSON, MEMORY
 
 
 @click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@memory_option
+@with_options(JSON, MEMORY)
 def verify(release: Path, as_json: bool, memory: str | None) -> None:
     """Check that a RELEASE or a series is consistent; exit code 3 if not."""
     from geodp.io.verify.readback import VERIFYING, read_within

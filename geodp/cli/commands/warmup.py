@@ -7,9 +7,11 @@ import time
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
 from geodp.errors import OutputError, Rule
+from geodp.options.shared import JSON
 
 NO_CACHE = Rule(
     "no-place-for-compiled",
@@ -20,7 +22,7 @@ NO_CACHE = Rule(
 
 
 @click.command(cls=StrictCommand)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@with_options(JSON)
 def warmup(as_json: bool) -> None:
     """Compile the functions of publish, evaluate and verify once, and keep them for later calls.
 

@@ -9,19 +9,21 @@ from pathlib import Path
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import write_file
 from geodp.errors import UsageError
+from geodp.options.option import Option
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--reason", required=True, help="Reason, in a sentence that everybody may read.")
-@click.option(
-    "--use", type=click.Path(path_type=Path), help="Folder of the release to use instead."
+@with_options(
+    Option("--reason", "Reason, in a sentence that everybody may read.", required=True),
+    Option("--use", "Folder of the release to use instead.", type=Path),
+    Option("--date", "YYYY-MM-DD.  [default: today]", name="day"),
+    Option("--overwrite", "Replace an earlier notice.", type=bool),
 )
-@click.option("--date", "day", help="YYYY-MM-DD.  [default: today]")
-@click.option("--overwrite", is_flag=True, help="Replace an earlier notice.")
 def withdraw(
     release: Path, reason: str, use: Path | None, day: str | None, overwrite: bool
 ) -> None:

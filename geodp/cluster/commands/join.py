@@ -8,18 +8,21 @@ from pathlib import Path
 import click
 
 from geodp import progress
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.options.option import Option
+from geodp.options.shared import JSON
 
 
 @click.command(cls=StrictCommand)
 @click.argument("parts", type=click.Path(path_type=Path))
-@click.option(
-    "--output", required=True, type=click.Path(path_type=Path), help="New folder for the release."
+@with_options(
+    Option("--output", "New folder for the release.", type=Path, required=True),
+    Option("--overwrite", "Replace an earlier release.", type=bool),
+    JSON,
 )
-@click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def join(parts: Path, output: Path, overwrite: bool, as_json: bool) -> None:
     """Join the PARTS that a cluster has published into one release, equal to that of one machine.
 

@@ -14,6 +14,8 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
 from geodp.io.read.layout.presets import presets
+from geodp.kinds.households.options import PROTECTED
+from geodp.options.option import as_keyword
 from geodp.table.counts import CountTable, coalesce
 from geodp.typing import IntArray, KeyArray
 
@@ -101,15 +103,8 @@ class Streams:
 
 def require_size(max_size: object) -> int:
     """Return a largest size of households; UsageError for none from 2 to 100."""
-    if isinstance(max_size, bool) or not isinstance(max_size, int):
-        raise UsageError(
-            "max_size must be a whole number of persons.", code="households-max-size-form"
-        )
-    if not 2 <= max_size <= LARGEST_SIZE:
-        raise UsageError(
-            f"max_size must be from 2 to {LARGEST_SIZE} persons.", code="households-max-size"
-        )
-    return max_size
+    size: int = PROTECTED.one("max_size").check(max_size, as_keyword)
+    return size
 
 
 def require_one_date(tables: Sequence[CountTable]) -> None:

@@ -28,10 +28,12 @@ from geodp.kinds.households.inputs import (
 from geodp.kinds.households.kernels import fitting
 from geodp.kinds.households.kind import Protect
 from geodp.kinds.households.methods import PersonsOfStreams
+from geodp.kinds.households.options import PROTECTED
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.descent import Descent
+from geodp.options.option import as_keyword
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, digest
@@ -375,8 +377,7 @@ def publish(
 
 def require_protect(protect: object) -> None:
     """Raise UsageError unless a person or a household is to be protected."""
-    if protect not in ("person", "household"):
-        raise UsageError("protect must be person or household.", code="households-protect-unknown")
+    PROTECTED.one("protect").check(protect, as_keyword)
 
 
 def prepare_households(

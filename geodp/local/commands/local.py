@@ -6,14 +6,16 @@ import json
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import GridCommand, StrictCommand, grid_options
+from geodp.cli.options import GridCommand, StrictCommand
 from geodp.cli.output import (
     PICTURES,
     area_text,
@@ -25,16 +27,18 @@ from geodp.cli.output import (
 )
 from geodp.cli.running import report_progress
 from geodp.errors import CodeError, InputError, UsageError
+from geodp.options.option import Option
+from geodp.options.shared import GIVEN_DOMAIN, JSON
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.literature.blending import Blend
     from geodp.local.planning import LocalPlan
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-_overwrite = click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-_path = click.Path(path_type=Path)
-_output = partial(click.option, "-o", "--output", required=True, type=_path)
+_OVERWRITE = Option("--overwrite", "Replace an existing file.", type=bool)
+_OUTPUT = Option(
+    "--output", "New file to write.", type=Path, required=True, others=("-o",), everyday=True
+)
 
 
 @click.group()
@@ -52,31 +56,26 @@ def local() -> None:
 
 
 @local.command(cls=GridCommand, no_args_is_help=True)
-@grid_options
-@click.option("--devices", type=float, required=True, help="Expected number of reports.")
-@click.option(
-    "--epsilon", required=True, help="Privacy budget of one report, read exactly: 1 or 1/2."
+@with_options(
+    GIVEN_DOMAIN,
+    Option("--devices", "Expected number of reports.", type=float, required=True),
+    Option("--epsilon", "Privacy budget of one report, read exactly: 1 or 1/2.", required=True),
+    Option(
+        "--protocol", "Protocol: haar, counts, NAME:SETTING=VALUE.  [default: chosen automatically]"
+    ),
+    Option("--depth", "Digits of a key.  [default: chosen automatically]", low=1),
+    Option(
+        "--unit",
+        "Unit of privacy: whom the guarantee protects, as a noun.",
+        default="device",
+        everyday=True,
+    ),
+    Option("--period", "Time until a device's next report.", default="day", everyday=True),
+    Option("--allow-weak", "Accept an epsilon above 16.", type=bool),
+    Option("--output", "TOML file for geodp local open.", type=Path),
+    _OVERWRITE,
+    JSON,
 )
-@click.option(
-    "--protocol",
-    help="Protocol: haar, counts, NAME:SETTING=VALUE.  [default: chosen automatically]",
-)
-@click.option(
-    "--depth", type=click.IntRange(1), help="Digits of a key.  [default: chosen automatically]"
-)
-@click.option(
-    "--unit",
-    default="device",
-    show_default=True,
-    help="Unit of privacy: whom the guarantee protects, as a noun.",
-)
-@click.option(
-    "--period", default="day", show_default=True, help="Time until a device's next report."
-)
-@click.option("--allow-weak", is_flag=True, help="Accept an epsilon above 16.")
-@click.option("--output", type=_path, help="TOML file for geodp local open.")
-@_overwrite
-@_json
 def plan(**options: Any) -> None:
     """Plan what devices report, and predict how accurate the release will be; no data is read."""
     require_free(options["output"], "--output", (".toml",), overwrite=options["overwrite"])
@@ -94,11 +93,13 @@ def plan(**options: Any) -> None:
 
 
 @local.command(cls=StrictCommand, name="open")
-@click.option("--plan", "file", required=True, type=_path, help="File of geodp local plan.")
-@click.option("--ledger", type=_path, help="Ledger file to charge.")
-@click.option("--dataset", help="Data set of the ledger, added with --model local.")
-@click.option("--output", required=True, type=_path, help="New file for the round.")
-@_json
+@with_options(
+    Option("--plan", "File of geodp local plan.", name="file", type=Path, required=True),
+    Option("--ledger", "Ledger file to charge.", type=Path),
+    Option("--dataset", "Data set of the ledger, added with --model local."),
+    Option("--output", "New file for the round.", type=Path, required=True),
+    JSON,
+)
 def open_(
     file: Path, ledger: Path | None, dataset: str | None, output: Path, as_json: bool
 ) -> None:
@@ -120,10 +121,9 @@ def open_(
 
 
 @local.command(cls=StrictCommand)
-@click.argument("file", metavar="ROUND", type=_path)
-@click.argument("cells", type=_path)
-@_output(help="New file to write.")
-@_json
+@click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
+@click.argument("cells", type=click.Path(path_type=Path))
+@with_options(_OUTPUT, JSON)
 def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
     """Make the reports of devices, for tests and gateways; each line of CELLS is one device.
 
@@ -150,11 +150,9 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
 
 
 @local.command(cls=StrictCommand)
-@click.argument("file", metavar="ROUND", type=_path)
-@click.argument("reports", nargs=-1, required=True, type=_path)
-@_output(help="New file to write.")
-@_overwrite
-@_json
+@click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
+@click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
+@with_options(_OUTPUT, _OVERWRITE, JSON)
 def aggregate(
     file: Path, reports: tuple[Path, ...], output: Path, overwrite: bool, as_json: bool
 ) -> None:
@@ -177,12 +175,14 @@ def aggregate(
 
 
 @local.command(cls=StrictCommand)
-@click.argument("sums", type=_path)
-@_output(help="New folder for the release.")
-@click.option("--name", default="population", show_default=True, help="Name of the count.")
-@click.option("--spread", is_flag=True, help="Spread blocks evenly over the cells of the grid.")
-@_overwrite
-@_json
+@click.argument("sums", type=click.Path(path_type=Path))
+@with_options(
+    replace(_OUTPUT, help="New folder for the release."),
+    Option("--name", "Name of the count.", default="population"),
+    Option("--spread", "Spread blocks evenly over the cells of the grid.", type=bool),
+    _OVERWRITE,
+    JSON,
+)
 def publish(
     sums: Path, output: Path, name: str, spread: bool, overwrite: bool, as_json: bool
 ) -> None:
@@ -204,38 +204,35 @@ def publish(
 COMMAND = local
 
 
-@local.command(cls=StrictCommand, no_args_is_help=True)
-@click.option(
-    "--menu",
-    required=True,
-    help="TRUTH:SHARE of every label, separated by commas: the probability that its devices tell "
-    "the truth, and their share of all devices. Read exactly; a third is 1/3.",
+@local.command(cls=StrictCommand, hidden=True, no_args_is_help=True)
+@with_options(
+    Option(
+        "--menu",
+        "TRUTH:SHARE of every label, separated by commas: the probability that its devices tell "
+        "the truth, and their share of all devices. Read exactly; a third is 1/3.",
+        required=True,
+    ),
+    Option("--epsilons", "Read the menu as EPSILON:SHARE instead.", type=bool),
+    Option("--values", "Number of values that a device can have.", low=2, default=2),
+    Option("--allow-weak", "Accept epsilons above 16.", type=bool),
+    Option(
+        "--reports",
+        "Show the epsilon of 1 to this many reports of a device that keeps its label.",
+        low=1,
+        high=1000,
+        default=1,
+    ),
+    Option(
+        "--devices",
+        "Simulate the errors of all estimators of a share with this many devices: with the labels "
+        "of the menu hidden or known, and with known labels that protect as much by the indicator.",
+        low=2,
+        high=10_000,
+    ),
+    Option("--plot", "PNG, PDF or SVG file of all results.", type=Path),
+    _OVERWRITE,
+    JSON,
 )
-@click.option("--epsilons", is_flag=True, help="Read the menu as EPSILON:SHARE instead.")
-@click.option(
-    "--values",
-    type=click.IntRange(2),
-    default=2,
-    show_default=True,
-    help="Number of values that a device can have.",
-)
-@click.option("--allow-weak", is_flag=True, help="Accept epsilons above 16.")
-@click.option(
-    "--reports",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="Show the epsilon of 1 to this many reports of a device that keeps its label.",
-)
-@click.option(
-    "--devices",
-    type=click.IntRange(2, 10_000),
-    help="Simulate the errors of all estimators of a share with this many devices: with the labels "
-    "of the menu hidden or known, and with known labels that protect as much by the indicator.",
-)
-@click.option("--plot", type=_path, help="PNG, PDF or SVG file of all results.")
-@_overwrite
-@_json
 def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: Any) -> None:
     """Describe the protection by a menu of epsilons from which devices choose in secret.
 

@@ -61,11 +61,11 @@ def test_of_households_the_errors_of_persons_depend_on_their_sizes():
 @pytest.mark.parametrize(
     ("more", "rule"),
     [
-        ({"protect": "trip"}, "households-protect-unknown"),
+        ({"protect": "trip"}, "option-out-of-range"),
         ({"mean_size": 0.5}, "households-mean-size"),
         ({"mean_size": float("nan")}, "households-mean-size"),
         ({"mean_size": float("inf")}, "households-mean-size"),
-        ({"max_size": 1}, "households-max-size"),
+        ({"max_size": 1}, "option-out-of-range"),
         ({"method": "hay"}, "pyramid-needed"),
         ({"epsilon": 0}, "budget-number-not-positive"),
     ],

@@ -4,93 +4,38 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import json_option, option
+from geodp.cli.check import begin_check
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import GridCommand, folder_options, grid_options, inputs, weight_options
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.options import GridCommand, inputs
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
+from geodp.kinds.amounts.options import CHOICE, PLANNED
 from geodp.kinds.amounts.running.options import (
     BEYOND,
     RecordsCommand,
-    amount_option,
     check_reading,
-    contribution_option,
     make_records_reader,
-    method_option,
     split_amounts,
-    step_option,
-    unit_of_amount_option,
 )
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.selected import Selected, SelectionDesign
     from geodp.release.transaction import Prepared
 
 
-PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
+GUESSED_WITH = ("epsilon", "rho", "delta", "neighbours", "people")
 """Fields of a request that a plan of the clip accepts."""
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
-@grid_options
-@option(
-    "--median",
-    group="Options",
-    type=float,
-    required=True,
-    help="A public guess of the amount that one record in two exceeds.",
-)
-@option(
-    "--upper-tenth",
-    group="Options",
-    type=float,
-    required=True,
-    help="A public guess of the amount that one record in ten exceeds.",
-)
-@option(
-    "--clip",
-    "clips",
-    group="Options",
-    multiple=True,
-    metavar="UPPER",
-    help="Upper end of the clip to compare; repeatable.  [default: those that 20 % to 0.1 % of "
-    "records would exceed]",
-)
-@option("--lower", group="Options", default="0", show_default=True, help="Lower end of the clip.")
-@option(
-    "--area-records",
-    "records",
-    group="Options",
-    type=float,
-    default=1000.0,
-    show_default=True,
-    help="Records of the area whose mean is to be right.",
-)
-@option(
-    "--share",
-    group="Privacy",
-    default="1",
-    show_default=True,
-    help="Part of the budget for sums, if classes are released, too.",
-)
-@option(
-    "--contribution",
-    group="Privacy",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Most records of one person.",
-)
-@method_option
-@request_options(*PLANNED)
-@json_option
+@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*GUESSED_WITH), JSON)
 def plan(**options: Any) -> None:
     """Compare upper ends of the clip by what they cost a mean, before any data are read.
 
@@ -104,7 +49,7 @@ def plan(**options: Any) -> None:
     from geodp.kinds.amounts.clip import plan as make_plan
 
     names = ("median", "upper_tenth", "lower", "records", "share", "contribution")
-    told = {name: options[name] for name in (*names, "method", *PLANNED)}
+    told = {name: options[name] for name in (*names, "method", *GUESSED_WITH)}
     grid = grid_of({**options, "inputs": ()})
     rows = make_plan(grid, clips=options["clips"], **told)
     if options["as_json"]:
@@ -117,48 +62,14 @@ def plan(**options: Any) -> None:
         click.echo(f"{one.upper:>12,.6g}{100 * one.beyond:>13.2f} %{parts}{mark}")
 
 
-@click.command("choose-clip", cls=RecordsCommand, no_args_is_help=True)
+@click.command(
+    "choose-clip",
+    cls=RecordsCommand,
+    rare=("mask", "points", "by", "where", "value"),
+    no_args_is_help=True,
+)
 @inputs
-@partial(grid_options, required=True)
-@amount_option
-@unit_of_amount_option
-@option(
-    "--candidates",
-    group="Privacy",
-    everyday=True,
-    metavar="UPPER,UPPER...",
-    help="Public upper ends among which one is chosen, in increasing order.",
-)
-@option(
-    "--lowest",
-    group="Privacy",
-    everyday=True,
-    metavar="UPPER",
-    help="In place of --candidates, with --highest: the lowest upper end of a logarithmic scale of "
-    "round ones.",
-)
-@option(
-    "--highest",
-    group="Privacy",
-    everyday=True,
-    metavar="UPPER",
-    help="With --lowest: the highest upper end that may be chosen.",
-)
-@option("--lower", group="Privacy", default="0", show_default=True, help="Lower end of the clip.")
-@option(
-    "--share",
-    group="Privacy",
-    everyday=True,
-    default="0.01",
-    show_default=True,
-    help="Share of the records that may lie above the chosen end.",
-)
-@step_option
-@weight_options
-@contribution_option
-@request_options(*FIELDS, without=("contribution",))
-@folder_options
-@check_options
+@with_options(GIVEN_DOMAIN, CHOICE, REQUEST.of(*FIELDS), FOLDER, CHECK)
 def choose_clip(**options: Any) -> None:
     """Choose the upper end of the clip by the records in INPUTS, with a charge of its own.
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import add_options, hide, option
-from geodp.cli.options import StrictCommand, weight_options
+from geodp.cli.help import hide, with_options
+from geodp.cli.options import StrictCommand
 from geodp.cli.readers import (
     ReadingCommand,
     make_reader,
@@ -20,6 +20,7 @@ from geodp.cli.readers import (
     require_public_prior,
 )
 from geodp.errors import UsageError
+from geodp.options.option import Option
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -51,9 +52,9 @@ PERSON = "Column of person ids: of each person, the first --contribution records
 class RecordsCommand(ReadingCommand):
     """A command that reads records of amounts, whose help has the options of these alone."""
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options, those of other readers hidden: :func:`check_reading` refuses them."""
-        params = hide(super().get_params(ctx), OF_OTHERS)
+        params = hide(super().list_params(ctx), OF_OTHERS)
         return [_describe_person(one) if one.name == "person" else one for one in params]
 
 
@@ -65,60 +66,6 @@ def _describe_person(parameter: click.Parameter) -> click.Parameter:
     return described
 
 
-method_option = option(
-    "--method",
-    group="Privacy",
-    help="Method of all streams: pyramid, with settings after a colon.  [default: pyramid]",
-)
-contribution_option = option(
-    "--contribution",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(1),
-    help="Most records of one person. With --person, the first ones count; otherwise you assert "
-    "it.",
-)
-amount_option = option(
-    "--amount",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column of amounts: plain numbers, all in one unit.",
-)
-step_option = option(
-    "--step",
-    group="Privacy",
-    default="1",
-    show_default=True,
-    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
-)
-unit_of_amount_option = option(
-    "--unit-of-amount",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="TEXT",
-    help='What one amount is counted in, such as "10,000 yen" or EUR; it is published.',
-)
-clip_option = option(
-    "--clip",
-    group="Privacy",
-    everyday=True,
-    required=True,
-    nargs=2,
-    metavar="LOWER UPPER",
-    help="Smallest and largest amount, public and chosen without the data (see geodp amounts "
-    "plan): smaller and larger ones count as these.",
-)
-time_option = option(
-    "--time",
-    group="Options",
-    metavar="TIME",
-    help="Period of a series whose folder is RELEASE, such as 2020.",
-)
-
-
 PRIOR_READING = (
     *("points", "x", "y", "points_crs", "allow_ballpark", "column", "by", "labels"),
     *("encoding", "delimiter", "decimal", "layer", "header_row", "first_row", "last_row"),
@@ -127,59 +74,30 @@ PRIOR_READING = (
 """Options of readers with which records are read, and a file of their prior with them."""
 
 
-label_option = option(
-    "--label",
-    "labels_of",
-    group="Options",
-    multiple=True,
-    metavar="NAME=LABEL",
-    help="Of records with this label alone, such as sex=f; of several labels of one attribute "
-    "together; repeatable.",
+time_option = with_options(
+    Option("--time", "Period of a series whose folder is RELEASE, such as 2020.", metavar="TIME")
+)
+label_option = with_options(
+    Option(
+        "--label",
+        "Of records with this label alone, such as sex=f; of several labels of one attribute "
+        "together; repeatable.",
+        name="labels_of",
+        many=True,
+        metavar="NAME=LABEL",
+    )
 )
 
 
 class PriorCommand(StrictCommand):
     """A command that reads the prior of a release again, with the options of its publication."""
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options, with those of readers after those of the prior."""
-        params = super().get_params(ctx)
+        params = super().list_params(ctx)
         at = next(i for i, one in enumerate(params) if one.name == "prior_value") + 1
         reading = [one for one in reader_options() if one.name in PRIOR_READING]
         return [*params[:at], *reading, *params[at:]]
-
-
-release_options = add_options(
-    amount_option,
-    unit_of_amount_option,
-    clip_option,
-    step_option,
-    option(
-        "--classes",
-        group="Privacy",
-        everyday=True,
-        metavar="EDGE,EDGE...",
-        help="Public edges of classes, for medians and other quantiles; the ends of the clip are "
-        "added.",
-    ),
-    weight_options,
-    option(
-        "--no-means",
-        group="Privacy",
-        is_flag=True,
-        help="Release classes only: each then has the whole budget.",
-    ),
-    option(
-        "--share",
-        group="Privacy",
-        default="1/2",
-        show_default=True,
-        help="With --classes: the part of the budget for sums and means.",
-    ),
-    method_option,
-    contribution_option,
-)
-"""Options of what is released of amounts, and with which method."""
 
 
 def check_reading(context: click.Context, options: dict[str, Any]) -> None:
@@ -242,11 +160,6 @@ def read_amounts_prior(options: dict[str, Any], grid: Grid) -> tuple[Any, str | 
     """Read the prior of the options, if any, and return it with the source that it still needs."""
     path, source = options["prior"], options["prior_source"]
     if path is None:
-        if options["prior_value"]:
-            raise UsageError(
-                "--prior-value is a column of the prior: name its file, too (--prior).",
-                code="amounts-prior-missing",
-            )
         return None, source
     # An earlier release of amounts has a prior for every stream.
     if path.is_dir():
@@ -282,11 +195,8 @@ def read_known_prior(context: click.Context, release: Amounts) -> Any:
     options, path = context.params, context.params["prior"]
     if path is not None and not path.is_dir():
         # What selects records, and bounds those of persons, is none of a public file.
-        defaults = {
-            str(one.name): () if one.multiple else one.get_default(context)
-            for one in reader_options()
-            if isinstance(one, click.Option)
-        }
+        stated = [one.stated for one in reader_options() if one.stated is not None]
+        defaults = {one.name: () if one.many else one.default for one in stated}
         # Rows outside were left out or were none; the digest in the index tells other cells.
         fixed = {"spec": "", "public_file": (), "outside": "drop"}
         column = {"inputs": (path,), "value": options["prior_value"]}

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import option
+from geodp.cli.check import begin_check
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import folder_options, grid_options, inputs
+from geodp.cli.options import inputs
 from geodp.cli.publishing import TablesPublishing
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.kinds.amounts.options import PUBLISHED, SERIES
 from geodp.kinds.amounts.running.options import (
     BEYOND,
     RecordsCommand,
@@ -27,9 +27,9 @@ from geodp.kinds.amounts.running.options import (
     make_records_reader,
     read_amounts_prior,
     read_axes,
-    release_options,
 )
 from geodp.kinds.series.commands.publish_series import part_inputs
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedPeriods
@@ -51,13 +51,9 @@ ELSEWHERE = (
 """Fields of a request that this release does not have, or has in another form."""
 
 
-@click.command(cls=RecordsCommand, no_args_is_help=True)
+@click.command(cls=RecordsCommand, rare=("mask", "points", "by", "where"), no_args_is_help=True)
 @inputs
-@partial(grid_options, required=True)
-@release_options
-@request_options(without=ELSEWHERE)
-@folder_options
-@check_options
+@with_options(GIVEN_DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish(**options: Any) -> None:
     """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
 
@@ -109,10 +105,7 @@ class AmountsPublishing(TablesPublishing):
         prior, source = read_amounts_prior(self.options, self.grid)
         table = self.read_records(self.options["inputs"])
         known = {"prior": prior, "prior_source": source}
-        prepared = prepare_amounts(table, self.request, **self.asked, **known)
-        preview, output = prepared.design.preview, self.options["output"]
-        preview.check_place(output, overwrite=self.options["overwrite"])
-        return prepared
+        return prepare_amounts(table, self.request, **self.asked, **known)
 
     def read_records(self, paths: Sequence[Path]) -> AmountTable:
         """Read records of one period, of which each reader counts what lies beyond the clip."""
@@ -135,21 +128,14 @@ class AmountsPublishing(TablesPublishing):
         return {"amount": asdict(release.index.amount)}
 
 
-@click.command("publish-series", cls=RecordsCommand, no_args_is_help=True)
-@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
-@partial(grid_options, required=True)
-@release_options
-@option(
-    "--person-in",
-    group="Privacy",
-    type=click.Choice(("all", "one")),
-    required=True,
-    help="In how many periods one person may be, which you assert: in all, which then share the "
-    "budget, or in one.",
+@click.command(
+    "publish-series",
+    cls=RecordsCommand,
+    rare=("mask", "points", "by", "where", "delta"),
+    no_args_is_help=True,
 )
-@request_options(without=ELSEWHERE)
-@folder_options
-@check_options
+@click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
+@with_options(GIVEN_DOMAIN, SERIES, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish_series(**options: Any) -> None:
     """Release amounts of several periods, each given as TIME=FILE, under one budget.
 
@@ -196,10 +182,11 @@ class AmountSeriesPublishing(AmountsPublishing):
             with time_phase(f"Reading {time}", f"reading {time}", self.seconds):
                 tables.append(self.read_records(self.options["snapshots"][time]))
         known = {"prior": prior, "prior_source": source}
-        prepared = prepare_series(tables, self.periods, self.request, self.series, **known)
-        preview, output = prepared.design.parts[0].preview, self.options["output"]
-        preview.check_place(output, overwrite=self.options["overwrite"])
-        return prepared
+        return prepare_series(tables, self.periods, self.request, self.series, **known)
+
+    def preview(self, prepared: Prepared[Any, Any]) -> Any:
+        """Return the first period without counts, whose names are those of all."""
+        return prepared.design.parts[0].preview
 
     def design(self, inputs: AmountsInputs) -> PeriodsDesign:
         """Design the series from the inputs of an interrupted run."""

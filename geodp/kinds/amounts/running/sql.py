@@ -7,61 +7,14 @@ from typing import Any
 
 import click
 
-from geodp.cli.commands.sql import locate_records, query_options
-from geodp.cli.help import option
+from geodp.cli.commands.sql import locate_records
+from geodp.cli.help import with_options
 from geodp.cli.options import GridCommand
-from geodp.kinds.amounts.running.options import (
-    amount_option,
-    clip_option,
-    step_option,
-    unit_of_amount_option,
-)
+from geodp.kinds.amounts.options import QUERY
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
-@query_options
-@option(
-    "--points",
-    group="Input",
-    nargs=2,
-    default=("lon", "lat"),
-    show_default=True,
-    help="Columns of x and y of the record, in the grid's CRS.",
-)
-@option(
-    "--table",
-    group="Input",
-    default="records",
-    show_default=True,
-    help="Table expression for the records, inserted as it is.",
-)
-@amount_option
-@unit_of_amount_option
-@clip_option
-@step_option
-@option(
-    "--person",
-    group="Input",
-    everyday=True,
-    metavar="COLUMN",
-    help="Column of person ids. Records without one are left out.",
-)
-@option(
-    "--contribution",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="With --person: most records that are kept of a person.",
-)
-@option(
-    "--order-by",
-    "by",
-    group="Input",
-    help="Column, such as a time, whose first records of a person are kept. Default: a random "
-    "sample.",
-)
+@with_options(QUERY)
 def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
     """Print an SQL query that clips amounts and counts them by cell, to run where the data are.
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import json_option, option
-from geodp.cli.options import GridCommand, StrictCommand, grid_options
+from geodp.cli.help import option, with_options
+from geodp.cli.options import GridCommand, StrictCommand
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import (
     page_options,
@@ -20,21 +20,15 @@ from geodp.cli.pages import (
     require_list,
     write_html,
 )
-from geodp.cli.request_options import request_options
+from geodp.kinds.flows.options import PLANNED
 from geodp.kinds.flows.running.choose_trips import choose_trips
 from geodp.kinds.flows.running.estimate import compare, estimate
 from geodp.kinds.flows.running.evaluate import evaluate
 from geodp.kinds.flows.running.inputs import open_flows, read_by, read_levels, split_grid
-from geodp.kinds.flows.running.options import (
-    by_option,
-    label_share_option,
-    level_option,
-    method_option,
-    other_option,
-    simulations_option,
-)
+from geodp.kinds.flows.running.options import simulations_option
 from geodp.kinds.flows.running.publish import publish
 from geodp.kinds.flows.running.sql import sql
+from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.flows.plan import PlannedFlows
@@ -59,34 +53,12 @@ for one in (publish, choose_trips, estimate, compare, evaluate, sql):
     flows.add_command(one)
 
 
-PLANNED = ("epsilon", "rho", "delta", "neighbours")
+FIELDS = ("epsilon", "rho", "delta", "neighbours")
 """Fields of a request that a plan of flows accepts."""
 
 
 @flows.command(cls=GridCommand, no_args_is_help=True)
-@grid_options
-@option(
-    "--trips",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(1),
-    multiple=True,
-    required=True,
-    help="Most trips that are kept of a person; repeatable, to compare.",
-)
-@other_option
-@level_option
-@by_option
-@label_share_option
-@method_option
-@option(
-    "--mean-trips",
-    group="Privacy",
-    type=float,
-    help="A public guess of the mean trips of a person, for the share that each bound keeps.",
-)
-@request_options(*PLANNED)
-@json_option
+@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*FIELDS), JSON)
 def plan(**options: Any) -> None:
     """Show the noise of a release by the trips of a person, before any data are read.
 
@@ -100,7 +72,7 @@ def plan(**options: Any) -> None:
     # A plan reads no inputs, of which a mask or regions might be one.
     options = {**options, "inputs": ()}
     grid, labels = split_grid(options)
-    names = ("method", "mean_trips", "label_share", *PLANNED)
+    names = ("method", "mean_trips", "label_share", *FIELDS)
     given = {name: options[name] for name in names} | {"by": read_by(options), "labels": labels}
     levels = read_levels(options["level"])
     rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]

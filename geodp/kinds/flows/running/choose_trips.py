@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.options import folder_options, grid_options, inputs
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.check import begin_check
+from geodp.cli.help import with_options
+from geodp.cli.options import inputs
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
+from geodp.kinds.flows.options import CHOICE
 from geodp.kinds.flows.running.inputs import NOT_COUNTED, RULES, make_trips_reader, split_grid
-from geodp.kinds.flows.running.options import PersonsCommand, choosing_options
+from geodp.kinds.flows.running.options import PersonsCommand
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.selected import Selected, SelectionDesign
@@ -23,11 +26,9 @@ if TYPE_CHECKING:
 
 @click.command("choose-trips", cls=PersonsCommand, no_args_is_help=True)
 @inputs
-@grid_options
-@choosing_options
-@request_options(*FIELDS, without=("contribution", "unit"))
-@folder_options
-@check_options
+@with_options(
+    GIVEN_DOMAIN, CHOICE, REQUEST.of(*FIELDS).without("contribution", "unit"), FOLDER, CHECK
+)
 def choose_trips(**options: Any) -> None:
     """Choose the most trips of a person by the trips in INPUTS, with a charge of its own.
 

@@ -8,51 +8,35 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.help import json_option, option
-from geodp.cli.options import evaluation_options, grid_options, inputs
+from geodp.cli.help import with_options
+from geodp.cli.options import inputs
 from geodp.cli.output import require_free, write_file
-from geodp.cli.request_options import request_options, terms_of
+from geodp.cli.request_options import terms_of
 from geodp.cli.running import report_progress
+from geodp.kinds.flows.options import EVALUATED
 from geodp.kinds.flows.running.inputs import (
     make_trips_reader,
     read_levels,
     read_prior,
     split_grid,
 )
-from geodp.kinds.flows.running.options import (
-    TripsCommand,
-    label_share_option,
-    level_option,
-    method_option,
-    prior_options,
-    reading_options,
-)
+from geodp.kinds.flows.running.options import TripsCommand
+from geodp.options.shared import EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.flows.evaluation import FlowsEvaluation
 
 
+FIELDS = ("epsilon", "rho", "delta", "neighbours", "contribution")
+"""Fields of a request that an evaluation of flows takes."""
+
+
 @click.command(cls=TripsCommand, no_args_is_help=True)
 @inputs
-@grid_options
-@reading_options
-@level_option
-@label_share_option
-@method_option
-@prior_options
-@request_options("epsilon", "rho", "delta", "neighbours", "contribution")
-@option(
-    "--trials",
-    group="Run",
-    everyday=True,
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Number of releases.",
+@with_options(
+    *(GIVEN_DOMAIN, EVALUATED, REQUEST.of(*FIELDS), EVALUATION),
+    *(FOLDER.one("overwrite", help="Replace this file."), JSON),
 )
-@evaluation_options
-@option("--overwrite", group="Output", everyday=True, is_flag=True, help="Replace this file.")
-@json_option
 def evaluate(**options: Any) -> None:
     """Measure how well flows of the trips in INPUTS would be placed, before any are published.
 

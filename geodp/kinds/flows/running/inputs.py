@@ -77,13 +77,6 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
 
     path, source = options["prior"], options["prior_source"]
     if path is None:
-        described = ("prior_source", "prior_value", "prior_is_public", "leave_out_prior")
-        if any(options.get(name) for name in described):
-            raise UsageError(
-                "--prior-source, --prior-is-public, --prior-value and --leave-out-prior describe a "
-                "prior: name it (--prior).",
-                code="flows-prior-missing",
-            )
         return None
     if is_input(path, options["inputs"]):
         raise UsageError(
@@ -176,28 +169,8 @@ RULES = {
 
 
 def _find_form(options: Mapping[str, Any]) -> str:
-    """Return the form of the rows; UsageError for several, or for rules of another one."""
-    named = {
-        "trips": any(options[name] is not None for name in ("origins", "destinations", "value")),
-        "stays": options["stays"] is not None,
-        "pings": options["pings"] is not None,
-    }
-    if sum(named.values()) > 1:
-        raise UsageError(
-            "Rows are of one form: trips (--from and --to, perhaps --value), stays (--stays) or "
-            "pings (--pings).",
-            code="flows-forms-several",
-        )
-    form = next((one for one, is_named in named.items() if is_named), "trips")
-    known = {name for names in RULES.values() for name in names}
-    if any(options[name] is not None for name in known.difference(RULES[form])):
-        raise UsageError(
-            "--radius, --dwell, --speed, --accuracy and --largest-accuracy are for --pings, --end "
-            "is for --stays, --gap for both, and --weight, --max-weight and --raked-to for trips: "
-            "leave out what is for rows of another form.",
-            code="flows-rules-unused",
-        )
-    return form
+    """Return the form of the rows."""
+    return next((one for one in ("stays", "pings") if options[one] is not None), "trips")
 
 
 def _place(text: str | None) -> str | tuple[str, str] | None:

@@ -7,28 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import option
-from geodp.cli.options import folder_options, grid_options, inputs
+from geodp.cli.check import begin_check
+from geodp.cli.help import with_options
+from geodp.cli.options import inputs
 from geodp.cli.publishing import TablesPublishing
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.kinds.flows.options import PUBLISHED
 from geodp.kinds.flows.running.inputs import (
     make_trips_reader,
     read_levels,
     read_prior,
     split_grid,
 )
-from geodp.kinds.flows.running.options import (
-    TripsCommand,
-    label_share_option,
-    leave_out_option,
-    level_option,
-    method_option,
-    prior_options,
-    reading_options,
-)
+from geodp.kinds.flows.running.options import TripsCommand
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
     from geodp.io.folder.staged_release import StagedTables
@@ -61,24 +55,7 @@ ELSEWHERE = (
 
 @click.command(cls=TripsCommand, no_args_is_help=True)
 @inputs
-@grid_options
-@reading_options
-@level_option
-@label_share_option
-@method_option
-@prior_options
-@leave_out_option
-@option(
-    "--contribution",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(1),
-    help="Most trips of one person, or other --unit, in all inputs together, which you assert. "
-    "Required unless --person names persons.",
-)
-@request_options(without=ELSEWHERE)
-@folder_options
-@check_options
+@with_options(GIVEN_DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish(**options: Any) -> None:
     """Release the trips of INPUTS between zones, and from and to every zone, under one budget.
 
@@ -125,10 +102,7 @@ class FlowsPublishing(TablesPublishing):
         options, prior = self.options, read_prior(self.options, self.grid)
         table = self.reader.read([*options["inputs"]])
         share = options["label_share"]
-        prepared = prepare_flows(table, self.request, self.levels, share, prior)
-        preview = prepared.design.preview
-        preview.check_place(options["output"], overwrite=options["overwrite"])
-        return prepared
+        return prepare_flows(table, self.request, self.levels, share, prior)
 
     def design(self, inputs: FlowsInputs) -> FlowsDesign:
         """Design the release from the inputs of an interrupted run."""

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.commands.sql import locate_records, name_records, query_options, repeat_domain
-from geodp.cli.help import option
-from geodp.cli.options import GridCommand, grid_option_names
+from geodp.cli.commands.sql import locate_records, name_records, repeat_domain
+from geodp.cli.help import with_options
+from geodp.cli.options import GridCommand
 from geodp.errors import UsageError
+from geodp.kinds.flows.options import QUERY, UNITS
 from geodp.kinds.flows.running.inputs import read_by
-from geodp.kinds.flows.running.options import UNITS
+from geodp.options.shared import DOMAIN
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -25,118 +26,7 @@ POINTS, POINTS_TO = ("from_lon", "from_lat"), ("to_lon", "to_lat")
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
-@query_options
-@option(
-    "--mask",
-    group="Domain",
-    metavar="FILE",
-    help="Zones are the cells of this public mask, as of geodp flows publish: trips with "
-    "coordinates outside are left out before the trips of a person are bounded.",
-)
-@option(
-    "--mask-source",
-    group="Domain",
-    help="Source of the mask. By naming it you assert that the mask is public and not made from "
-    "the trips.",
-)
-@option(
-    "--units-source",
-    group="Domain",
-    help="Source of the units of --grid units:FILE: trips with other codes are left out before "
-    "the trips of a person are bounded. Leave it out to publish with a zone of other places "
-    "(--other).",
-)
-@option(
-    "--units-columns",
-    group="Domain",
-    metavar="NAMES",
-    help="Columns of the table of units, as of geodp flows publish.",
-)
-@option(
-    "--points",
-    group="Input",
-    nargs=2,
-    metavar="X Y",
-    help="Columns of x and y of where a trip begins, in the grid's CRS.  [default: from_lon, "
-    "from_lat]",
-)
-@option(
-    "--points-to",
-    "to",
-    group="Input",
-    nargs=2,
-    metavar="X Y",
-    help="Columns of x and y of where it ends.  [default: to_lon, to_lat]",
-)
-@option(
-    "--from",
-    "origins",
-    group="Input",
-    metavar="COLUMN",
-    help="In place of coordinates: the column of the codes of origins, in the form that geodp "
-    "flows publish reads. The grid may be any one then, such as units:zones.csv.",
-)
-@option(
-    "--to",
-    "destinations",
-    group="Input",
-    metavar="COLUMN",
-    help="The column of the codes of destinations, with --from.",
-)
-@option(
-    "--table",
-    group="Input",
-    default="trips",
-    show_default=True,
-    help="Table expression for the trips, inserted as it is.",
-)
-@option(
-    "--person",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column of person ids. Trips without one are left out.",
-)
-@option(
-    "--by",
-    "attributes",
-    group="Input",
-    metavar="NAMES",
-    help="Attributes by which trips are published, separated by commas: hour,mode; each is a "
-    "column of this name, or of another one: hour=departure_hour.",
-)
-@option(
-    "--trips",
-    group="Privacy",
-    everyday=True,
-    required=True,
-    type=click.IntRange(1),
-    help="Most trips that are kept of a person, chosen by a hash of the person's own trips. The "
-    "noise grows with it.",
-)
-@option(
-    "--per-pair",
-    group="Privacy",
-    type=click.IntRange(1),
-    help="Most trips that are kept of a person between two zones.  [default: --trips]",
-)
-@option(
-    "--unit",
-    group="Privacy",
-    type=click.Choice(UNITS),
-    default=UNITS[0],
-    show_default=True,
-    help="What is protected, and whose trips are bounded, as of geodp flows publish; a unit of "
-    "periods with --period.",
-)
-@option(
-    "--period",
-    group="Privacy",
-    metavar="COLUMN",
-    help="Column of the days, weeks or months of --unit, such as one of CAST(departure AS DATE) "
-    "in --table. Trips without one are left out.",
-)
+@with_options(QUERY)
 def sql(spec: str, bounds: Any, engine: str, **options: Any) -> None:
     """Print an SQL query that bounds the trips of persons, and counts them by pair of zones.
 
@@ -198,12 +88,6 @@ def _records_of(
     points = options["points"], options["to"]
     if zones == (None, None):
         begins, ends = points[0] or POINTS, points[1] or POINTS_TO
-        if (options["units_source"], options["units_columns"]) != (None, None):
-            raise UsageError(
-                "Units (--units-source, --units-columns) go with codes of both ends (--from and "
-                "--to) in a query.",
-                code="flows-sql-units-codes",
-            )
         place, located = locate_records(spec, bounds, options["table"], begins)
         columns = f"{', '.join((*begins, ends[0]))} and {ends[1]}"
         mask, domain = _read_mask(spec, bounds, options), repeat_domain(spec, place.bounds)
@@ -216,12 +100,6 @@ def _records_of(
                 "otherwise"
             )
         return LocatedTrips(**located, to=ends, mask=mask, **common), domain, note
-    if None in zones or points != (None, None):
-        raise UsageError(
-            "Places are codes of both ends (--from and --to), or coordinates (--points and "
-            "--points-to).",
-            code="flows-sql-places",
-        )
     if options["mask"] is not None:
         raise UsageError(
             "A mask (--mask) goes with coordinates in a query: codes of cells have several "
@@ -245,11 +123,6 @@ def _records_of(
 def _list_units(spec: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the codes of the units whose source is named; none without it."""
     if options["units_source"] is None:
-        if options["units_columns"] is not None:
-            raise UsageError(
-                "--units-columns goes with --units-source, which names the source of the units.",
-                code="flows-sql-columns-alone",
-            )
         return ()
     if not spec.startswith("units:"):
         raise UsageError(
@@ -279,7 +152,7 @@ def _grid_of(options: Mapping[str, Any], *names: str, **more: Any) -> Grid:
     """Return the grid of zones by the options of these names, and further ones."""
     from geodp.cli.inputs import grid_of
 
-    none = dict.fromkeys(grid_option_names())
+    none = dict.fromkeys(one.name for one in DOMAIN)
     chosen = {name: options[name] for name in names}
     # No file of the public has options on how it is opened.
     fixed = {"order": "morton", "inputs": (), "public_file": ()}

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.commands.sql import locate_records, query_options
+from geodp.cli.check import begin_check
+from geodp.cli.commands.sql import locate_records
 from geodp.cli.figures import list_differences, list_estimates, pair_regions, show_rows
-from geodp.cli.help import json_option, option
+from geodp.cli.help import json_option, option, with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.layout import complete, layout_options
-from geodp.cli.options import (
-    GridCommand,
-    StrictCommand,
-    find_inputs,
-    folder_options,
-    grid_options,
-    inputs,
-)
+from geodp.cli.layout import complete
+from geodp.cli.options import GridCommand, StrictCommand, inputs
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import (
     page_options,
@@ -36,10 +28,12 @@ from geodp.cli.pages import (
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.kinds.households.options import PLANNED, PUBLISHED, QUERY
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, GIVEN_DOMAIN, JSON, LAYOUT, REQUEST
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -62,32 +56,6 @@ ELSEWHERE = (
 """Fields of a request that this release does not have, or has in another form."""
 
 
-protect_option = option(
-    "--protect",
-    group="Privacy",
-    everyday=True,
-    type=click.Choice(("person", "household")),
-    required=True,
-    help="Whom the guarantee protects: a person, so that a household of k has k times epsilon; or "
-    "a household, counted by size, which costs accuracy and gives a person epsilon, too.",
-)
-max_size_option = option(
-    "--max-size",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(2, 100),
-    default=7,
-    show_default=True,
-    help="Most persons of a household. Larger households by size are counted as of this size.",
-)
-method_option = option(
-    "--method",
-    group="Privacy",
-    help="Method of persons and households, if persons are protected: pyramid, with settings "
-    "after a colon.  [default: pyramid]",
-)
-
-
 @click.group()
 def households() -> None:
     """Release persons and households of the same cells, possible in every area.
@@ -101,80 +69,11 @@ def households() -> None:
     """
 
 
-@households.command(cls=ReadingCommand, no_args_is_help=True)
+@households.command(
+    cls=ReadingCommand, rare=("mask", "points", "x", "y", "person"), no_args_is_help=True
+)
 @inputs
-@layout_options
-@partial(grid_options, required=False)
-@protect_option
-@option(
-    "--households",
-    "of_households",
-    group="Input",
-    everyday=True,
-    metavar="COLUMN",
-    help="Column of households; --value is then that of the persons who live in them.",
-)
-@option(
-    "--households-file",
-    group="Input",
-    everyday=True,
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(),
-    callback=find_inputs,
-    help="File of households, if INPUTS are those of persons; repeatable.",
-)
-@option(
-    "--others",
-    group="Input",
-    metavar="COLUMN",
-    help="Column of persons outside households, such as those in institutions, if persons are "
-    "protected: a table of its own, at no further cost.",
-)
-@option(
-    "--others-file",
-    group="Input",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(),
-    callback=find_inputs,
-    help="File of persons outside households; repeatable.",
-)
-@option(
-    "--household",
-    "household_id",
-    group="Input",
-    everyday=True,
-    metavar="COLUMN",
-    help="With --points: column of household ids. Every row is one person, at the place of the "
-    "household, which geodp counts by size.",
-)
-@option(
-    "--rows-are-persons",
-    group="Input",
-    is_flag=True,
-    help="With --household: assert that every row is one person, where a column is named for the "
-    "size of a household.",
-)
-@option(
-    "--size-attribute",
-    group="Input",
-    metavar="NAME",
-    help="Attribute of households by size, if it is not named size or household-size.",
-)
-@max_size_option
-@method_option
-@option(
-    "--contribution",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(1),
-    help="In how many households one person is counted at most, or how often a household, which "
-    "you assert: 1, usually. Required unless a household is protected and --household names it.",
-)
-@request_options(without=ELSEWHERE)
-@folder_options
-@check_options
+@with_options(LAYOUT, DOMAIN, PUBLISHED, REQUEST.without(*ELSEWHERE), FOLDER, CHECK)
 def publish(**options: Any) -> None:
     """Release persons and households of INPUTS under one budget, so that every area is possible.
 
@@ -192,33 +91,12 @@ def publish(**options: Any) -> None:
     carry_out(options, lambda *run: HouseholdsPublishing(*run).run())
 
 
-PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
+FIELDS = ("epsilon", "rho", "delta", "neighbours", "people")
 """Fields of a request that a plan of persons and households accepts."""
 
 
 @households.command(cls=GridCommand, no_args_is_help=True)
-@grid_options
-@protect_option
-@max_size_option
-@method_option
-@option(
-    "--contribution",
-    group="Privacy",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="In how many households one person is counted at most, or how often a household.",
-)
-@option(
-    "--mean-size",
-    group="Privacy",
-    type=float,
-    default=2.3,
-    show_default=True,
-    help="With --people: a public guess of persons for each household.",
-)
-@request_options(*PLANNED)
-@json_option
+@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*FIELDS), JSON)
 def plan(**options: Any) -> None:
     """Show errors of persons, households and mean size by area, before any data are read.
 
@@ -231,7 +109,7 @@ def plan(**options: Any) -> None:
     """
     from geodp.kinds.households.plan import plan as make_plan
 
-    names = ("protect", "max_size", "method", "contribution", "mean_size", *PLANNED)
+    names = ("protect", "max_size", "method", "contribution", "mean_size", *FIELDS)
     rows = make_plan(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
     if options["as_json"]:
         click.echo(json.dumps([asdict(one) for one in rows], indent=1))
@@ -352,31 +230,7 @@ def _open(path: Path) -> Households:
 
 
 @households.command(cls=GridCommand, no_args_is_help=True)
-@query_options
-@option(
-    "--points",
-    group="Input",
-    nargs=2,
-    default=("lon", "lat"),
-    show_default=True,
-    help="Columns of x and y of the household's place, in the grid's CRS.",
-)
-@option(
-    "--table",
-    group="Input",
-    default="records",
-    show_default=True,
-    help="Table expression for the records, one row a person, inserted as it is.",
-)
-@option(
-    "--household",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column of household ids. Records without one are left out.",
-)
-@max_size_option
+@with_options(QUERY)
 def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
     """Print an SQL query that counts households by cell and size, to run where the data are.
 
@@ -433,10 +287,7 @@ class HouseholdsPublishing(TablesPublishing):
         tables = _read(options, self.grid, request)
         others = _read_others(options, self.grid, request)
         size, sizes = options["max_size"], options["size_attribute"]
-        prepared = prepare_households(*tables, others, size, request, size_attribute=sizes)
-        preview = prepared.design.preview
-        preview.check_place(options["output"], overwrite=options["overwrite"])
-        return prepared
+        return prepare_households(*tables, others, size, request, size_attribute=sizes)
 
     def design(self, inputs: Inputs) -> AnyHouseholds:
         """Design the release from the inputs of an interrupted run."""
@@ -470,11 +321,6 @@ def _require_columns(options: dict[str, Any], grid: Grid) -> None:
             "Records with a --household have sizes and persons already: leave --households, "
             "--households-file, --by and --person out.",
             code="household-records-twice",
-        )
-    if options["rows_are_persons"] and not records:
-        raise UsageError(
-            "--rows-are-persons is said of records with a --household: leave it out.",
-            code="rows-are-persons-unused",
         )
     # The other limits need --person, and are refused without it.
     if options["person"] is not None:

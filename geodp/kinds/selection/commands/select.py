@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import option
+from geodp.cli.check import begin_check
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import folder_options, grid_options, inputs
+from geodp.cli.options import inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
+from geodp.options.option import Option, joined
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.selected import Selected, SelectionDesign
@@ -21,6 +23,24 @@ if TYPE_CHECKING:
 
 MECHANISMS = ("permute-and-flip", "exponential")
 """Names of the mechanisms, repeated so that ``--help`` imports nothing heavy."""
+
+
+SELECTION = joined(
+    Option(
+        "--mechanism",
+        "Mechanism that draws the candidates; the first is never worse.",
+        group="Privacy",
+        choices=MECHANISMS,
+        default=MECHANISMS[0],
+    ),
+    Option("--k", "Number of cells or areas to select.", group="Privacy", type=int, required=True),
+    Option(
+        "--level",
+        "Select areas instead of cells: a published area such as jis:basic, a number of cells "
+        "per side, or a level of --regions.",
+        group="Domain",
+    ),
+)
 
 
 @click.group()
@@ -34,25 +54,7 @@ def select() -> None:
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
-@grid_options
-@request_options(*FIELDS)
-@option(
-    "--mechanism",
-    group="Privacy",
-    type=click.Choice(MECHANISMS),
-    default=MECHANISMS[0],
-    show_default=True,
-    help="Mechanism that draws the candidates; the first is never worse.",
-)
-@folder_options
-@check_options
-@option("--k", group="Privacy", type=int, required=True, help="Number of cells or areas to select.")
-@option(
-    "--level",
-    group="Domain",
-    help="Select areas instead of cells: a published area such as jis:basic, a number of cells "
-    "per side, or a level of --regions.",
-)
+@with_options(GIVEN_DOMAIN, REQUEST.of(*FIELDS), SELECTION, FOLDER, CHECK)
 def top(**options: Any) -> None:
     """Select the K cells or areas of INPUTS with the most people."""
     carry_out(options, lambda *run: TopPublishing(*run).run())

@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.check import begin_check, check_options
-from geodp.cli.help import json_option, option
+from geodp.cli.check import begin_check
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.layout import INPUTS, complete, layout_options
-from geodp.cli.options import grid_options, run_options
+from geodp.cli.layout import INPUTS, complete
 from geodp.cli.publishing import Publishing, Written
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request_options import read_request, request_options
+from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.options.option import Option, joined
+from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERSON_IN, REQUEST, RUN
 
 if TYPE_CHECKING:
     from geodp.kinds.series.publish import SeriesDesign
@@ -32,6 +32,39 @@ if TYPE_CHECKING:
 
 NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate")
 """Fields of a request that a series does not have, or has in another form."""
+
+SERIES = joined(
+    Option(
+        "--noise",
+        "best: the one with the smaller errors; Gaussian noise needs a --delta.",
+        group="Privacy",
+        choices=("best", "laplace", "gaussian"),
+        default="best",
+    ),
+    Option(
+        "--smooth",
+        "Whether a snapshot is also predicted from earlier ones, or from earlier and later ones; "
+        "best: both, with the pyramid. It costs nothing: the measurements are the same.",
+        group="Output",
+        choices=("best", "both", "forward", "none"),
+        default="best",
+    ),
+    Option(
+        "--cycle",
+        "Number of snapshots after which a pattern repeats, such as 24 and 168 for hours; "
+        "repeatable.",
+        group="Output",
+        low=2,
+        many=True,
+    ),
+    Option(
+        "--method",
+        "Method, as NAME or NAME:SETTING=VALUE (see geodp methods).",
+        group="Privacy",
+        default="pyramid",
+    ),
+)
+"""Options of a series of tables alone."""
 
 
 def part_inputs(
@@ -69,64 +102,11 @@ def part_inputs(
     return tuple(path for paths in parted.values() for path in paths)
 
 
-@click.command("publish-series", cls=ReadingCommand, no_args_is_help=True)
+@click.command("publish-series", cls=ReadingCommand, rare=("mask",), no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, callback=part_inputs)
-@layout_options
-@partial(grid_options, required=False)
-@option(
-    "--person-in",
-    group="Privacy",
-    type=click.Choice(("all", "one")),
-    required=True,
-    help="In how many snapshots one person may be, which you assert: in all, which then share the "
-    "budget, or in one.",
+@with_options(
+    *(LAYOUT, DOMAIN, PERSON_IN, SERIES, REQUEST.without(*NOT_OF_A_SERIES), RUN, FOLDER, CHECK)
 )
-@option(
-    "--noise",
-    group="Privacy",
-    type=click.Choice(("best", "laplace", "gaussian")),
-    default="best",
-    show_default=True,
-    help="best: the one with the smaller errors; Gaussian noise needs a --delta.",
-)
-@option(
-    "--smooth",
-    group="Output",
-    type=click.Choice(("best", "both", "forward", "none")),
-    default="best",
-    show_default=True,
-    help="Whether a snapshot is also predicted from earlier ones, or from earlier and later ones; "
-    "best: both, with the pyramid. It costs nothing: the measurements are the same.",
-)
-@option(
-    "--cycle",
-    group="Output",
-    type=click.IntRange(2),
-    multiple=True,
-    help="Number of snapshots after which a pattern repeats, such as 24 and 168 for hours; "
-    "repeatable.",
-)
-@option(
-    "--method",
-    group="Privacy",
-    default="pyramid",
-    show_default=True,
-    help="Method, as NAME or NAME:SETTING=VALUE (see geodp methods).",
-)
-@request_options(without=NOT_OF_A_SERIES)
-@run_options
-@option(
-    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier series."
-)
-@option(
-    "--resume",
-    group="Run",
-    is_flag=True,
-    help="Complete an interrupted run of the same command from the tables that were charged; "
-    "nothing is read, drawn or charged.",
-)
-@json_option
-@check_options
 def publish_series(**options: Any) -> None:
     """Release the snapshots of a series, each given as TIME=FILE, under one budget.
 

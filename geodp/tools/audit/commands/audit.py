@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
-from click.core import ParameterSource
 
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of, read_named
-from geodp.cli.options import GridCommand, grid_options
+from geodp.cli.options import GridCommand
 from geodp.cli.output import PICTURES, REPLACE, require_drawn, require_free, write_picture
-from geodp.cli.request_options import request_options
 from geodp.errors import CodeError, GeodpError, InputError, UsageError
+from geodp.options.option import Option, Table
+from geodp.options.shared import DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
     from geodp.tools.audit.api import Threshold
@@ -26,101 +28,112 @@ NOTICE = (
     "it is an epsilon."
 )
 
-GRID_OPTIONS = {
-    *("bounds", "primary", "mask", "mask_source", "order", "regions", "regions_source"),
-    *("regions_columns", "units_source", "units_columns", "attribute_order", "crs", "origin"),
-    *("cell", "domain_is_public", "pairs", "labels", "method"),
-}
-"""Options that describe the grid."""
+OF_TABLE = ("hierarchy", "column", "count", "counts")
+"""Options about a TABLE."""
 
-REQUIRED_OPTIONS = {
-    "hierarchy": "table",
-    "column": "table",
-    "count": "table",
-    "counts": "table",
-    "dataset": "ledger",
-    "sample": "ledger",
-    "unit": "ledger",
-    "epsilon": "rate",
-    "delta": "rate",
-    "ledger": "rate",
-    "resume": "ledger",
-    "plot": "threshold",
-    "spec": "rate",
-}
-"""The option that each of these options requires."""
+GRID = Table(replace(one, needs=one.needs or ("spec",)) for one in DOMAIN if one.name != "spec")
+"""Options of the grid of a release to compare with."""
 
 
-_path = click.Path(path_type=Path)
-
-
-@click.command(cls=GridCommand, no_args_is_help=True)
-@click.argument("table", required=False, type=_path)
-@click.option(
-    "--rate", help="Sampling rate: the probability of each record to be in the sample; 0.2 or 1/5."
+@click.command(cls=GridCommand, rare=("mask",), no_args_is_help=True)
+@click.argument("table", required=False, type=click.Path(path_type=Path))
+@with_options(
+    Option(
+        "--rate",
+        "Sampling rate: the probability of each record to be in the sample; 0.2 or 1/5.",
+        everyday=True,
+    ),
+    Option("--threshold", "The smallest count that is published.", type=int, everyday=True),
+    REQUEST.one("epsilon", needs=("rate",)),
+    Option(
+        "--delta",
+        "Delta, instead of --epsilon; with both, find the smallest --threshold.",
+        everyday=True,
+        needs=("rate",),
+    ),
+    Option(
+        "--bound",
+        "Use the smallest delta, or that of Li, Qardaji and Su 2012.",
+        choices=("exact", "li"),
+        default="exact",
+    ),
+    Option("--sample-size", "Size of a sample of fixed size; refused, with the reason.", type=int),
+    Option(
+        "--weight",
+        "Weight that counts were multiplied by; other weights than 1 / rate are refused.",
+    ),
+    Option(
+        "--tables",
+        "Number of tables made from the sample; more than one is refused.",
+        type=int,
+        default=1,
+    ),
+    DOMAIN.one("spec", needs=("rate",)),
+    GRID,
+    Option(
+        "--method",
+        "Method of the release that is planned for the same epsilon on --grid (see geodp methods).",
+        default="pyramid",
+        needs=("spec",),
+    ),
+    Option(
+        "--column", "Column of TABLE that others may know; repeatable.", many=True, everyday=True
+    ),
+    Option("--count", "Column of TABLE with the number of records of each row."),
+    Option(
+        "--counts",
+        "Two columns of TABLE: people of every class, and sampled people.",
+        values=2,
+        needs=("rate",),
+        excludes=("column",),
+    ),
+    Option(
+        "--hierarchy",
+        "COLUMN=FILE: a table of the column's values and their generalisations, from the finest "
+        "up; repeatable. Generalises TABLE until every class has --threshold records.",
+        many=True,
+        needs=("threshold",),
+        excludes=("column",),
+    ),
+    Option(
+        "--ledger",
+        "Ledger file to charge with the guarantee.",
+        type=Path,
+        everyday=True,
+        needs=("rate",),
+    ),
+    Option(
+        "--dataset",
+        "Name of the data set in the ledger (see: geodp budget).",
+        everyday=True,
+        needs=("ledger",),
+    ),
+    Option(
+        "--sample",
+        "Name of the sample, which you assert to be fresh and secret.",
+        everyday=True,
+        needs=("ledger",),
+    ),
+    Option(
+        "--unit", "Unit of privacy: what one record describes.", default="person", needs=("ledger",)
+    ),
+    Option(
+        "--plot",
+        "PNG, PDF or SVG file of delta by epsilon.",
+        type=Path,
+        everyday=True,
+        needs=("threshold",),
+    ),
+    Option("--output", "JSON file of the results.", type=Path, everyday=True),
+    Option("--overwrite", "Replace these files.", type=bool, everyday=True),
+    Option(
+        "--resume",
+        "Write the result of an interrupted run that was charged; nothing is charged again.",
+        type=bool,
+        needs=("ledger",),
+    ),
+    JSON,
 )
-@click.option("--threshold", type=int, help="The smallest count that is published.")
-@request_options("epsilon")
-@click.option(
-    "--delta", help="Delta, instead of --epsilon; with both, find the smallest --threshold."
-)
-@click.option(
-    "--bound",
-    type=click.Choice(("exact", "li")),
-    default="exact",
-    show_default=True,
-    help="Use the smallest delta, or that of Li, Qardaji and Su 2012.",
-)
-@click.option(
-    "--sample-size", type=int, help="Size of a sample of fixed size; refused, with the reason."
-)
-@click.option(
-    "--weight",
-    help="Weight that counts were multiplied by; other weights than 1 / rate are refused.",
-)
-@click.option(
-    "--tables",
-    type=int,
-    default=1,
-    help="Number of tables made from the sample; more than one is refused.",
-)
-@partial(grid_options, required=False)
-@click.option(
-    "--method",
-    default="pyramid",
-    show_default=True,
-    help="Method of the release that is planned for the same epsilon on --grid (see geodp "
-    "methods).",
-)
-@click.option("--column", multiple=True, help="Column of TABLE that others may know; repeatable.")
-@click.option("--count", help="Column of TABLE with the number of records of each row.")
-@click.option(
-    "--counts", nargs=2, help="Two columns of TABLE: people of every class, and sampled people."
-)
-@click.option(
-    "--hierarchy",
-    multiple=True,
-    help="COLUMN=FILE: a table of the column's values and their generalisations, from the finest "
-    "up; repeatable. Generalises TABLE until every class has --threshold records.",
-)
-@click.option("--ledger", type=_path, help="Ledger file to charge with the guarantee.")
-@click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
-@click.option("--sample", help="Name of the sample, which you assert to be fresh and secret.")
-@click.option(
-    "--unit",
-    default="person",
-    show_default=True,
-    help="Unit of privacy: what one record describes.",
-)
-@click.option("--plot", type=_path, help="PNG, PDF or SVG file of delta by epsilon.")
-@click.option("--output", type=_path, help="JSON file of the results.")
-@click.option("--overwrite", is_flag=True, help="Replace these files.")
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Write the result of an interrupted run that was charged; nothing is charged again.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def audit(**options: Any) -> None:
     """Compute the epsilon and delta of a sampled table with suppressed small counts.
 
@@ -135,7 +148,7 @@ def audit(**options: Any) -> None:
     Valid if every record was sampled independently at one rate, the sample stays secret, and cells
     were fixed beforehand. Results that are computed from a TABLE are for the operator only.
     """
-    _check_options(click.get_current_context())
+    _check_options(options)
     document: dict[str, Any] = {}
     guarantee = _find_guarantee(options, document)
     if guarantee is not None and options["spec"] is not None:
@@ -187,47 +200,22 @@ def _encode(document: dict[str, Any]) -> bytes:
     return f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode()
 
 
-def _check_options(context: click.Context) -> None:
+def _check_options(options: dict[str, Any]) -> None:
     """Raise UsageError for options that do not go together, before anything is read."""
-    options = context.params
-    names = {
-        option.name: option.opts[-1] for option in context.command.params if option.name is not None
-    }
-    names["table"] = "a TABLE"
-    # Defaults do not count: only what was typed can contradict.
-    named = {n for n in options if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
-    for name in named & REQUIRED_OPTIONS.keys() - ({"spec"} if options["rate"] else set()):
-        if REQUIRED_OPTIONS[name] not in named:
-            raise UsageError(
-                f"{names[name]} can only be given with {names[REQUIRED_OPTIONS[name]]}.",
-                code="option-needs-option",
-            )
-    if (about_grid := named & GRID_OPTIONS) and options["spec"] is None:
+    stated = [name for name in OF_TABLE if options[name]]
+    if stated and options["table"] is None:
         raise UsageError(
-            f"{names[min(about_grid)]} can only be given with --grid.", code="option-needs-grid"
+            f"--{stated[0]} can only be given with a TABLE.", code="option-needs-table"
         )
-    if options["ledger"] is not None and not {"dataset", "sample"} <= named:
+    if options["ledger"] is not None and None in (options["dataset"], options["sample"]):
         raise UsageError("--ledger needs --dataset and --sample.", code="audit-ledger-incomplete")
     if options["hierarchy"]:
         from geodp.literature.recoding import RECODED_FROM_DATA
 
         if options["rate"] is not None:
             raise UsageError(RECODED_FROM_DATA)
-        if options["threshold"] is None:
-            raise UsageError(
-                "--hierarchy can only be given with --threshold.", code="hierarchy-needs-threshold"
-            )
-        if options["column"]:
-            raise UsageError(
-                "--hierarchy names the columns; leave --column out.", code="hierarchy-or-column"
-            )
     if options["rate"] is None and options["table"] is None:
         raise UsageError("Give a --rate, or a TABLE to audit.", code="rate-or-table")
-    if options["counts"] and (options["rate"] is None or options["column"]):
-        raise UsageError(
-            "--counts can only be given with --rate, and not with --column.",
-            code="counts-need-rate",
-        )
     for name, endings in (("output", (".json",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])

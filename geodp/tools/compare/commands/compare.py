@@ -33,7 +33,11 @@ TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "c
 MAX_PAIRS = 10_000
 
 
-@click.command(cls=StrictCommand, no_args_is_help=True)
+@click.command(
+    cls=StrictCommand,
+    rare=("plan", "maximum", "difference", "epsilon", "share", "power", "devices", "bits", "plot"),
+    no_args_is_help=True,
+)
 @click.argument("releases", nargs=-1, type=click.Path(path_type=Path))
 @POLYGONS
 @POLYGON_NAME

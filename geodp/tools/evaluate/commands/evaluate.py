@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.help import json_option, option
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.options import evaluation_options, grid_options, inputs, split_specs
+from geodp.cli.options import inputs, split_specs
 from geodp.cli.output import (
     PICTURES,
     area_text,
@@ -24,9 +24,11 @@ from geodp.cli.output import (
     write_picture,
 )
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
-from geodp.cli.request_options import open_key, request_options, terms_of
+from geodp.cli.regions import REGIONS
+from geodp.cli.request_options import open_key, terms_of
 from geodp.cli.running import report_progress
+from geodp.options.option import Option, grouped, joined
+from geodp.options.shared import EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
     from geodp.tools.evaluate.result import Evaluation
@@ -34,64 +36,48 @@ if TYPE_CHECKING:
 WIDTH = 160
 """Minimal width of the tables."""
 
+FIELDS = ("epsilon", "rho", "delta", "neighbours", "contribution")
+"""Fields of a request that an evaluation takes."""
 
-@click.command(cls=ReadingCommand, no_args_is_help=True)
+
+OPTIONS = joined(
+    grouped(
+        "Run",
+        Option("--trials", "Number of releases of each method.", low=1, default=10, everyday=True),
+        Option("--seed", "Seed of the random rectangles.", low=0, default=0, show=True),
+        Option("--processes", "Number of processes that release in parallel.", low=1, default=1),
+    ),
+    Option(
+        "--methods",
+        "Methods with settings, separated by commas, or all; repeatable (see geodp methods).",
+        group="Privacy",
+        default=("pyramid,topdown,laplace",),
+        many=True,
+        everyday=True,
+    ),
+    Option(
+        "--rectangles",
+        "Number of random rectangles to sum over.",
+        group="Domain",
+        low=0,
+        default=0,
+    ),
+    Option(
+        "--plot",
+        "PNG, PDF or SVG file of error by area.",
+        group="Output",
+        type=Path,
+        everyday=True,
+    ),
+)
+
+
+@click.command(cls=ReadingCommand, rare=("mask", "where"), no_args_is_help=True)
 @inputs
-@grid_options
-@request_options("epsilon", "rho", "delta", "neighbours", "contribution")
-@option(
-    "--methods",
-    group="Privacy",
-    everyday=True,
-    multiple=True,
-    default=["pyramid,topdown,laplace"],
-    show_default=True,
-    help="Methods with settings, separated by commas, or all; repeatable (see geodp methods).",
+@with_options(
+    *(GIVEN_DOMAIN, REQUEST.of(*FIELDS), OPTIONS, REGIONS, EVALUATION),
+    *(FOLDER.one("overwrite", help="Replace these files."), JSON),
 )
-@option(
-    "--trials",
-    group="Run",
-    everyday=True,
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Number of releases of each method.",
-)
-@option(
-    "--rectangles",
-    group="Domain",
-    type=click.IntRange(0),
-    default=0,
-    help="Number of random rectangles to sum over.",
-)
-@option(
-    "--seed",
-    group="Run",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of the random rectangles.",
-)
-@POLYGONS
-@POLYGON_NAME
-@option(
-    "--processes",
-    group="Run",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Number of processes that release in parallel.",
-)
-@evaluation_options
-@option(
-    "--plot",
-    group="Output",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="PNG, PDF or SVG file of error by area.",
-)
-@option("--overwrite", group="Output", everyday=True, is_flag=True, help="Replace these files.")
-@json_option
 def evaluate(**options: Any) -> None:
     """Measure the errors of methods on the counts in INPUTS, before anything is published.
 
@@ -103,7 +89,6 @@ def evaluate(**options: Any) -> None:
     counts without protection: it is for the operator only, unless the inputs are public.
     """
     check_applicable(click.get_current_context())
-    require_named(options)
     for name, endings in (("output", (".json",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])

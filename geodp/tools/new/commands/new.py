@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from geodp.cli.help import option
-from geodp.cli.layout import INPUTS, preset_option
-from geodp.cli.options import find_inputs, grid_options
+from geodp.cli.help import with_options
+from geodp.cli.layout import INPUTS
 from geodp.cli.readers import ReadingCommand
-from geodp.cli.request_options import request_options
+from geodp.cli.values import find_inputs
+from geodp.options.option import Option, grouped, joined
+from geodp.options.shared import DOMAIN, FOLDER, LAYOUT, REQUEST
 
 ARGUMENTS = "geodp.new.words"
 """Key of a context under which the arguments of the call are stored."""
@@ -40,35 +40,38 @@ def _keep_inputs(
     return paths
 
 
+NEW = joined(
+    Option(
+        "--area",
+        "Public area: land:japan, a name (germany, 東京都), bounds, layout (the area that the "
+        "file's layout states), all (the full extent of the grid); for a raster's own cells: "
+        "public, which asserts that their extent is public.",
+        group="Domain",
+        everyday=True,
+    ),
+    grouped(
+        "Output",
+        Option(
+            "--output",
+            "Folder of the release in the printed commands.  [default: FILE-release]",
+            type=Path,
+            everyday=True,
+        ),
+        Option(
+            "--recipe",
+            "TOML file to write, for publish --recipe.  [default: FILE-recipe.toml]",
+            type=Path,
+            everyday=True,
+        ),
+    ),
+)
+
+
 @click.command(cls=NewCommand)
 @click.argument("inputs", nargs=-1, type=click.Path(), callback=_keep_inputs)
-@preset_option
-@option(
-    "--area",
-    group="Domain",
-    everyday=True,
-    help="Public area: land:japan, a name (germany, 東京都), bounds, layout (the area that the "
-    "file's layout states), all (the full extent of the grid); for a raster's own cells: "
-    "public, which asserts that their extent is public.",
-)
-@partial(grid_options, required=False)
-@request_options("epsilon", "contribution", "unit", "people")
-@option(
-    "--output",
-    group="Output",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="Folder of the release in the printed commands.  [default: FILE-release]",
-)
-@option(
-    "--recipe",
-    group="Output",
-    everyday=True,
-    type=click.Path(path_type=Path),
-    help="TOML file to write, for publish --recipe.  [default: FILE-recipe.toml]",
-)
-@option(
-    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier recipe."
+@with_options(
+    *(LAYOUT.one("preset"), NEW, DOMAIN, REQUEST.of("epsilon", "contribution", "unit", "people")),
+    FOLDER.one("overwrite", help="Replace an earlier recipe."),
 )
 def new(**_options: Any) -> None:
     """Ask a few questions about INPUTS, do a dry run, and write a recipe and commands to publish.

@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from geodp import progress
-from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
-from geodp.cli.options import GridCommand, grid_options, split_specs
+from geodp.cli.help import with_options
+from geodp.cli.inputs import check_grid, grid_of
+from geodp.cli.options import GridCommand, split_specs
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_file, write_picture
-from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
-from geodp.cli.request_options import choose_with_marginals, request_options, terms_of
+from geodp.cli.regions import REGIONS
+from geodp.cli.request_options import choose_with_marginals, terms_of
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
-from geodp.errors import UsageError
+from geodp.options.option import Option
+from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
 from geodp.tools.plan.tables import show
 
 if TYPE_CHECKING:
@@ -34,58 +35,65 @@ FIELDS = (
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
-@grid_options
-@request_options(*FIELDS)
-@click.option(
-    "--stop-at", help="Plan coarser cells: a published area, or a number of cells per side."
+@with_options(
+    GIVEN_DOMAIN,
+    REQUEST.of(*FIELDS),
+    Option("--stop-at", "Plan coarser cells: a published area, or a number of cells per side."),
+    Option(
+        "--compare",
+        "Other methods to compare, separated by commas; repeatable.",
+        many=True,
+        everyday=True,
+    ),
+    Option(
+        "--rectangle",
+        "West south east north: also show the error of the sum over these cells; repeatable.",
+        type=float,
+        many=True,
+        values=4,
+    ),
+    REGIONS,
+    Option(
+        "--smallest",
+        "POPULATION PERCENT: show the smallest area whose 95 % margin is at most PERCENT % of "
+        "POPULATION.",
+        type=float,
+        values=2,
+        everyday=True,
+    ),
+    Option(
+        "--prior",
+        "Folder of a public release on the same grid, the prior of the planned release: the "
+        "default and pyramid:setting=informed are simulated with it to choose the better.",
+        type=Path,
+        excludes=("method", "marginals", "snapshots"),
+    ),
+    Option(
+        "--releases",
+        "With --prior: releases simulated for each of the two.  [default: 4]",
+        low=1,
+        needs=("prior",),
+    ),
+    Option(
+        "--snapshots",
+        "Plan a series of this many snapshots (geodp publish-series): the budget is for all of "
+        "them, the errors are for one.",
+        low=2,
+        everyday=True,
+        excludes=("marginals",),
+    ),
+    Option(
+        "--person-in",
+        "With --snapshots: in how many snapshots a person is.",
+        choices=("all", "one"),
+        everyday=True,
+        needs=("snapshots",),
+    ),
+    Option("--plot", "PNG, PDF or SVG file of error by area.", type=Path, everyday=True),
+    Option("--output", "TOML file for publish --plan.", type=Path, everyday=True),
+    Option("--overwrite", "Replace these files.", type=bool, everyday=True),
+    JSON,
 )
-@click.option(
-    "--compare", multiple=True, help="Other methods to compare, separated by commas; repeatable."
-)
-@click.option(
-    "--rectangle",
-    nargs=4,
-    type=float,
-    multiple=True,
-    help="West south east north: also show the error of the sum over these cells; repeatable.",
-)
-@POLYGONS
-@POLYGON_NAME
-@click.option(
-    "--smallest",
-    nargs=2,
-    type=float,
-    help="POPULATION PERCENT: show the smallest area whose 95 % margin is at most PERCENT % of "
-    "POPULATION.",
-)
-@click.option(
-    "--prior",
-    type=click.Path(path_type=Path),
-    help="Folder of a public release on the same grid, the prior of the planned release: the "
-    "default and pyramid:setting=informed are simulated with it to choose the better.",
-)
-@click.option(
-    "--releases",
-    type=click.IntRange(1),
-    help="With --prior: releases simulated for each of the two.  [default: 4]",
-)
-@click.option(
-    "--snapshots",
-    type=click.IntRange(2),
-    help="Plan a series of this many snapshots (geodp publish-series): the budget is for all of "
-    "them, the errors are for one.",
-)
-@click.option(
-    "--person-in",
-    type=click.Choice(("all", "one")),
-    help="With --snapshots: in how many snapshots a person is.",
-)
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of error by area."
-)
-@click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
-@click.option("--overwrite", is_flag=True, help="Replace these files.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def plan(**options: Any) -> None:
     """Predict how accurate a release will be, before any data is read.
 
@@ -158,28 +166,7 @@ def _plan(options: dict[str, Any]) -> tuple[Comparison, Sharing | None]:
 def _check_options(context: click.Context) -> None:
     """Refuse options that conflict."""
     options = context.params
-    names = {option.name: option.opts[-1] for option in context.command.params}
-    grid = str(options["spec"]).partition(":")[0]
-    grid_options = {name for allowed in GRIDS.values() for name in allowed}
-    for name in options:
-        # Defaults are no contradiction: only what was typed is checked.
-        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        if name in grid_options and name not in options_of_grid(grid):
-            raise UsageError(f"{names[name]} is not for {grid}: grids.", code="option-not-for-grid")
-        if name in NEEDS and options.get(NEEDS[name]) is None:
-            raise UsageError(
-                f"{names[name]} goes with {names[NEEDS[name]]} only.", code="option-needs-option"
-            )
-    require_named(options)
-    for name in ("method", "marginals", "snapshots"):
-        if options["prior"] is not None and options[name] is not None:
-            raise UsageError(
-                f"--prior chooses a setting of the pyramid; it cannot be combined with --{name}.",
-                code="prior-chooses-method",
-            )
-    if options["releases"] is not None and options["prior"] is None:
-        raise UsageError("--releases goes with --prior only.", code="option-needs-option")
+    check_grid(context)
     for name, endings in (("output", (".toml",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
@@ -208,16 +195,10 @@ def _document(comparison: Comparison, smallest: tuple[float, float] | None) -> d
 def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
     """Return how the budget of a series is shared, or None if no series is planned."""
     if options["snapshots"] is None:
-        if options["person_in"] is not None:
-            raise UsageError(
-                "--person-in goes with --snapshots only.", code="person-in-needs-snapshots"
-            )
         return None
     from geodp.mechanisms import mechanism
     from geodp.release.sharing import share_budget
 
-    if options["marginals"] is not None:
-        raise UsageError("A series has no --marginals.", code="series-has-no-marginals")
     method = mechanism(options["method"] or "pyramid")
     shared = {"snapshots": options["snapshots"], "person": options["person_in"]}
     return share_budget(grid, method, terms_of(options), **shared)

@@ -283,10 +283,6 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
     ("options", "says"),
     [
         (["--regions", "REGIONS"], "question-open: such.*--regions-source"),
-        (
-            ["--regions", "REGIONS", "--regions-source", "x", "--order", "official"],
-            "order-or-regions",
-        ),
         (["--attribute-order", "above"], "attribute-order-needs-attribute: --attribute-order"),
         (
             ["--labels", "sex=a,b", "--attribute-order", "sideways"],
@@ -312,6 +308,9 @@ def test_what_goes_with_regions_only() -> None:
     for option in ("--regions-source", "--regions-columns"):
         with refuses(UsageError, f"option-needs-option: {option} .*--regions"):
             check_applicable(context(*MESH, option, "x"))
+    both = ("--regions", "x", "--regions-source", "x", "--order", "official")
+    with refuses(UsageError, "option-excludes-option: --order or --regions"):
+        check_applicable(context(*MESH, *both))
 
 
 def test_regions_from_the_command_line_to_a_verified_release(tmp_path: Path) -> None:

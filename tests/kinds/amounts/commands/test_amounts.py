@@ -240,8 +240,8 @@ def test_a_changed_release_is_no_prior(call, tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--prior-is-public", "--prior-source", "s"), "goes with a prior"),
-        (("--prior-value", "people"), "name its file"),
+        (("--prior-is-public", "--prior-source", "s"), "goes with --prior"),
+        (("--prior-value", "people"), "goes with --prior"),
         (("--prior", "census.csv", "--prior-value", "people"), "--prior-source"),
         (
             ("--prior", "persons.csv", "--prior-is-public", "--prior-source", "s"),
@@ -343,7 +343,7 @@ def test_a_query_is_printed_that_publish_can_continue():
 
 
 def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_path, monkeypatch):
-    assert "go with weights" in RUNNER.error_of(*call, "--raked-to", "residents by age")
+    assert "goes with --weight" in RUNNER.error_of(*call, "--raked-to", "residents by age")
     ledger = Ledger.create(tmp_path / "ledger")
     ledger.add_dataset("incomes", PureDP(1))
     charged = [*call, "--ledger", tmp_path / "ledger", "--dataset", "incomes"]

@@ -119,7 +119,7 @@ def test_an_interrupted_choice_is_completed_without_another_charge(office, monke
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--candidates", "100,200"), "or the lowest and the highest"),
+        (("--candidates", "100,200"), "not both"),
         (("--share", "0"), "above 0 and below 1"),
         (("--duplicates", "sum"), "--duplicates"),
     ],

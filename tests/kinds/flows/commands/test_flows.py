@@ -277,18 +277,18 @@ def test_pings_and_stays_have_labels_of_their_records(traced, tmp_path, form, mo
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--pings", "lat,lon", "--stays", "lat,lon"), "one form"),
+        (("--pings", "lat,lon", "--stays", "lat,lon"), "not both"),
         (("--pings", "lat,lon", "--by", "mode"), "List all labels of mode"),
         (("--pings", "lat,lon", "--by", "mode", "--labels", "mode=a,b"), "No column is named"),
-        (("--pings", "lat,lon", "--from", "lat"), "one form"),
-        (("--pings", "lat,lon", "--value", "lat"), "one form"),
-        (("--pings", "lat,lon", "--end", "t"), "another form"),
-        (("--stays", "lat,lon", "--radius", "9"), "another form"),
-        (("--from", "lat", "--to", "lon", "--gap", "1h"), "another form"),
+        (("--pings", "lat,lon", "--from", "lat"), "not both"),
+        (("--pings", "lat,lon", "--value", "lat"), "not both"),
+        (("--pings", "lat,lon", "--end", "t"), "--end goes with --stays"),
+        (("--stays", "lat,lon", "--radius", "9"), "--radius goes with --pings"),
+        (("--from", "lat", "--to", "lon", "--gap", "1h"), "--pings or --stays"),
         (("--pings", "lat,lon", "--dwell", "soon"), "duration"),
         (("--pings", "lat,lon", "--contribution", "2"), "contribution"),
         (("--pings", "lon,lat"), "swapped"),
-        (("--pings", "lat,lon", "--weight", "lat", "--max-weight", "2"), "another form"),
+        (("--pings", "lat,lon", "--weight", "lat", "--max-weight", "2"), "not both"),
     ],
 )
 def test_forms_that_do_not_go_together_are_refused(traced, tmp_path, more, said):

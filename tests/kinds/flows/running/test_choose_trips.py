@@ -124,7 +124,7 @@ def test_days_of_persons_and_rows_are_chosen(office):
         (("--share", "1"), "above 0 and below 1"),
         (("--largest", "20000"), "at most 10,000"),
         (("--largest", "1"), "--trips 1"),
-        (("--pings", "oy,ox"), "Rows are of one form"),
+        (("--pings", "oy,ox"), "not both"),
         (("--time", "day"), "for units of periods"),
     ],
 )

@@ -146,22 +146,22 @@ def test_a_guarantee_is_charged_and_its_sample_stays_secret(tmp_path):
     ("words", "said"),
     [
         (["--threshold", 10], "Give a --rate, or a TABLE"),
-        (["--epsilon", 1], "--epsilon can only be given with --rate"),
+        (["--epsilon", 1], "--epsilon goes with --rate"),
         (["--rate", "0.2"], "Give --threshold"),
         (["--rate", "0.2", "--epsilon", 1], "Give --threshold"),
         ([*GUARANTEE, "--delta", "1e-6"], "either epsilon or delta"),
-        ([*GUARANTEE, "--bounds", 1, 2, 3, 4], "--bounds can only be given with --grid"),
+        ([*GUARANTEE, "--bounds", 1, 2, 3, 4], "--bounds goes with --grid"),
         ([*GUARANTEE, "--column", "a"], "--column can only be given with a TABLE"),
-        ([*GUARANTEE, "--dataset", "a"], "--dataset can only be given with --ledger"),
+        ([*GUARANTEE, "--dataset", "a"], "--dataset goes with --ledger"),
         ([*MODEL, "--grid", "regular:8x8"], "can only be given with --epsilon or --delta"),
         ([*GUARANTEE, "--sample-size", 5], "fixed number"),
         ([*GUARANTEE, "--weight", "3"], "1 / rate"),
         ([*GUARANTEE, "--tables", "2"], "Several tables"),
         (["--rate", "0.2", "--epsilon", 1, "--delta", "1e-6", "--tables", "2"], "Several tables"),
         (["--rate", "1", "--threshold", 10, "--epsilon", 1], "publish releases"),
-        (["t.csv", "--hierarchy", "a=b.csv"], "--hierarchy can only be given with --threshold"),
-        (["t.csv", "--hierarchy", "a=b", "--threshold", 2, "--column", "a"], "leave --column out"),
-        (["t.csv", "--counts", "a", "b"], "--counts can only be given with --rate"),
+        (["t.csv", "--hierarchy", "a=b.csv"], "--hierarchy goes with --threshold"),
+        (["t.csv", "--hierarchy", "a=b", "--threshold", 2, "--column", "a"], "not both"),
+        (["t.csv", "--counts", "a", "b"], "--counts goes with --rate"),
         (["nowhere.csv", "--column", "a"], "no such file"),
     ],
 )
@@ -219,4 +219,4 @@ def test_what_was_charged_is_written_again_by_its_own_call_alone(tmp_path):
     assert "no charge for the sample spring" in error_of(
         *[word if word != "autumn" else "spring" for word in resumed], "--overwrite"
     )
-    assert "--resume can only be given with --ledger" in error_of(*GUARANTEE, "--resume")
+    assert "--resume goes with --ledger" in error_of(*GUARANTEE, "--resume")

@@ -86,7 +86,7 @@ def test_somebody_answers_and_is_told_what_is_wrong(table, tmp_path, monkeypatch
         "No layout states an area of this file; name one.",
         "Ask the maker of the file.",
         "'many' is not a valid integer",
-        "0 is not in the range x>=1",
+        "--contribution takes a whole number from 1 on",
         "epsilon must be above 0.",
     ):
         assert done.stdout.count(told) == 1, told

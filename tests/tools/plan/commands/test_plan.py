@@ -121,10 +121,10 @@ def test_coarser_cells_and_official_orders():
     ("wrong", "words"),
     [
         (["--epsilon", "1", "--rho", "1"], "either epsilon or rho"),
-        (["--epsilon", "1", "--prior", "x", "--method", "topdown"], "combined with --method"),
-        (["--epsilon", "1", "--prior", "x", "--snapshots", "2"], "combined with --snapshots"),
+        (["--epsilon", "1", "--prior", "x", "--method", "topdown"], "Give --prior or --method"),
+        (["--epsilon", "1", "--prior", "x", "--snapshots", "2"], "Give --prior or --snapshots"),
         (["--epsilon", "1", "--releases", "1"], "--releases goes with --prior"),
-        (["--epsilon", "1", "--primary", "5339"], "--primary is not for regular"),
+        (["--epsilon", "1", "--primary", "5339"], "Not for regular: grids: --primary"),
         (["--epsilon", "1", "--polygon-name", "n"], "--polygons"),
         (["--epsilon", "1", "--mask-source", "n"], "--mask "),
         (["--epsilon", "1", "--output", "plan.json"], ".toml"),

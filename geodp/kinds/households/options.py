@@ -1,0 +1,136 @@
+"""Options of persons and households."""
+
+from __future__ import annotations
+
+from geodp.options.option import Option, grouped, joined
+from geodp.options.shared import QUERY as SHARED_QUERY
+from geodp.options.shared import REQUEST
+
+PROTECTED = grouped(
+    "Privacy",
+    Option(
+        "--protect",
+        "Whom the guarantee protects: a person, so that a household of k has k times epsilon; or "
+        "a household, counted by size, which costs accuracy and gives a person epsilon, too.",
+        choices=("person", "household"),
+        required=True,
+        everyday=True,
+    ),
+    Option(
+        "--max-size",
+        "Most persons of a household. Larger households by size are counted as of this size.",
+        low=2,
+        high=100,
+        default=7,
+        everyday=True,
+    ),
+    Option(
+        "--method",
+        "Method of persons and households, if persons are protected: pyramid, with settings "
+        "after a colon.  [default: pyramid]",
+    ),
+)
+"""Options of the guarantee, and of what is measured under it."""
+
+PUBLISHED = joined(
+    grouped(
+        "Input",
+        Option(
+            "--households",
+            "Column of households; --value is then that of the persons who live in them.",
+            name="of_households",
+            everyday=True,
+            metavar="COLUMN",
+        ),
+        Option(
+            "--households-file",
+            "File of households, if INPUTS are those of persons; repeatable.",
+            type="files",
+            many=True,
+            everyday=True,
+            metavar="FILE",
+        ),
+        Option(
+            "--others",
+            "Column of persons outside households, such as those in institutions, if persons are "
+            "protected: a table of its own, at no further cost.",
+            metavar="COLUMN",
+        ),
+        Option(
+            "--others-file",
+            "File of persons outside households; repeatable.",
+            type="files",
+            many=True,
+            metavar="FILE",
+        ),
+        Option(
+            "--household",
+            "With --points: column of household ids. Every row is one person, at the place of the "
+            "household, which geodp counts by size.",
+            name="household_id",
+            everyday=True,
+            metavar="COLUMN",
+        ),
+        Option(
+            "--rows-are-persons",
+            "With --household: assert that every row is one person, where a column is named for "
+            "the size of a household.",
+            type=bool,
+            needs=("household_id",),
+        ),
+        Option(
+            "--size-attribute",
+            "Attribute of households by size, if it is not named size or household-size.",
+            metavar="NAME",
+        ),
+    ),
+    PROTECTED,
+    REQUEST.one(
+        "contribution",
+        help="In how many households one person is counted at most, or how often a household, "
+        "which you assert: 1, usually. Required unless a household is protected and "
+        "--household names it.",
+    ),
+)
+"""Options of a release."""
+
+PLANNED = joined(
+    PROTECTED,
+    grouped(
+        "Privacy",
+        REQUEST.one(
+            "contribution",
+            default=1,
+            everyday=False,
+            help="In how many households one person is counted at most, or how often a household.",
+        ),
+        Option(
+            "--mean-size",
+            "With --people: a public guess of persons for each household.",
+            type=float,
+            default=2.3,
+            needs=("people",),
+        ),
+    ),
+)
+"""Options of a plan."""
+
+QUERY = joined(
+    SHARED_QUERY.one(
+        "points", help="Columns of x and y of the household's place, in the grid's CRS."
+    ),
+    SHARED_QUERY.one(
+        "table",
+        help="Table expression for the records, one row a person, inserted as it is.",
+    ),
+    Option(
+        "--household",
+        "Column of household ids. Records without one are left out.",
+        group="Input",
+        required=True,
+        metavar="COLUMN",
+    ),
+    PROTECTED.one("max_size"),
+    SHARED_QUERY.without("person"),
+)
+"""Options of a query."""

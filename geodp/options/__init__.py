@@ -1,0 +1,1 @@
+"""Options as data, for the command line, for functions of Python, and for other programs."""
