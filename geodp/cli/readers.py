@@ -32,8 +32,8 @@ from geodp.options.option import Option
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.reader import Option as Field
     from geodp.io.read.reader import OptionField, Reader
+    from geodp.io.read.reader import ReaderOption as Field
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
@@ -176,10 +176,11 @@ def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> st
 def _works(option: Field, default: Any) -> bool:
     """Return whether a plugin's option can be made, shown and left at its default."""
     try:
-        made = make_option(state_option(option, default))
-        context = click.Context(click.Command(""))
+        stated = state_option(option, default)
+        made, context = make_option(stated), click.Context(click.Command(""))
         made.get_help_record(context)
-        made.type_cast_value(context, made.get_default(context))
+        if stated.default is not None:
+            made.type_cast_value(context, stated.default)
         return FLAG.fullmatch(option.flag) is not None
     except Exception:
         return False
@@ -225,7 +226,7 @@ def state_field(one: OptionField) -> Option:
 @cache
 def _flag_of(reader: type[Reader]) -> Field:
     """Return the flag that selects a reader."""
-    from geodp.io.read.reader import Option as Field
+    from geodp.io.read.reader import ReaderOption as Field
 
     return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
 

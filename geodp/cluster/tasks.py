@@ -67,7 +67,7 @@ class Piece(Confidential):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NodeSums(Confidential):
+class CutSums(Confidential):
     """Confidential totals of the cut's nodes, their sum, and the reading of the files."""
 
     totals: Piece
@@ -126,20 +126,20 @@ def bound_persons(job: Job, files: list[Records]) -> Piece:
     return Piece(*coalesce(*job.partitions.bound_persons(files)))
 
 
-def sum_nodes(job: Job, piece: Piece) -> NodeSums:
+def sum_nodes(job: Job, piece: Piece) -> CutSums:
     """Return totals by nodes of the cut."""
     totals = Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count))
     readings = [] if piece.reading is None else [piece.reading]
-    return NodeSums(totals, exact_sum(piece.count), join_readings(readings))
+    return CutSums(totals, exact_sum(piece.count), join_readings(readings))
 
 
-def add_sums(sums: list[NodeSums]) -> NodeSums:
+def add_sums(sums: list[CutSums]) -> CutSums:
     """Add up totals; InputError where they are more than a release may count."""
     people = sum(one.people for one in sums)
     if people > MAX_PEOPLE:  # before they overflow
         raise InputError(TOO_MANY)
     readings = join_readings([one.reading for one in sums])
-    return NodeSums(join([one.totals for one in sums]), people, readings)
+    return CutSums(join([one.totals for one in sums]), people, readings)
 
 
 def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:

@@ -137,18 +137,18 @@ class Option:
         return {"name": self.name, "flag": self.flag, "type": kind.lower(), **said}
 
 
-class Table(tuple[Option, ...]):
+class OptionTable(tuple[Option, ...]):
     """Options of one purpose, in the order of help."""
 
     __slots__ = ()
 
-    def of(self, *fields: str) -> Table:
+    def of(self, *fields: str) -> OptionTable:
         """Return the options that set these fields."""
-        return Table(one for one in self if one.field in fields)
+        return OptionTable(one for one in self if one.field in fields)
 
-    def without(self, *fields: str) -> Table:
+    def without(self, *fields: str) -> OptionTable:
         """Return the options that set other fields."""
-        return Table(one for one in self if one.field not in fields)
+        return OptionTable(one for one in self if one.field not in fields)
 
     def one(self, name: str, **values: Any) -> Option:
         """Return the option of a name, with other values where they are given, such as the help."""
@@ -156,16 +156,16 @@ class Table(tuple[Option, ...]):
         return replace(found, **values)
 
 
-def grouped(group: str, *options: Option) -> Table:
+def grouped(group: str, *options: Option) -> OptionTable:
     """Make a table of options that help shows under one heading."""
-    return Table(replace(one, group=group) for one in options)
+    return OptionTable(replace(one, group=group) for one in options)
 
 
-def joined(*parts: Option | Iterable[Option]) -> Table:
+def joined(*parts: Option | Iterable[Option]) -> OptionTable:
     """Join options and tables to one; of several options of one name, the first is kept."""
     options = [one for part in parts for one in ([part] if isinstance(part, Option) else part)]
     # The first one keeps its place, too: a kind's own option stands where the kind has put it.
-    return Table(
+    return OptionTable(
         {one.name: one for one in reversed(options)}[name]
         for name in dict.fromkeys(one.name for one in options)
     )

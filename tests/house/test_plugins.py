@@ -30,11 +30,11 @@ READERS = (Table,)
 
 ASKS = """
 from dataclasses import dataclass, field
-from geodp.io.read.reader import Option, Reader, cli_option
+from geodp.io.read.reader import Reader, ReaderOption, cli_option
 @dataclass(frozen=True, kw_only=True)
 class Asks(Reader):
     name, kind = "asks", "what it likes"
-    value: float = field(default=1.0, metadata=cli_option(Option("Mine.", "FLAG", type=float)))
+    value: int = field(default=1, metadata=cli_option(ReaderOption("Mine.", "FLAG", type=int)))
     def read(self, paths):
         raise NotImplementedError
 READERS = (Asks,)
@@ -54,7 +54,7 @@ METHODS = (Bare(), Spelt())
 
 RUDE = """
 from dataclasses import dataclass, field
-from geodp.io.read.reader import MatchScore, Option, Reader, cli_option
+from geodp.io.read.reader import MatchScore, Reader, ReaderOption, cli_option
 @dataclass(frozen=True, kw_only=True)
 class Rude(Reader):
     name, kind, flag = "rude", "what it likes", "Read rudely."
@@ -249,7 +249,7 @@ def test_a_reader_whose_own_flag_is_an_option_of_geodps_is_left_out(tmp_path, na
 
 
 def test_a_default_that_its_option_cannot_have_stops_no_command(tmp_path):
-    asks = ASKS.replace("FLAG", "--mine").replace("default=1.0", 'default="x"')
+    asks = ASKS.replace("FLAG", "--mine").replace("default=1", 'default="x"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=asks)
     done = run(tmp_path, "publish", "--help-all")
     said = "reader asks of other.asks needs --mine, which is taken or not a valid option."
@@ -267,10 +267,10 @@ def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path
 
 
 def test_a_shared_option_keeps_geodps_default(tmp_path):
-    asks = ASKS.replace("import Option", "import DUPLICATES, Option").replace(
-        'cli_option(Option("Mine.", "FLAG", type=float))', "cli_option(DUPLICATES)"
+    asks = ASKS.replace("import Reader, ReaderOption", "import DUPLICATES, Reader").replace(
+        'cli_option(ReaderOption("Mine.", "FLAG", type=int))', "cli_option(DUPLICATES)"
     )
-    source = asks.replace("value: float = field(default=1.0", 'how: str = field(default="sum"')
+    source = asks.replace("value: int = field(default=1", 'how: str = field(default="sum"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=source)
     done = run(tmp_path, "publish", "--help-all")
     assert done.stderr == ""

@@ -26,6 +26,7 @@ from geodp.kinds.flows.estimator import AT_ONCE, NoisyPairs
 from geodp.kinds.flows.label_model import NoisyLabels, find_cells
 from geodp.kinds.flows.zones import Zones, count_zone_blocks, pairs_of, side_of_all
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.mechanisms.trees import informed
 from geodp.mechanisms.trees.traversal import Traversal
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
@@ -596,7 +597,6 @@ def release_informed(
     how far each can be.
     """
     # Imported here, as releases without a prior need not load its kernels.
-    from geodp.mechanisms.trees import informed
 
     descent = method.descent(tables[0].grid, event)
     runs = [

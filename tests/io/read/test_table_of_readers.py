@@ -91,7 +91,7 @@ def test_the_options_of_commands_are_the_fields():
             assert option.opts == [asked.option.flag]
             assert (option.help or "") == asked.option.help
             assert option.multiple == (asked.option.many or asked.option.pairs)
-            assert option.default in (None, asked.default) or option.multiple
+            assert option.stated.default in (None, asked.default) or option.multiple
             assert not option.required  # another reader may do without
     for command in (publish, evaluate):
         names = [one.name for one in command.get_params(context_of(command))]

@@ -52,7 +52,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnFlows:
+class MappedFlows:
     """Flows between different squares of cells that reach their 95 % margin, the largest first.
 
     Attributes
@@ -81,7 +81,7 @@ class DrawnFlows:
     share: float
 
 
-def find_flows(view: View, bounds: Bounds | None = None) -> DrawnFlows | None:
+def find_flows(view: View, bounds: Bounds | None = None) -> MappedFlows | None:
     """Find the flows of a release between the smallest squares that resolve half of it.
 
     None for a release of one map, with attributes or without a closed form of its error, and
@@ -174,7 +174,7 @@ def _sum(
 
 def _choose(
     squares: _Squares, key: NDArray[np.int64], count: NDArray[np.float64], margin: float
-) -> DrawnFlows:
+) -> MappedFlows:
     """Select the largest flows between different squares that reach their margin."""
     large = np.flatnonzero(count >= margin)
     index = squares.decode(key[large])
@@ -184,10 +184,10 @@ def _choose(
     middle = np.minimum((squares.decode(key[some]) + 0.5) * squares.side, sizes)
     ends = middle.reshape(2, 2, -1).transpose(2, 0, 1)[:, :, ::-1]
     place = Lattice(squares.rows, squares.cols)
-    return DrawnFlows(place, squares.side, margin, ends, count[some], int(moves.size), 0.0)
+    return MappedFlows(place, squares.side, margin, ends, count[some], int(moves.size), 0.0)
 
 
-def _zoom(flows: DrawnFlows) -> DrawnFlows:
+def _zoom(flows: MappedFlows) -> MappedFlows:
     """Crop the map to the flows and a margin around them."""
     place = flows.place
     if place.transform is None:
@@ -211,7 +211,7 @@ BEND, POINTS, HEAD, MAX_HEAD_SHARE = 0.16, 24, 7.0, 0.3
 pixels, and the largest as a share of the line."""
 
 
-def compose_flows(view: View, look: Look, flows: DrawnFlows) -> Sheet:
+def compose_flows(view: View, look: Look, flows: MappedFlows) -> Sheet:
     """Lay out the page of the largest flows of a release of origins and destinations."""
     look.require_fonts()
     captions = look.captions
@@ -259,7 +259,7 @@ def _draw_land(page: Page, panel: Panel, left: float) -> None:
 
 
 def _draw_flow(
-    page: Page, flows: DrawnFlows, number: int, edges: tuple[float, float, float, float]
+    page: Page, flows: MappedFlows, number: int, edges: tuple[float, float, float, float]
 ) -> list[Line]:
     """Return the line of a flow and the two lines of its head."""
     left, top, width, height = edges
@@ -292,7 +292,7 @@ def _bend(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.fl
     return (1 - part) ** 2 * start + 2 * part * (1 - part) * middle + part**2 * end
 
 
-def _draw_legend(page: Page, view: View, flows: DrawnFlows, panel: Panel) -> None:
+def _draw_legend(page: Page, view: View, flows: MappedFlows, panel: Panel) -> None:
     """Draw a line for every class that a flow can have, then land and water."""
     look = page.look
     theme, captions, top = look.theme, look.captions, page.y

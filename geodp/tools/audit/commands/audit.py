@@ -17,7 +17,7 @@ from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import GridCommand
 from geodp.cli.output import PICTURES, REPLACE, require_drawn, require_free, write_picture
 from geodp.errors import CodeError, GeodpError, InputError, UsageError
-from geodp.options.option import Option, Table
+from geodp.options.option import Option, OptionTable
 from geodp.options.shared import DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ NOTICE = (
 OF_TABLE = ("hierarchy", "column", "count", "counts")
 """Options about a TABLE."""
 
-GRID = Table(replace(one, needs=one.needs or ("spec",)) for one in DOMAIN if one.name != "spec")
+GRID = OptionTable(
+    replace(one, needs=one.needs or ("spec",)) for one in DOMAIN if one.name != "spec"
+)
 """Options of the grid of a release to compare with."""
 
 

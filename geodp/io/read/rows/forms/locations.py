@@ -268,7 +268,7 @@ def _size_callback(folder: str) -> Any:
     """Return a callback of fsspec that ends a fetch if the file does not fit on the disk."""
     from fsspec.callbacks import Callback
 
-    class Sizes(Callback):  # type: ignore[misc]
+    class DownloadCallback(Callback):  # type: ignore[misc]
         def set_size(self, size: int | None) -> None:
             if size is None:
                 return
@@ -276,7 +276,7 @@ def _size_callback(folder: str) -> Any:
                 raise OSError(errno.ENOSPC, "")
             super().set_size(size)
 
-    return Sizes()
+    return DownloadCallback()
 
 
 TEXTS = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
