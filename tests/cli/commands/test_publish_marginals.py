@@ -56,4 +56,4 @@ def test_a_plan_shows_them_beside_all_parts():
     assert "2 sex" in done.stdout
     refused = geodp("plan", *GRID, *TERMS, "--marginals", "sex", "--prior", "x")
     assert refused.returncode == 2
-    assert "cannot be combined with --marginals" in refused.stderr
+    assert "Give --prior or --marginals, not both" in refused.stderr

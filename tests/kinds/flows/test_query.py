@@ -413,11 +413,11 @@ def test_what_is_counted_by_day_and_hour_is_published(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--from", "home"), "codes of both ends"),
-        (("--from", "a", "--to", "b", "--points", "x", "y"), "codes of both ends"),
+        (("--from", "home"), "--from goes with --to only"),
+        (("--from", "a", "--to", "b", "--points", "x", "y"), "--from or --points, not both"),
         (("--from", "a", "--to", "b", "--mask", "m", "--mask-source", "s"), "several spellings"),
-        (("--mask-source", "s"), "give --mask"),
-        (("--units-source", "s"), "go with codes of both ends"),
+        (("--mask-source", "s"), "--mask-source goes with --mask only"),
+        (("--units-source", "s"), "--units-source goes with --from only"),
         (("--from", "a", "--to", "b", "--units-source", "s"), "a grid units:FILE"),
         (("--from", "a", "--to", "b", "--units-columns", "c"), "goes with --units-source"),
         (("--unit", "person-day"), "go together: give both"),

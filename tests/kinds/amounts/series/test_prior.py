@@ -230,7 +230,7 @@ def test_the_command_takes_the_priors_of_a_release(with_prior, call, tmp_path): 
 
 
 def test_what_does_not_go_with_a_prior_is_refused(with_prior, call, tmp_path):  # noqa: F811
-    assert "name its file" in RUNNER.error_of(*call, "--prior-value", "people")
+    assert "goes with --prior only" in RUNNER.error_of(*call, "--prior-value", "people")
     assert "State where the prior" in RUNNER.error_of(*with_prior[:-2])
     year = next(str(one) for one in call if str(one).startswith("2015=")).partition("=")[2]
     words = [*call, "--prior", year, "--prior-is-public", "--prior-source", "the year itself"]

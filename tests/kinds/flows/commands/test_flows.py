@@ -218,7 +218,7 @@ def test_pings_and_stays_become_the_same_flows(traced, tmp_path):
 @pytest.mark.parametrize("labels", [(), ("--by", "hour,daytype")], ids=["plain", "by hour"])
 def test_interrupted_flows_of_pings_are_completed(traced, tmp_path, monkeypatch, labels):
     ledger = Ledger.create(tmp_path / "l")
-    ledger.add_dataset("pings", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    ledger.add_dataset("pings", package.privacy.loss.PureDP(package.privacy.loss.rational("5")))
     words = ["flows", "publish", *traced, tmp_path / "pings.csv", "--pings", "lat,lon", *labels]
     words += ["--ledger", tmp_path / "l", "--dataset", "pings"]
     with monkeypatch.context() as patched:
@@ -257,7 +257,7 @@ def test_pings_and_stays_have_labels_of_their_records(traced, tmp_path, form, mo
     words = ["flows", "publish", *traced, path, f"--{form}", "lat,lon", "--by", "mode=way,hour"]
     words += ["--labels", "mode=walk,car", "--ledger", tmp_path / "l", "--dataset", "traces"]
     ledger = Ledger.create(tmp_path / "l")
-    ledger.add_dataset("traces", package.privacy.loss.PureDP(package.privacy.budget.rational("99")))
+    ledger.add_dataset("traces", package.privacy.loss.PureDP(package.privacy.loss.rational("99")))
     with monkeypatch.context() as patched:
         patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
         assert geodp(*words).returncode != 0
@@ -314,7 +314,7 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(
             "law",
         ]
     ledger = Ledger.create(tmp_path / "l")
-    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.loss.rational("5")))
     words = [*call, "--ledger", tmp_path / "l", "--dataset", "trips"]
 
     def broken(*_):
@@ -390,7 +390,7 @@ def test_a_list_of_labels_is_public(call, trips, tmp_path):
 
 def test_an_interrupted_run_by_label_is_completed(call, tmp_path, monkeypatch):
     ledger = Ledger.create(tmp_path / "l")
-    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.loss.rational("5")))
     words = [*call, *BY, "--ledger", tmp_path / "l", "--dataset", "trips"]
     with monkeypatch.context() as patched:
         patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
@@ -549,7 +549,7 @@ def test_flows_between_units_from_files(units, tmp_path, places):
 
 def test_an_interrupted_release_between_units_is_completed(units, tmp_path, monkeypatch):
     ledger = Ledger.create(tmp_path / "l")
-    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.loss.rational("5")))
     words = [
         *("flows", "publish", tmp_path / "rows.csv", *units, *PLACES, "--person", "id"),
         *("--trips", "4", "--epsilon", "1", "--output", tmp_path / "out"),
@@ -603,7 +603,7 @@ def test_an_interrupted_release_between_units_by_label_is_completed(
     unit_modes, tmp_path, monkeypatch
 ):
     ledger = Ledger.create(tmp_path / "l")
-    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.loss.rational("5")))
     words = [*unit_modes, "--ledger", tmp_path / "l", "--dataset", "trips"]
     with monkeypatch.context() as patched:
         patched.setattr(staged_release, "write_index", lambda *_: 1 / 0)
