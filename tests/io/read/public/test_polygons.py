@@ -97,7 +97,7 @@ def test_the_command_sums_whole_units_of_regions_in_any_crs(
     assert done.exit_code == 0, done.output
     by_code = geodp.open(release)
     for row in json.loads(done.output)["estimates"]:
-        assert row["count"] == by_code.estimate(row["name"]).count
+        assert row["value"] == by_code.estimate(row["name"]).count
     cut = counties.assign(geometry=counties.translate(2e3, 2e3))
     tracts.write(cut, tmp_path / "cut.gpkg")
     asked = ("--polygons", str(tmp_path / "cut.gpkg"), "--polygon-name", "county")

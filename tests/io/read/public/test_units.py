@@ -142,7 +142,7 @@ def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_p
         )
         assert whole.count == sum(one.count for one in sexes)
         (row,) = Runner(estimate).document_of(out, "--area", "00/001")["estimates"]
-        assert row["count"] == whole.count
+        assert row["value"] == whole.count
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_pairs_of_units_are_published_with_both_codes_at_every_level(tmp_path: P
     assert release.grid == pairs_of_units(read_units(tmp_path / "units.csv", source="a test"))
     asked = ["--area", "01:00", "--area", "01:00/001", "--area", "01:002", "--area", ":"]
     rows = Runner(estimate).document_of(tmp_path / "out", *asked)["estimates"]
-    whole, one, other, all_of_them = (row["count"] for row in rows)
+    whole, one, other, all_of_them = (row["value"] for row in rows)
     assert whole == one + other
     assert abs(whole - 300) < 60
     assert all_of_them == release.table.total
