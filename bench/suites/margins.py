@@ -15,7 +15,7 @@ from bench.suites.methods import names
 from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, read_margins
-from geodp.release.simulated_cells import SETTLEMENT_KINDS, ErrorTally, largest
+from geodp.release.simulated_cells import KINDS, ErrorTally, largest
 
 TITLE = """\
 Margins of cells in standard errors, below and above the count, that hold 97.5 % of what is below
@@ -88,7 +88,7 @@ def _held_by_others(tallies: dict[str, list[ErrorTally]]) -> list[dict[str, Any]
         line: dict[str, Any] = {"map": public.SOURCES[name].title, "data": name}
         margins = largest(others) if others else MARGINS
         held = np.array([one.held(margins) for one in of_map])
-        for kind, shares in zip(SETTLEMENT_KINDS, held.T, strict=True):
+        for kind, shares in zip(KINDS, held.T, strict=True):
             finite = shares[np.isfinite(shares)]
             line[kind] = float(finite.min()) if finite.size else None
         rows.append(line)

@@ -15,7 +15,7 @@ from bench.suites import coverage, intervals, margins
 from bench.tables import markdown
 from geodp.accuracy.margins import DROPPED, MARGINS, read_margins
 from geodp.release import simulation
-from geodp.release.simulated_cells import SETTLEMENT_KINDS
+from geodp.release.simulated_cells import KINDS
 
 ROOT = Path(__file__).parents[2]
 GRID = geodp.Grid.regular((64, 64))
@@ -57,7 +57,7 @@ def test_every_map_fares_well_by_the_margins_of_the_others():
     for least in ("", *margins.DROPPED):
         rows = [row for row in saved(margins)["rows"] if row["least"] == least]
         assert [row["data"] for row in rows] == margins.MAPS
-        shares = [row[kind] for row in rows for kind in SETTLEMENT_KINDS if row[kind] is not None]
+        shares = [row[kind] for row in rows for kind in KINDS if row[kind] is not None]
         assert len(shares) > 3 * len(rows)
         asked = 0.94 if not least else 0.91  # of every kind; with thresholds of two small maps
         assert min(shares) >= asked

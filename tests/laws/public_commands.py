@@ -627,6 +627,7 @@ PARAMETERS = {
         "households plan",
         "households sql",
         "methods",
+        "options",
         "sql",
     ),
     *("mesh encode", "mesh decode", "doctor", "warmup"),

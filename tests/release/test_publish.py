@@ -206,7 +206,7 @@ def test_what_a_method_does_not_take_is_refused_in_its_own_words():
 
 def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_path, monkeypatch):
     """The whole budget's noise could be drawn; that of the pyramid's least share could not."""
-    for module in ("privacy.noise.laplace", "privacy.event"):
+    for module in ("privacy.noise.law", "privacy.event"):
         monkeypatch.setattr(f"geodp.{module}.LARGEST_SCALE", 5000)
     row = geodp.METHODS["pyramid"]
     total_event = row.event(GRID, Terms.of(epsilon=1, contribution=1))

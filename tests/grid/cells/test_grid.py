@@ -248,7 +248,7 @@ def test_pairs_of_cells_are_published(counts, tmp_path):
         (("--bounds", "nowhere"), "no public area of this name"),
         ((*BOUNDS, "--order", "official"), "leave out --order"),
         ((*BOUNDS, "--regions", "x.csv", "--regions-source", "x"), "leave out --regions"),
-        ((*BOUNDS, "--primary", "5339"), "grids: --primary"),
+        (("--primary", "5339"), "grids: --primary"),
         ((*BOUNDS, "--units-source", "x"), "grids: --units-source"),
         ((*BOUNDS, "--mask", "land:japan", "--mask-source", "x"), "leave out --mask-source"),
         ((*BOUNDS, "--mask", "a.csv", "--mask-source", "x"), "one of the inputs"),

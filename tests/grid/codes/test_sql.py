@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute
 import pytest
 
-from geodp.cli.commands import sql as command
 from geodp.errors import InputError, UsageError
 from geodp.grid.codes.sql import BLANKS, ENGINES, RECORDS, SqlQuery
 from geodp.grid.grid import Grid
 from geodp.grid.markers import NOBODY
 from geodp.io.read.points import read_points
 from geodp.io.read.table import read_table
+from geodp.options import shared
 from geodp.release.publish import publish
 from tests.refusals import refuses
 
@@ -251,7 +251,7 @@ def test_every_engine_has_its_own_words(engine):
 
 
 def test_the_command_knows_all_engines():
-    assert tuple(ENGINES) == command.ENGINES
+    assert tuple(ENGINES) == shared.ENGINES
 
 
 @pytest.mark.parametrize("name", ["", 'a"b', "a\nb", "a\\b"])
