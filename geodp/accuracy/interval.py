@@ -1,4 +1,4 @@
-"""Released sums that bound a region's true sum from above and from below.
+"""Numbers with their intervals, and released sums that bound a true sum from both sides.
 
 If a method clamps at 0, people move between the cells of a node: empty cells receive what occupied
 ones lose. Losses of a region lie in parts of its nodes that were released as little or nothing, as

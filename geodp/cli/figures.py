@@ -83,7 +83,7 @@ class Row:
             return DASH, "", DASH, ""
         if self.below:
             return show(one.value), "", DASH, ""
-        error = getattr(one, "standard_error", None)
+        error = None if self.bare else getattr(one, "standard_error", None)
         ends = DASH if self.bare else f"{show(one.low)} to {show(one.high)}"
         star = "*" if sign and one.is_certain else ""
         return show(one.value), "" if error is None else show_estimate(error), ends, star
@@ -104,7 +104,8 @@ def list_estimates(name: str, figures: Figures, limit: int | None) -> Iterator[R
     bare = any(is_below(one.high, limit) for one in counts)
     for quantity, one in figures.items():
         if isinstance(one, Estimate):
-            yield Row({"name": name}, quantity, one, limit, bool(is_below(one.value, limit)))
+            # Where counts are fitted to each other, the error of one tells the size of another.
+            yield Row({"name": name}, quantity, one, limit, bool(is_below(one.value, limit)), few)
         else:
             yield Row({"name": name}, quantity, one, limit, few, bare)
 

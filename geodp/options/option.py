@@ -1,7 +1,7 @@
 """One option as data, and the one check of values, of what options need and of what they exclude.
 
-The command line makes its options of these values (:mod:`geodp.cli.options`), and a front door of
-Python checks the keywords by them that it takes, too.
+The command line makes its options of these values (:mod:`geodp.cli.options`) and checks all of them
+by one rule each. Front doors of Python check the range of single keywords by the same entries.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 from geodp.errors import UsageError
@@ -104,7 +105,7 @@ class Option:
         return f"{name} takes {noun} from {self.low:,.10g} to {self.high:,.10g}."
 
     def check(self, value: Any, spelling: Spelling) -> Any:
-        """Return a value; UsageError for one of another type, out of range or none of the choices.
+        """Return a value, a number as int or float; UsageError for what the option does not take.
 
         Examples
         --------
@@ -116,14 +117,14 @@ class Option:
         geodp.errors.UsageError: max_size= takes a whole number from 2 to 100.
         """
         kind: type = {int: Integral, float: Real}.get(self.type, object)
-        fits = not self.choices or value in self.choices
+        fits = not self.choices or (isinstance(value, str) and value in self.choices)
         if kind is not object:
             fits = isinstance(value, kind) and not isinstance(value, bool)
             fits = fits and (self.low is None or self.low <= value)
             fits = fits and (self.high is None or value <= self.high)
         if not fits:
             raise UsageError(self._say_range(spelling(self)), code="option-out-of-range")
-        return value
+        return value if kind is object else self.type(value)
 
     def describe(self) -> dict[str, Any]:
         """Return the option as plain values, without what says nothing."""
@@ -134,6 +135,8 @@ class Option:
         ]
         stated = {name: getattr(self, name) for name in names}
         said = {name: value for name, value in stated.items() if is_present(value) and value != ""}
+        if isinstance(self.default, Path):
+            said["default"] = str(self.default)
         return {"name": self.name, "flag": self.flag, "type": kind.lower(), **said}
 
 
@@ -207,10 +210,12 @@ def check_together(
     geodp.errors.UsageError: --source goes with --mask only.
     """
     known = {one.name: one for one in options}
-    used = {name for name in known if is_present(values.get(name))}
+    given = {name for name in known if is_present(values.get(name))}
+    # A default that is written out, such as in a recipe, asks for nothing else.
+    used = {name for name in given if values[name] != known[name].default}
     for one in (known[name] for name in known if name in used):
         needed = [*_known(one.needs, known)]
-        if needed and used.isdisjoint(other.name for other in needed):
+        if needed and given.isdisjoint(other.name for other in needed):
             others = " or ".join(map(spelling, needed))
             raise UsageError(
                 f"{spelling(one)} goes with {others} only.", code="option-needs-option"

@@ -306,6 +306,9 @@ REQUEST = joined(
 )
 """Options of a request, each with the field of it, or of its terms, that it sets."""
 
+GUESSED_PEOPLE = REQUEST.one("people", everyday=True)
+"""The guess of the sum of all counts, for commands that plan."""
+
 LAYOUT = grouped(
     "Input",
     Option(

@@ -12,7 +12,7 @@ import numpy as np
 
 from geodp.accuracy.bounded_counts import Figures, subtract_all
 from geodp.accuracy.interval import Interval
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.grid.region import Region
 from geodp.io.folder.staged_release import StagedTables, check_publication
 from geodp.privacy.ledger import Charge
@@ -25,6 +25,12 @@ from geodp.table.index import Constraint, Joint, Rebuilt, TablesCard
 from geodp.table.stated.release import StatedCharge
 
 IndexOf = TypeVar("IndexOf", bound=TablesCard)
+
+
+OTHER_KIND = Rule(
+    "compare-other-kind",
+    "A release is compared with one of the same kind, and of the same quantities.",
+)
 
 
 class Composite(ABC, Generic[IndexOf]):
@@ -88,13 +94,11 @@ class Composite(ABC, Generic[IndexOf]):
 
     def require_other(self, release: Any) -> None:
         """Raise UsageError unless ``release`` is of the same kind, and is another one than this."""
-        if type(release) is not type(self) or [*release.tables] != [*self.tables]:
-            raise UsageError(
-                "A release is compared with one of the same kind and the same tables.",
-                code="compare-other-kind",
-            )
-        pairs = zip(self.tables.values(), release.tables.values(), strict=True)
-        if all(
+        if type(release) is not type(self):
+            raise UsageError(OTHER_KIND)
+        # Two releases of one kind may have different tables, such as sizes or persons alone.
+        pairs = zip(self.tables.values(), release.tables.values(), strict=False)
+        if [*self.tables] == [*release.tables] and all(
             one.grid == other.grid
             and np.array_equal(one.table.key, other.table.key)
             and np.array_equal(one.table.count, other.table.count)
@@ -204,6 +208,8 @@ class RegionalRelease(Composite[IndexOf]):
             before, after = self.list_figures([first, second])
             return subtract_all(before, after, 1.0)
         self.require_other(release)
+        if [*release.quantities] != [*self.quantities]:
+            raise UsageError(OTHER_KIND)
         (before,), (after,) = self.list_figures([first]), release.list_figures([second])
         return subtract_all(before, after)
 

@@ -143,7 +143,7 @@ class MapsCard(TablesCard):
 
     Attributes
     ----------
-    quantities : tuple of Ratio
+    quantities : tuple of MapRatio
         What follows from the maps.
     """
 
@@ -414,9 +414,9 @@ class MapsKind(IndexKind):
         Of the kind: small letters. The index is ``NAME.json``, of the schema ``geodp-NAME-1``.
     title : str
         With its article, for sentences.
-    streams : tuple of Stream
+    streams : tuple of MapStream
         All maps, at least one.
-    quantities : tuple of Ratio
+    quantities : tuple of MapRatio
     constraints : tuple of Constraint
         What holds exactly of every release, a sentence of the index and its check.
     series : SeriesKind
@@ -698,7 +698,7 @@ def _list_faults(kind: type[MapsKind]) -> Iterator[str]:
         yield "title is missing; give one with its article, such as 'a release of employment'."
     streams, ratios = getattr(kind, "streams", ()), kind.quantities
     if not streams or not all(isinstance(one, MapStream) for one in streams):
-        yield "streams must list one Stream(name, share) or more."
+        yield "streams must list one MapStream(name, share) or more."
         return
     names = [one.name for one in streams]
     for one in streams:

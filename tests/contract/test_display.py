@@ -39,8 +39,8 @@ def test_changes_below_the_limit_are_not_printed(kind, limited, later):
     assert done.returncode == 0, done.stderr
     (row,) = (line for line in done.stdout.splitlines() if line.startswith(kind.region[1]))
     assert SHOWN in row
-    # Of the change and of its interval.
-    assert row.count("\N{EN DASH}") == 2
+    # Of the change, its error and its interval.
+    assert row.count("\N{EN DASH}") == 3
 
 
 @pytest.mark.parametrize("word", ["estimate", "compare"])

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from geodp.errors import UsageError
@@ -86,3 +87,27 @@ def test_an_option_is_plain_values():
     )
     assert "default" not in told
     assert as_flag(TABLE.one("gap")) == "--gap"
+
+
+def test_a_number_of_numpy_becomes_one_of_python():
+    """A card states it, and JSON has no numbers of NumPy."""
+    size = Option("--max-size", "Most persons.", type=int, low=2, high=100)
+    assert type(size.check(np.int64(7), as_keyword)) is int
+    share = Option("--share", "Part.", type=float, low=0, high=1)
+    assert type(share.check(np.float32(0.5), as_keyword)) is float
+
+
+def test_a_default_that_is_written_out_excludes_and_needs_nothing():
+    """A recipe names every option, also those that are as they would be without it."""
+    table = grouped(
+        "Domain",
+        Option("--order", "-", default="morton", excludes=("regions",)),
+        Option("--regions", "-"),
+        Option("--mean-size", "-", type=float, default=2.3, needs=("regions",)),
+    )
+    check_together(table, {"order": "morton", "regions": "areas.csv"})
+    check_together(table, {"mean_size": 2.3})
+    with refuses(UsageError, "option-excludes-option"):
+        check_together(table, {"order": "official", "regions": "areas.csv"})
+    with refuses(UsageError, "option-needs-option"):
+        check_together(table, {"mean_size": 2.5})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,8 +28,8 @@ def options(words: tuple[str, ...], as_json: bool) -> None:
     geodp options publish
     geodp options flows publish --json
 
-    The names of options in needs and excludes are those of keywords; a table says the same to
-    the command line, and to functions of Python that take the option.
+    The names of options in needs and excludes are those of keywords. An option needs one of those
+    that it names; what excludes another one is excluded by it, too.
     """
     root = click.get_current_context().find_root().command
     found = {" ".join(path): [*_list(one)] for path, one in _find(root, words)}
@@ -63,23 +64,42 @@ def _find(
 def _list(command: click.Command) -> Iterator[Option]:
     """Yield the options of a command, as its table states them or Click has them."""
     context = click.Context(command, help_option_names=[])
+    names = {one.name for one in command.get_params(context)}
     for one in command.get_params(context):
         if isinstance(one, click.Option) and not one.hidden and one.expose_value:
             everyday = not isinstance(command, StrictCommand) or command.is_everyday(one)
             stated = one.stated if isinstance(one, GroupedOption) else None
-            yield replace(stated or _state(one), everyday=everyday)
+            found = stated or _state(one)
+            needs, excludes = (
+                tuple(name for name in listed if name in names)
+                for listed in (found.needs, found.excludes)
+            )
+            yield replace(found, everyday=everyday, needs=needs, excludes=excludes)
+
+
+TYPES: dict[str, type] = {
+    **{"integer": int, "integer range": int, "float": float, "float range": float},
+    **{"path": Path, "file": Path, "directory": Path},
+}
+"""Types of options by the names that Click has for them; others are texts."""
 
 
 def _state(one: click.Option) -> Option:
     """State an option that is declared to Click alone."""
     choices = tuple(one.type.choices) if isinstance(one.type, click.Choice) else ()
-    kind: Any = bool if one.is_flag else {"integer": int, "float": float}.get(one.type.name)
+    kind: Any = bool if one.is_flag else TYPES.get(one.type.name)
+    default = one.to_info_dict()["default"]
     return Option(
         one.opts[-1],
         one.help or "",
         name=str(one.name),
+        group=one.group if isinstance(one, GroupedOption) else "Options",
         type=kind,
         choices=choices,
+        low=getattr(one.type, "min", None),
+        high=getattr(one.type, "max", None),
+        default=default if isinstance(default, str | int | float) else None,
+        metavar=one.metavar,
         many=one.multiple,
         values=one.nargs,
         required=one.required,
@@ -91,7 +111,10 @@ def _show(one: Option) -> Iterator[str]:
     said = one.describe()
     limits = [f"{name} {said[name]:,.10g}" for name in ("low", "high") if name in said]
     kind = " ".join(["|".join(one.choices) or said["type"], *limits])
+    if one.values > 1:
+        kind += f" ({one.values} values)"
     marks: list[str] = [name for name in ("required", "many", "everyday") if name in said]
+    marks += [f"default {said['default']}"] if "default" in said else []
     marks += [f"{name} {' '.join(said[name])}" for name in ("needs", "excludes") if name in said]
     yield f"  {one.flag}  {kind}  {', '.join([one.group, *marks])}"
     yield f"      {translate_option(one.help)}"

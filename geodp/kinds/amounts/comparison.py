@@ -21,7 +21,7 @@ from geodp.grid.region import Region
 from geodp.kinds.amounts.estimates import Ends
 from geodp.kinds.amounts.kind import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.kinds.amounts.numbers import AmountNumbers
-from geodp.release.composite import require_apart
+from geodp.release.composite import OTHER_KIND, require_apart
 from geodp.release.release import Release
 
 
@@ -73,6 +73,8 @@ def compare(
 
 def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
     """Raise UsageError unless two releases differ, and are of one unit, clip and weight."""
+    if type(first) is not type(second):
+        raise UsageError(OTHER_KIND)
     one, other = first.count.table, second.count.table
     if first is second or (
         one.grid == other.grid

@@ -392,7 +392,7 @@ def draw_quantity(
     look: Look,
     withdrawn: str | None = None,
 ) -> Sheet:
-    """Lay out the map of means or of medians; see :mod:`.blocks` for what is coloured.
+    """Lay out the map of means or of medians; see :class:`Blocks` for what is coloured.
 
     Raises UsageError for requested texts that no font can draw.
     """

@@ -334,6 +334,7 @@ PLANNED = joined(
         "A public guess of the mean trips of a person, for the share that each bound keeps.",
         type=float,
         group="Privacy",
+        everyday=True,
     ),
 )
 """Options of a plan."""

@@ -72,7 +72,7 @@ def local() -> None:
     ),
     Option("--period", "Time until a device's next report.", default="day", everyday=True),
     Option("--allow-weak", "Accept an epsilon above 16.", type=bool),
-    Option("--output", "TOML file for geodp local open.", type=Path),
+    Option("--output", "TOML file for geodp local open.", type=Path, everyday=True),
     _OVERWRITE,
     JSON,
 )

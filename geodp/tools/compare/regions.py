@@ -208,7 +208,7 @@ def excess_of(estimate: Estimate) -> float:
     if not estimate.standard_error:
         return 0.0
     half = (estimate.high - estimate.count) / estimate.standard_error
-    # Intervals interpolate between those of normal errors and of Laplace noise, see _margins in
+    # Intervals interpolate between those of normal errors and of Laplace noise: half_interval in
     # geodp.accuracy.interval.
     excess = (half - Z) / (LAPLACE_Z - Z)
     return min(1.0, excess) if excess > ROUNDING else 0.0

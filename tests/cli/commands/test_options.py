@@ -27,7 +27,7 @@ def test_the_options_of_a_command_are_listed_with_what_they_need():
 def test_words_choose_the_commands_of_a_group():
     told = geodp("options", "households").stdout
     assert "geodp households publish\n" in told
-    assert "  --max-size  int low 2 high 100  Privacy, everyday\n" in told
+    assert "  --max-size  int low 2 high 100  Privacy, everyday, default 7\n" in told
     assert "geodp flows" not in told
     # Those that are declared to Click alone have names, choices and sentences, too.
     assert "geodp diff\n" in geodp("options").stdout

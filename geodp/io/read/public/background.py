@@ -138,7 +138,7 @@ def _draw(
 
 @lru_cache(maxsize=4)
 def trace_shore(lattice: Lattice, steps: int) -> NDArray[np.int64]:
-    """Trace the shore on a lattice, in the format of :func:`.coast.trace_coast`."""
+    """Trace the shore on a lattice, in the format of :func:`trace_coast`."""
     nearby = find_near(lattice, read_land(), BEYOND, valid=True)
     lines = trace_outlines(lattice, nearby, steps)
     # The result is cached: a caller must not change it for the next one.

@@ -23,7 +23,7 @@ from geodp.kinds.amounts.running.options import (
     split_amounts,
 )
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
-from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, GUESSED_PEOPLE, JSON, REQUEST
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.selected import Selected, SelectionDesign
@@ -35,7 +35,7 @@ GUESSED_WITH = ("epsilon", "rho", "delta", "neighbours", "people")
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
-@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*GUESSED_WITH), JSON)
+@with_options(GIVEN_DOMAIN, PLANNED, GUESSED_PEOPLE, REQUEST.of(*GUESSED_WITH), JSON)
 def plan(**options: Any) -> None:
     """Compare upper ends of the clip by what they cost a mean, before any data are read.
 

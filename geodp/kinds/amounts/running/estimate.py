@@ -77,6 +77,7 @@ SHARES = 6
 @option(
     "--quantile",
     group="Options",
+    everyday=True,
     multiple=True,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Also estimate a quantile, such as 0.9, by classes; repeatable.",
@@ -84,6 +85,7 @@ SHARES = 6
 @option(
     "--below",
     group="Options",
+    everyday=True,
     multiple=True,
     type=float,
     help="Also estimate the share of records below an amount, by classes; repeatable.",

@@ -75,7 +75,12 @@ PRIOR_READING = (
 
 
 time_option = with_options(
-    Option("--time", "Period of a series whose folder is RELEASE, such as 2020.", metavar="TIME")
+    Option(
+        "--time",
+        "Period of a series whose folder is RELEASE, such as 2020.",
+        metavar="TIME",
+        everyday=True,
+    )
 )
 label_option = with_options(
     Option(
@@ -84,6 +89,7 @@ label_option = with_options(
         "together; repeatable.",
         name="labels_of",
         many=True,
+        everyday=True,
         metavar="NAME=LABEL",
     )
 )

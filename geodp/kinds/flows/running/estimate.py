@@ -133,14 +133,20 @@ def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
     )
     hidden = [bool(is_below(one.count, limit)) for one in found]
     if options["across"] is not None:
-        # Of both directions across a line and their sum, the direction that is shown would reveal
-        # the hidden one.
-        for at in range(0, len(found), 3):
-            hidden[at + 2] |= hidden[at] != hidden[at + 1]
+        _hide_sums(hidden)
     return [
         Row({"from": start, "to": end}, "trips", one, limit, below)
         for (start, end, _), one, below in zip(asked, found, hidden, strict=True)
     ]
+
+
+def _hide_sums(hidden: list[bool]) -> None:
+    """Hide the sum of both directions across a line, every third row, where one of them is hidden.
+
+    The direction that is shown would reveal the hidden one.
+    """
+    for at in range(0, len(hidden), 3):
+        hidden[at + 2] |= hidden[at] != hidden[at + 1]
 
 
 def _list_groups(
@@ -214,9 +220,12 @@ def compare(**options: Any) -> None:
     limits = [one.flows.card().display_below for one in releases]
     limit = next((one for one in limits if one is not None), None)
     # A difference would reveal the trips that a limit of display hides.
+    hidden = [_is_hidden(one, limits) for _, one in found]
+    if options["across"] is not None:
+        _hide_sums(hidden)
     rows = [
-        Row({"name": name}, "trips", one.difference, limit, _is_hidden(one, limits))
-        for name, one in found
+        Row({"name": name}, "trips", one.difference, limit, below)
+        for (name, one), below in zip(found, hidden, strict=True)
     ]
     show_rows(rows, "difference", as_json=options["as_json"])
 

@@ -33,7 +33,16 @@ from geodp.cli.running import carry_out
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 from geodp.kinds.households.options import PLANNED, PUBLISHED, QUERY
-from geodp.options.shared import CHECK, DOMAIN, FOLDER, GIVEN_DOMAIN, JSON, LAYOUT, REQUEST
+from geodp.options.shared import (
+    CHECK,
+    DOMAIN,
+    FOLDER,
+    GIVEN_DOMAIN,
+    GUESSED_PEOPLE,
+    JSON,
+    LAYOUT,
+    REQUEST,
+)
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -96,7 +105,7 @@ FIELDS = ("epsilon", "rho", "delta", "neighbours", "people")
 
 
 @households.command(cls=GridCommand, no_args_is_help=True)
-@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*FIELDS), JSON)
+@with_options(GIVEN_DOMAIN, PLANNED, GUESSED_PEOPLE, REQUEST.of(*FIELDS), JSON)
 def plan(**options: Any) -> None:
     """Show errors of persons, households and mean size by area, before any data are read.
 

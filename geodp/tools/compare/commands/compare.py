@@ -402,8 +402,7 @@ def _regions_text(document: dict[str, Any]) -> str:
         value, error, ends = _ends(row, ",.1f")
         chances = (f"{row[name]:.2g}" for name in ("p_value", "adjusted"))
         star = "*" if row["found"] else ""
-        value, *others = _hide(row, value, ends, *chances, star)
-        lines.append((row["name"], value, error, *others))
+        lines.append((row["name"], *_hide(row, value, error, ends, *chances, star)))
     shown = [row for row in rows if not row.get("below")]
     significant = sum(row["found"] for row in shown)
     kinds = ", ".join(sorted({row["basis"] for row in rows}))

@@ -138,9 +138,9 @@ def _text(rows: list[dict[str, Any]], *limits: int | None) -> str:
         change, error, low, high = (f"{row[name]:,.1f}" for name in FIGURES[2:])
         ends, pairs = f"{low} to {high}", [*zip((row["old"], row["new"]), limits, strict=True)]
         old, new = (show_count(count, limit, ",.1f") for count, limit in pairs)
-        # A change would reveal the count that the limit of display hides.
+        # A change, or its error, would reveal the count that the limit of display hides.
         if any(is_below(*pair) for pair in pairs):
-            change = ends = DASH
+            change = error = ends = DASH
         lines.append((row["name"], old, new, change, error, ends))
     kinds = ", ".join(sorted({row["basis"] for row in rows})) or "none"
     return f"{align(lines)}\n\nOne interval each, not corrected for many; errors: {kinds}."

@@ -19,7 +19,7 @@ from geodp.cli.request_options import choose_with_marginals, terms_of
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
 from geodp.options.option import Option
-from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
+from geodp.options.shared import GIVEN_DOMAIN, GUESSED_PEOPLE, JSON, REQUEST
 from geodp.tools.plan.tables import show
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ FIELDS = (
 @click.command(cls=GridCommand, no_args_is_help=True)
 @with_options(
     GIVEN_DOMAIN,
+    GUESSED_PEOPLE,
     REQUEST.of(*FIELDS),
     Option("--stop-at", "Plan coarser cells: a published area, or a number of cells per side."),
     Option(

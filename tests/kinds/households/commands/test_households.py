@@ -356,6 +356,18 @@ def test_small_counts_are_shown_as_the_office_does(tmp_path):
     assert "<100,000" in done.stdout
 
 
+def test_the_error_of_persons_does_not_tell_how_many_households_are_hidden(tmp_path):
+    terms = {"by_size": sizes_on(MESH), "key": package.NoiseKey(bytes(32))}
+    persons = publish_release(**terms).estimate("523940").persons.count
+    release = publish_release(**terms, metadata={"display_below": persons})
+    release.write(tmp_path / "out")
+    done = geodp("households", "estimate", tmp_path / "out", "--area", "523940")
+    assert done.returncode == 0, done.stderr
+    shown, hidden = (line.split() for line in done.stdout.splitlines()[1:3])
+    assert shown == ["523940", "persons", f"{persons:,}", "\N{EN DASH}"]
+    assert hidden == ["households", f"<{persons:,}", "\N{EN DASH}"]
+
+
 def test_nothing_that_is_shown_depends_on_the_data(call, tmp_path):
     first = run(*call)
     more = write_table(tmp_path / "census.csv", {"persons": PERSONS + 3, "homes": HOMES + 2})

@@ -106,7 +106,8 @@ def test_a_count_below_its_offices_limit_is_not_printed_nor_what_lies_between(tm
     small, large = (line.split() for line in run(*asked).output.splitlines()[1:3])
     one, area = document_of(*asked)["changes"]
     assert 0 < one["new"] < 100 < one["old"]
-    assert small == [cell, f"{one['old']:,.1f}", "<100", "–", f"{one['standard_error']:,.1f}", "–"]
+    # The error, too, follows from the hidden count.
+    assert small == [cell, f"{one['old']:,.1f}", "<100", "–", "–", "–"]
     figures = [f"{area[name]:,.1f}" for name in ("old", "new", "value", "standard_error")]
     assert large[:5] == [AREA, *figures]
     assert large[5:] == [f"{area['low']:,.1f}", "to", f"{area['high']:,.1f}"]
