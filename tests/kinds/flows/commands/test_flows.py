@@ -739,7 +739,8 @@ def test_a_direction_that_is_hidden_does_not_follow_from_both(tmp_path):
     *ways, both = done(*words, "--across", path).stdout.splitlines()[1:]
     assert both.split()[-2:] == ["–", "–"]
     assert sorted(f"<{limit}" in one for one in ways) == [False, True]
-    publish(trips_on(MESH, number=6000)).write(tmp_path / "later")
+    many = trips_on(MESH, number=20_000)
+    publish(many, key=package.NoiseKey(bytes([1] * 32))).write(tmp_path / "later")
     pair = ("flows", "compare", tmp_path / "out", tmp_path / "later", "--simulations", "20")
     rows = json.loads(done(*pair, "--across", path, "--json").stdout)["differences"]
     assert [row["below"] for row in rows] == [counts[0] < limit, counts[1] < limit, True]
