@@ -32,8 +32,8 @@ from geodp.options.option import Option
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
+    from geodp.io.read.reader import CliField as Field
     from geodp.io.read.reader import OptionField, Reader
-    from geodp.io.read.reader import ReaderOption as Field
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
@@ -226,7 +226,7 @@ def state_field(one: OptionField) -> Option:
 @cache
 def _flag_of(reader: type[Reader]) -> Field:
     """Return the flag that selects a reader."""
-    from geodp.io.read.reader import ReaderOption as Field
+    from geodp.io.read.reader import CliField as Field
 
     return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
 

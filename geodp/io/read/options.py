@@ -14,10 +14,10 @@ from geodp.io.read.reader import (
     OUTSIDE,
     ROUND,
     UNIT,
+    CliField,
     CountsReader,
     LabelledReader,
     Reader,
-    ReaderOption,
     cli_option,
     require_positive,
 )
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
 
-CRS = ReaderOption("CRS of x and y, if it is not the grid's.", "--points-crs")
+CRS = CliField("CRS of x and y, if it is not the grid's.", "--points-crs")
 
-BALLPARK = ReaderOption("Accept an inexact datum transformation.", "--allow-ballpark", type=bool)
+BALLPARK = CliField("Accept an inexact datum transformation.", "--allow-ballpark", type=bool)
 
-PERSON = ReaderOption(
+PERSON = CliField(
     "Column of person ids (points); enforces the limits of --cells and --per-cell.",
     "--person",
     everyday=True,
 )
 
-CELLS = ReaderOption("Maximum number of cells kept per person.", "--cells", type=int, show=True)
+CELLS = CliField("Maximum number of cells kept per person.", "--cells", type=int, show=True)
 
-PER_CELL = ReaderOption(
+PER_CELL = CliField(
     "Maximum number of records kept per person and cell.", "--per-cell", type=int, show=True
 )
 
-TRUNCATION = ReaderOption(
+TRUNCATION = CliField(
     "Which records of a person to keep: the first, or a random sample.",
     "--truncation",
     type=("first", "sample"),
@@ -55,15 +55,15 @@ Anchor: TypeAlias = Literal["centre", "corner", "index"]
 
 Suppressed: TypeAlias = Literal["error", "zero"]
 
-CODE = ReaderOption("Column of cell codes (tables).", "--code")
+CODE = CliField("Column of cell codes (tables).", "--code")
 
-ANCHOR = ReaderOption(
+ANCHOR = CliField(
     "What x and y of a table refer to: the cell's centre, its lower left corner, or its indices.",
     "--anchor",
     type=("centre", "corner", "index"),
 )
 
-SUPPRESSED = ReaderOption(
+SUPPRESSED = CliField(
     "Cells of official mesh files whose count the publisher suppresses: refuse them, or count "
     "them as 0.",
     "--suppressed",
@@ -77,7 +77,7 @@ NO_MARKS = Rule(
     "(--missing, missing=).",
 )
 
-BAND = ReaderOption("Band of a raster with several bands, counted from 1.", "--band", type=int)
+BAND = CliField("Band of a raster with several bands, counted from 1.", "--band", type=int)
 
 
 def _numbers(values: Sequence[str | float]) -> list[float]:

@@ -40,7 +40,7 @@ Decimal: TypeAlias = Literal[".", ","]
 
 
 @dataclass(frozen=True)
-class ReaderOption:
+class CliField:
     """Command line option for a field of a reader, in the metadata of that field.
 
     A field without a default is required, and the option has the default of its field.
@@ -86,7 +86,7 @@ class OptionField:
     Attributes
     ----------
     field : str
-    option : ReaderOption
+    option : CliField
     required : bool
     default : Any
         Default of the field; None if it has none.
@@ -97,7 +97,7 @@ class OptionField:
     """
 
     field: str
-    option: ReaderOption
+    option: CliField
     required: bool
     default: Any
     needs: str | None
@@ -105,7 +105,7 @@ class OptionField:
 
 
 def cli_option(
-    option: ReaderOption,
+    option: CliField,
     *,
     needs: str | None = None,
     convert: Callable[[Any], Any] | None = None,
@@ -114,7 +114,7 @@ def cli_option(
 
     Examples
     --------
-    >>> band = ReaderOption("Band, counted from 1.", "--band", type=int)
+    >>> band = CliField("Band, counted from 1.", "--band", type=int)
     >>> cli_option(band)["option"].name
     'band'
     """
@@ -161,20 +161,20 @@ def convert_labels(value: Any) -> Mapping[str, Any]:
     return files
 
 
-MEMORY = ReaderOption(
+MEMORY = CliField(
     "Memory limit for rows that are being sorted, such as 4GiB; beyond it they are sorted on "
     "disk. Writing keeps to it as well, and needs 256MiB at least. The table itself (16 bytes per "
     "occupied cell) is extra, and so are estimates of flows (16 bytes per pair of the smallest "
     "blocks).  [default: half the machine's]",
     "--memory",
 )
-SCRATCH = ReaderOption(
+SCRATCH = CliField(
     "Folder for temporary files, on a disk that may hold confidential data. The files have no "
     "names and disappear with the process.  [default: the system's]",
     "--scratch",
     type=Path,
 )
-VALUE = ReaderOption(
+VALUE = CliField(
     "Label or name of the column of counts, of which a row of 30,000 counts 30,000; with --by "
     "several as LABEL=COLUMN, repeatable. A pattern such as 'F_*' takes all columns that match, "
     "each for the label that * stands for.",
@@ -182,9 +182,9 @@ VALUE = ReaderOption(
     many=True,
     everyday=True,
 )
-X = ReaderOption("Column of x or longitude (tables, points).", "--x", everyday=True)
-Y = ReaderOption("Column of y or latitude (tables, points).", "--y", everyday=True)
-COLUMNS = ReaderOption(
+X = CliField("Column of x or longitude (tables, points).", "--x", everyday=True)
+Y = CliField("Column of y or latitude (tables, points).", "--y", everyday=True)
+COLUMNS = CliField(
     "NAME=COLUMN: the column of an attribute of --by, such as sex=SEX_CODE, or of the ends of "
     "trips with --pairs: origin=HOME, destination=WORK; repeatable.",
     "--column",
@@ -196,7 +196,7 @@ SERIES_OR_ATTRIBUTE = (
 )
 """Rule for a column of times: whether it makes a series or an attribute."""
 
-BY = ReaderOption(
+BY = CliField(
     "Attributes by which counts are published, separated by commas: sex,age,hour. Their columns "
     "are found by name, or named by --column sex=COLUMN, or are several columns of counts "
     "(--value). Their labels come from --labels or the layout; hour, month, weekday and quarter "
@@ -205,38 +205,38 @@ BY = ReaderOption(
     many=True,
     everyday=True,
 )
-LABELS = ReaderOption(
+LABELS = CliField(
     "Labels of attributes, NAME=LABEL,LABEL..., NAME=FILE or FILE; repeatable.",
     "--labels",
     many=True,
 )
 """Commands show the option of their public grid in its place, which says more."""
 
-WHERE = ReaderOption(
+WHERE = CliField(
     "Read only the rows with COLUMN=VALUE. Numbers, dates and times are compared by value, "
     "'\"01\"' as text; repeatable.",
     "--where",
     pairs=True,
     everyday=True,
 )
-MISSING = ReaderOption(
+MISSING = CliField(
     "Value that means no people, such as -1 or nan, however the file writes it; repeatable.",
     "--missing",
     many=True,
 )
-FLAGS = ReaderOption(
+FLAGS = CliField(
     "Markers next to counts, separated by commas, such as 'p,e,*,()': they are removed, and the "
     "numbers are counted. Any other marker is refused; repeatable.",
     "--flags",
     many=True,
 )
-DUPLICATES = ReaderOption(
+DUPLICATES = CliField(
     "If a cell occurs more than once: stop, or add the counts up (also needs --contribution).",
     "--duplicates",
     type=("error", "sum"),
     show=True,
 )
-OUTSIDE = ReaderOption(
+OUTSIDE = CliField(
     "What to do with rows outside the domain. error: stop, if every row should be counted. crop: "
     "leave out rows outside --bounds, if the input covers a larger area, but stop at other rows, "
     "such as those in cells that --mask excludes. drop: leave out all such rows, also those in "
@@ -245,56 +245,54 @@ OUTSIDE = ReaderOption(
     "--outside",
     type=("error", "crop", "drop"),
 )
-OTHER = ReaderOption(
+OTHER = CliField(
     "Unit for codes that are not in the table of --grid units:, such as places abroad (--other "
     "abroad). It is added to the table, so that totals stay correct.",
     "--other",
 )
-ENCODING = ReaderOption(
+ENCODING = CliField(
     "Encoding of text files (tables, points), such as cp1252. Default: detected.", "--encoding"
 )
-DELIMITER = ReaderOption(
+DELIMITER = CliField(
     "Delimiter of text files (tables, points), one character. Default: detected.", "--delimiter"
 )
-DECIMAL = ReaderOption(
+DECIMAL = CliField(
     "Decimal mark of numbers in text files. In counts, the other mark, blanks and ' then separate "
     "thousands; nothing else may, and coordinates have no such separators.",
     "--decimal",
     type=(".", ","),
 )
-LAYER = ReaderOption(
-    "Layer of a GeoPackage with several layers, or sheet of a workbook.", "--layer"
-)
-HEADER_ROW = ReaderOption(
+LAYER = CliField("Layer of a GeoPackage with several layers, or sheet of a workbook.", "--layer")
+HEADER_ROW = CliField(
     "Line of a text file, or row of a sheet, with the column names, counted from 1, if there are "
     "titles above it, which are not read. Default: the first that is not blank.",
     "--header-row",
     type=int,
 )
-FIRST_ROW = ReaderOption(
+FIRST_ROW = CliField(
     "First line of a text file, or row of a sheet, with data, counted from 1, if there are units "
     "or totals above it, which are not read.",
     "--first-row",
     type=int,
 )
-LAST_ROW = ReaderOption(
+LAST_ROW = CliField(
     "Last line of a text file, or row of a sheet, with data, counted from 1, if there are notes "
     "or totals below it, which are not read.",
     "--last-row",
     type=int,
 )
-MEMBER = ReaderOption(
+MEMBER = CliField(
     "Table in a zip archive: its name, or a pattern such as '*_pop.csv' for several. Default: "
     "all, if their columns are the same.",
     "--member",
 )
-ROUND = ReaderOption(
+ROUND = CliField(
     "Round fractional, modelled counts to whole numbers: to the nearest, or at random with the "
     "same mean. Needs a --contribution: the number of cells that one person changes.",
     "--round",
     type=("nearest", "stochastic"),
 )
-UNIT = ReaderOption(
+UNIT = CliField(
     "Number that stands for one person: of a raster after the file's own scale is applied, or in "
     "the columns of counts of a table, such as 0.001 where these are in thousands. It also "
     "confirms that numbers are counts whose names or titles say otherwise.  [default: 1]",

@@ -25,7 +25,7 @@ from geodp.io.read.layout.presets import SeveralLayoutsError
 from geodp.io.read.layout.propose import lacks_layout, propose
 from geodp.io.read.points import Points
 from geodp.io.read.raster import Raster
-from geodp.io.read.reader import UNITS, Call, Reader, ReaderOption, find_grid, spec_of
+from geodp.io.read.reader import UNITS, Call, CliField, Reader, find_grid, spec_of
 from geodp.io.read.rows.arrow import convert_once
 from geodp.io.read.rows.forms.locations import fetch_urls
 from geodp.io.read.rows.input_files import (
@@ -51,7 +51,7 @@ SEVERAL = (
     "It may be of several layouts, {}: name the columns of codes and of counts (code=, value=)."
 )
 
-OF_READERS: Mapping[str, tuple[str, ReaderOption]] = {
+OF_READERS: Mapping[str, tuple[str, CliField]] = {
     entry.option.flag: (entry.field, entry.option)
     for reader in (Points, Table)
     for entry in reader.option_fields()
