@@ -19,6 +19,8 @@ COLOURS = (
 distinguish.
 """
 
+DASHES = ("-", "--", "-.", ":")
+"""Styles of lines, so that curves differ without their colours, too."""
 
 MARKERS = "osD^vPX<>hp"
 """Markers; their number and that of colours are coprime, so that pairs repeat very late."""

@@ -13,7 +13,7 @@ from collections.abc import (
 from copy import copy
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
@@ -75,28 +75,30 @@ class GroupedOption(click.Option):
         self.everyday = everyday or self.required
 
 
-class _Whole(click.IntRange):
-    """A whole number in the range of an option, which words the refusal."""
-
-    def __init__(self, stated: Option) -> None:
-        super().__init__(stated.low, stated.high)  # type: ignore[arg-type]
-        self._stated = stated
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Convert a text; UsageError for a number out of range."""
-        return self._stated.check(click.INT.convert(value, param, ctx), as_flag)
-
-
-class _Real(click.FloatRange):
+class _InRange:
     """A number in the range of an option, which words the refusal."""
 
+    plain: ClassVar[Any]
+
     def __init__(self, stated: Option) -> None:
-        super().__init__(stated.low, stated.high)
+        super().__init__(stated.low, stated.high)  # type: ignore[call-arg]
         self._stated = stated
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Convert a text; UsageError for a number out of range."""
-        return self._stated.check(click.FLOAT.convert(value, param, ctx), as_flag)
+        return self._stated.check(self.plain.convert(value, param, ctx), as_flag)
+
+
+class _Whole(_InRange, click.IntRange):
+    """A whole number in a range."""
+
+    plain = click.INT
+
+
+class _Real(_InRange, click.FloatRange):
+    """A real number in a range."""
+
+    plain = click.FLOAT
 
 
 def make_option(one: Option) -> GroupedOption:

@@ -26,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.accuracy.style import COLOURS, draw_figure, quiet_axes
+from geodp.accuracy.style import COLOURS, DASHES, draw_figure, quiet_axes
 from geodp.errors import CodeError, UsageError
 from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import oracles
@@ -327,9 +327,6 @@ def _maximum(value: float) -> float:
     if not (isfinite(value) and value > 0):
         raise UsageError("maximum must be a finite number above 0.", code="maximum-not-positive")
     return float(value)
-
-
-DASHES = ("-", "--", "-.", ":")
 
 
 def plot_power(

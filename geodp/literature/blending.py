@@ -46,7 +46,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.style import COLOURS, INK, draw_figure, quiet_axes
+from geodp.accuracy.style import COLOURS, DASHES, INK, draw_figure, quiet_axes
 from geodp.errors import UsageError
 from geodp.privacy.loss import Budget, PureDP, rational
 from geodp.reprs import one_line
@@ -718,8 +718,6 @@ HALF = 0.5
 
 WIDEST = 0.6
 """Largest root mean square error that is drawn: beyond it, a share is not known at all."""
-
-DASHES = ("-", "--", "-.", ":")
 
 
 def plot_menu(

@@ -64,8 +64,9 @@ def _find(
 def _list(command: click.Command) -> Iterator[Option]:
     """Yield the options of a command, as its table states them or Click has them."""
     context = click.Context(command, help_option_names=[])
-    names = {one.name for one in command.get_params(context)}
-    for one in command.get_params(context):
+    params = command.get_params(context)
+    names = {one.name for one in params}
+    for one in params:
         if isinstance(one, click.Option) and not one.hidden and one.expose_value:
             everyday = not isinstance(command, StrictCommand) or command.is_everyday(one)
             stated = one.stated if isinstance(one, GroupedOption) else None
