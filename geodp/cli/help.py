@@ -44,7 +44,10 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 }
 """Commands in the order of use; commands of plugins come last."""
 
-GROUPS = ("Input", "Domain", "Privacy", "Output", "Run", "Cluster", "Options")
+GROUPS = (
+    *("Input", "Domain", "Privacy", "Output", "Run", "Cluster", "Flows", "Amounts"),
+    "Options",
+)
 """Groups of the options of a command, in the order in which they are shown."""
 
 

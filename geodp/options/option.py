@@ -228,6 +228,46 @@ def check_together(
                 )
 
 
+def check_kind(
+    options: Iterable[Option],
+    values: Mapping[str, Any],
+    kind: tuple[str, str],
+    spelling: Spelling = as_flag,
+) -> dict[str, Any]:
+    """Return the values of options of a kind alone; UsageError for a given one of another kind.
+
+    Parameters
+    ----------
+    options : iterable of Option
+        Those of kinds, each in the group of its kind.
+    values : mapping
+        By name; a default asks for nothing.
+    kind : (str, str)
+        Name of the kind of the release, and its title for the sentence.
+    spelling : callable
+
+    Examples
+    --------
+    >>> table = grouped("Flows", Option("--from", "-", name="origin"))
+    >>> check_kind(table, {"origin": "533945"}, ("flows-series", "a series of flows"))
+    {'origin': '533945'}
+    >>> check_kind(table, {"origin": "533945"}, ("amounts", "a release of amounts"))
+    Traceback (most recent call last):
+    geodp.errors.UsageError: --from is for flows, and this is a release of amounts.
+    """
+    own = {}
+    for one in options:
+        value, group = values.get(one.name), one.group.lower()
+        if kind[0].startswith(group):
+            own[one.name] = value
+        elif is_present(value) and value != one.default:
+            raise UsageError(
+                f"{spelling(one)} is for {group}, and this is {kind[1]}.",
+                code="option-of-other-kind",
+            )
+    return own
+
+
 def _known(names: Iterable[str], known: Mapping[str, Option]) -> Iterator[Option]:
     """Yield the options of these names that a command has."""
     return (known[name] for name in names if name in known)

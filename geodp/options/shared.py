@@ -417,6 +417,49 @@ MEMORY = Option(
     "libraries; a release that needs more is refused.  [default: none]",
 )
 
+PART = grouped(
+    "Input",
+    Option(
+        "--time",
+        "Period of a series, such as 2020 or 2024-05.",
+        metavar="TIME",
+        everyday=True,
+    ),
+    Option(
+        "--table",
+        "One of the tables of a release of several, such as origins.",
+        metavar="NAME",
+        everyday=True,
+    ),
+)
+"""Options that name a part of a written release."""
+
+PLACES = grouped(
+    "Domain",
+    Option(
+        "--places",
+        "Public list of places for a page: polygons with names, as of estimate --polygons; or a "
+        "table with the columns name and code, or name, longitude, latitude and km. A column "
+        "region or prefecture distinguishes places with the same name.",
+        type=Path,
+        everyday=True,
+    ),
+    Option(
+        "--place-name",
+        "Field or column that names the places; default: name.",
+        needs=("places",),
+    ),
+)
+"""Options of the places that a page lists."""
+
+LANGUAGE = Option(
+    "--language",
+    "Language of the texts.",
+    group="Output",
+    choices=("en", "ja"),
+    default="en",
+)
+
 EVALUATION = joined(
     Option(
         "--key-file",

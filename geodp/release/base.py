@@ -62,6 +62,11 @@ class BaseRelease(ABC):
         """The public grid."""
         return self.table.grid
 
+    @property
+    def ground(self) -> Grid:
+        """The grid on which regions and places lie."""
+        return self.grid
+
     @cached_property
     def event(self) -> TableEvent:
         """Mechanism, epsilon, neighbours and sensitivity."""

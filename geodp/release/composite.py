@@ -13,10 +13,13 @@ import numpy as np
 from geodp.accuracy.bounded_counts import Figures, subtract_all
 from geodp.accuracy.interval import Interval
 from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.folder.staged_release import StagedTables, check_publication
+from geodp.io.write.view import View
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
+from geodp.release.frames import Rows, stack_frames
 from geodp.release.opening import require_unwritten
 from geodp.release.release import Release
 from geodp.release.transaction import DrawnCells
@@ -71,6 +74,31 @@ class Composite(ABC, Generic[IndexOf]):
     def card(self) -> IndexOf:
         """Return the public index, without tables and files."""
         return self.index
+
+    @property
+    def ground(self) -> Grid:
+        """The grid on which regions and places lie."""
+        return next(iter(self.tables.values())).grid
+
+    def views(self) -> list[View]:
+        """Return the views of all tables, for exports."""
+        return [one.view(name) for name, one in self.tables.items()]
+
+    def to_pandas(self) -> Any:
+        """Convert the rows of all tables to a ``pandas.DataFrame``, with a first column ``table``.
+
+        Raises UsageError where pandas is not installed.
+        """
+        frames = {name: one.to_pandas("count") for name, one in self.tables.items()}
+        return stack_frames(frames, "table")
+
+    def to_geopandas(self) -> Any:
+        """Convert the rows of all tables to a ``geopandas.GeoDataFrame``; see :meth:`to_pandas`.
+
+        Raises UsageError for a grid without a place on the Earth, and without geopandas.
+        """
+        frames = {name: one.to_geopandas("count") for name, one in self.tables.items()}
+        return stack_frames(frames, "table")
 
     def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
         """Return the release with its charge to a ledger."""
@@ -212,6 +240,10 @@ class RegionalRelease(Composite[IndexOf]):
             raise UsageError(OTHER_KIND)
         (before,), (after,) = self.list_figures([first]), release.list_figures([second])
         return subtract_all(before, after)
+
+
+class JointRelease(Rows, RegionalRelease[IndexOf]):
+    """A release whose quantities are columns of one table."""
 
 
 def require_apart(one: Region, other: Region) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from geodp.advice import no_attribute
 from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
 from geodp.io.write.frame import MAX_BLOCKS
-from geodp.io.write.geometry import geometry_crs
+from geodp.io.write.geometry import geometry, geometry_crs, has_geometry
 from geodp.io.write.tables import name_of_counts
 from geodp.release.base import BaseRelease
 from geodp.table.display import show_count
+from geodp.typing import IntArray
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View
@@ -52,17 +55,53 @@ TEXT_STYLE = "flex: 1; min-width: 18em; max-width: 40em"
 """CSS that puts the text beside the map, or below it in a narrow window."""
 
 
-class InMemory(BaseRelease):
+class Rows(ABC):
+    """Conversions of a release whose cells have rows, with those columns that its files have."""
+
+    @abstractmethod
+    def view(self, name: str | None = None) -> View:
+        """Return the public view of the rows; ``name`` is that of the count's column."""
+
+    def views(self) -> list[View]:
+        """Return the views of all tables, for exports."""
+        return [self.view()]
+
+    def to_arrow(self, name: str | None = None) -> Any:
+        """Convert the rows to a ``pyarrow.Table``; ``name`` is that of the count's column."""
+        return self.view(name).all_rows.columns
+
+    def to_pandas(self, name: str | None = None) -> Any:
+        """Convert the rows to a ``pandas.DataFrame``; codes are text, counts keep their type.
+
+        Raises UsageError where pandas is not installed.
+        """
+        try:
+            return self.to_arrow(name).to_pandas()
+        except ModuleNotFoundError:
+            raise UsageError(
+                "pandas is not installed: pip install pandas, or to_arrow().",
+                code="library-missing",
+            ) from None
+
+    def to_geopandas(self, name: str | None = None) -> Any:
+        """Convert the rows to a ``geopandas.GeoDataFrame`` in the grid's CRS.
+
+        The geometry of a cell is its outline; that of a pair of origin and destination is a line
+        between the cells' centres, or points within units, of length 0 for those who stay, and
+        None where an end lies nowhere.
+
+        Raises UsageError for a grid without a place on the Earth, and without geopandas.
+        """
+        view = self.view(name)
+        return locate_rows(self.to_pandas(name), view.table.grid, view.all_rows.index)
+
+
+class InMemory(Rows, BaseRelease):
     """Conversions of a release, with one row for every cell that is not 0.
 
     Columns are those of the files: codes or centres, other axes and labels, the count under its
     name, and if the error is known ``standard_error``, ``low`` and ``high``.
     """
-
-    if TYPE_CHECKING:
-
-        def view(self, name: str | None = None) -> View:
-            """Return the public view of the release; see :meth:`geodp.Release.view`."""
 
     @property
     def name(self) -> str:
@@ -91,17 +130,6 @@ class InMemory(BaseRelease):
             """Raise AttributeError with what to call instead of an attribute of frames."""
             raise no_attribute(self, "A release", name, ALTERNATIVES)
 
-    def to_arrow(self, name: str | None = None) -> Any:
-        """Convert the rows to a ``pyarrow.Table``; ``name`` is that of the count's column."""
-        return self.view(name).all_rows.columns
-
-    def to_pandas(self, name: str | None = None) -> Any:
-        """Convert the rows to a ``pandas.DataFrame``; codes are text, counts keep their type.
-
-        Raises UsageError where pandas is not installed.
-        """
-        return convert_to_pandas(self.to_arrow(name))
-
     def to_polars(self, name: str | None = None) -> Any:
         """Convert the rows to a ``polars.DataFrame``.
 
@@ -115,35 +143,6 @@ class InMemory(BaseRelease):
                 code="library-missing",
             ) from None
         return polars.from_arrow(self.to_arrow(name))
-
-    def to_geopandas(self, name: str | None = None) -> Any:
-        """Convert the rows to a ``geopandas.GeoDataFrame`` in the grid's CRS.
-
-        The geometry of a cell is its outline; that of a pair of origin and destination is a line
-        between the cells' centres, or points within units, of length 0 for those who stay, and
-        None where an end lies nowhere.
-
-        Raises UsageError for a grid without a place on the Earth, and without geopandas.
-        """
-        view = self.view(name)
-        if not view.located:
-            raise UsageError(
-                "Rows of this grid lie nowhere on the Earth: use to_pandas().",
-                code="rows-not-on-earth",
-            )
-        try:
-            import geopandas
-        except ModuleNotFoundError:
-            raise UsageError(
-                "geopandas is not installed: pip install geopandas.", code="library-missing"
-            ) from None
-        import shapely
-
-        rows = view.all_rows
-        shapes = shapely.from_wkb(rows.outlines[0].to_numpy(zero_copy_only=False))
-        return geopandas.GeoDataFrame(
-            rows.columns.to_pandas(), geometry=shapes, crs=geometry_crs(view.table.grid)
-        )
 
     def to_xarray(self, name: str | None = None) -> Any:
         """Convert all cells to an ``xarray.DataArray`` over attributes, y and x.
@@ -270,15 +269,42 @@ class InMemory(BaseRelease):
         return f'<div style="{PREVIEW_STYLE}">{picture}<ul style="{TEXT_STYLE}">{lines}</ul></div>'
 
 
-def convert_to_pandas(rows: Any) -> Any:
-    """Convert a ``pyarrow.Table`` to a frame; UsageError where pandas is not installed."""
+def locate_rows(rows: Any, grid: Grid, index: IntArray) -> Any:
+    """Return rows as a ``geopandas.GeoDataFrame``, each with the outline of its cell.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+    grid : Grid
+    index : int64[d, n]
+        Of the cells, in the order of the rows.
+
+    Raises UsageError for a grid without a place on the Earth, and without geopandas.
+    """
+    if not has_geometry(grid):
+        raise UsageError(
+            "Rows of this grid lie nowhere on the Earth: use to_pandas().",
+            code="rows-not-on-earth",
+        )
     try:
-        return rows.to_pandas()
+        import geopandas
     except ModuleNotFoundError:
         raise UsageError(
-            "pandas is not installed: pip install pandas, or to_arrow().",
-            code="library-missing",
+            "geopandas is not installed: pip install geopandas.", code="library-missing"
         ) from None
+    import shapely
+
+    shapes = shapely.from_wkb(geometry(grid, index)[0].to_numpy(zero_copy_only=False))
+    return geopandas.GeoDataFrame(rows, geometry=shapes, crs=geometry_crs(grid))
+
+
+def stack_frames(frames: Mapping[str, Any], column: str) -> Any:
+    """Stack frames of pandas or geopandas, with a first column of their names."""
+    import pandas
+
+    for name, frame in frames.items():
+        frame.insert(0, column, name)
+    return pandas.concat([*frames.values()], ignore_index=True)
 
 
 def _first_lines(view: View) -> Iterator[str]:

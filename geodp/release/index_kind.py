@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
-from geodp.errors import Rule, VerificationError
 from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
-from geodp.io.verify.card import find_day
 from geodp.table.index import IndexCard, PeriodsCard
+
+
+OF_SERIES = {"explain": "tools.explain.card:explain_series"}
+"""Doors of a series of any kind."""
 
 
 class IndexKind(Kind):
@@ -21,18 +22,15 @@ class IndexKind(Kind):
     ----------
     index : type
         Class of the index.
-    refusal : Rule
-        Error where a table is requested, with what to do instead.
     doors : mapping of str to str
-        Functions that only this kind has, as ``package.module:function`` inside geodp: ``open``
-        (of the public folder and the index), ``explain`` (of the index and the language), ``view``
-        and ``draw`` (of what was opened), and ``verify`` where the index lists no tables. They are
-        imported when they are called, so that reading an index loads nothing else.
+        See :class:`Kind`, and ``verify`` where the index lists no tables.
     """
 
     index: ClassVar[type[IndexCard]]
-    refusal: ClassVar[Rule]
-    doors: ClassVar[Mapping[str, str]] = {}
+    doors: ClassVar[Mapping[str, str]] = {"explain": "tools.explain.card:explain_tables"}
+    instead: ClassVar[str] = (
+        "name one of its tables (--table), or give the folder of one, inside its public folder"
+    )
 
     def __init_subclass__(cls) -> None:
         """Take the names of the kind, its file and its schema from the class of the index."""
@@ -43,14 +41,15 @@ class IndexKind(Kind):
                 (cls.index.identifier,),
             )
 
+
     def read_card(self, folder: Path) -> Any:
         """Read the index."""
         return self.index.from_json(read_json(folder / self.file))
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
         """Check that the index follows from what it lists, and verify that."""
-        if "verify" in self.doors:
-            checks: list[Check] = self._find("verify")(folder, errors)
+        if (own := self.find("verify")) is not None:
+            checks: list[Check] = own(folder, errors)
             return checks
         # Imported here, so that reading an index does not load the verification.
         from geodp.io.verify.index import verify_tables
@@ -59,41 +58,8 @@ class IndexKind(Kind):
 
     def open(self, folder: Path) -> Any:
         """Open all that the index lists as one release."""
-        return self._find("open")(folder, self.read_card(folder))
-
-    def view(self, folder: Path) -> Any:
-        """Return the view of all cells as one table; VerificationError for a kind without one."""
-        return self._find("view")(self.open(folder))
-
-    def draw(self, folder: Path, look: Any) -> Any:
-        """Lay out the map; VerificationError for a kind without one."""
-        return self._find("draw")(self.open(folder), look, find_day(folder))
-
-    def explain(self, card: Any, language: str) -> Any:
-        """Explain what all that the index lists reveals together, in plain sentences."""
-        explain = self._find("explain") if "explain" in self.doors else super().explain
-        return explain(card, language)
-
-    def refuse_table(self) -> NoReturn:
-        """Raise VerificationError, as every table has a folder of its own."""
-        raise VerificationError(self.refusal)
-
-    def _find(self, door: str) -> Callable[..., Any]:
-        """Import the function of a door; VerificationError for a kind without it."""
-        if door not in self.doors:
-            self.refuse_table()
-        return _load(self.doors[door])
-
-
-def _load(path: str) -> Callable[..., Any]:
-    """Import a function of geodp by its ``package.module:name``."""
-    module, _, name = path.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"geodp.{module}"), name)
-    return found
-
-
-EXPLAIN_SERIES = "tools.explain.card:explain_series"
-"""Explanation of a series of any kind."""
+        own = self.find("open")
+        return super().open(folder) if own is None else own(folder, self.read_card(folder))
 
 
 class SeriesKind(IndexKind):
@@ -104,10 +70,11 @@ class SeriesKind(IndexKind):
     index : type
         Class of the index.
     doors : mapping of str to str
-        ``series`` is the class of an opened series, and ``explain`` as for other kinds.
+        See :class:`Kind`; ``series`` is the class of an opened series.
     """
 
     index: ClassVar[type[PeriodsCard]]
+    doors: ClassVar[Mapping[str, str]] = OF_SERIES
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
         """Check that the index follows from its periods, and verify each of these."""
@@ -119,9 +86,5 @@ class SeriesKind(IndexKind):
         """Open all periods as one series."""
         from geodp.release.series import ReleasedPeriods, open_periods
 
-        made: Any = self._find("series") if "series" in self.doors else ReleasedPeriods
+        made: Any = self.find("series") or ReleasedPeriods
         return open_periods(folder, self.read_card(folder), made)
-
-    def explain(self, card: Any, language: str) -> Any:
-        """Explain what all periods reveal together, in plain sentences."""
-        return _load(self.doors.get("explain", EXPLAIN_SERIES))(card, language)

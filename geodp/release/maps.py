@@ -231,16 +231,23 @@ class Maps(RegionalRelease[MapsCard]):
         """Return the maps and the ratios of many regions by their names."""
         return [*self.estimate_all(regions)]
 
+    def views(self) -> list[View]:
+        """Return the views of all maps and of all ratios, for exports."""
+        return [*super().views(), *map(self._view_ratio, self.kind.quantities)]
+
+    def _view_ratio(self, one: MapRatio) -> View:
+        """Return the table of a ratio, of the cells that its second map lists."""
+        base = self.maps[one.of[1]]
+        card = replace(base.view(one.of[1]).card, release_id="")
+        return _RatioView(base.table, card, _RatioColumns(0.0, None, self, one))
+
     def write_joint(self, folder: Path) -> Joint:
         """Write a table of every ratio, of the cells that its second map lists."""
         files: list[File] = []
         left_out: list[LeftOut] = []
         for one in self.kind.quantities:
-            base = self.maps[one.of[1]]
-            card = replace(base.view(one.of[1]).card, release_id="")
-            view = _RatioView(base.table, card, _RatioColumns(0.0, None, self, one))
             what = f"{one.unit} in every cell that {one.of[1]} lists, with 95 % intervals"
-            listed, missing = write_rows(view, one.name, folder, what)
+            listed, missing = write_rows(self._view_ratio(one), one.name, folder, what)
             files += listed
             left_out += missing
         return tuple(files), tuple(left_out)
@@ -435,8 +442,6 @@ class MapsKind(IndexKind):
             raise UsageError(f"{cls.__name__}: {fault}", code="kind-misstated")
         card = new_class(f"{cls.__name__}Card", (MapsCard,), {"kind": cls.name})
         cls.index = cast(type[MapsCard], card)
-        inside = f"{cls.title}; give the folder of one of its maps, inside its public folder."
-        cls.refusal = Rule("maps-are-tables", f"This is {inside}")
         super().__init_subclass__()
         cls.series = _make_series(cls)
 
@@ -654,14 +659,13 @@ class MapsKind(IndexKind):
 def _make_series(kind: type[MapsKind]) -> SeriesKind:
     """Make the kind of a series of releases of a kind."""
     name, title = f"{kind.name}-series", f"a series, each period of which is {kind.title}"
-    words = f"This is {title}; give the folder of a map of one of its periods."
     card = new_class(
         f"{kind.__name__}SeriesCard",
         (MapsSeriesCard,),
         {"kind": name},
         lambda body: body.update(period=kind.index),
     )
-    stated = {"index": card, "title": title, "refusal": Rule("maps-series-are-tables", words)}
+    stated = {"index": card, "title": title}
     made = new_class(f"{kind.__name__}Series", (MapsSeriesKind,), {}, lambda b: b.update(stated))
     return cast(SeriesKind, made())
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from geodp.accuracy.interval import Tops
 from geodp.accuracy.margins import UNKNOWN, Margins
-from geodp.errors import Rule, UsageError
-from geodp.io.verify.card import open_card, public_folder, read_table_card, warn_if_withdrawn
+from geodp.errors import Rule, UsageError, printable
+from geodp.io.folder.kinds import kind_of
+from geodp.io.verify.card import (
+    open_card,
+    public_folder,
+    read_card,
+    read_table_card,
+    warn_if_withdrawn,
+)
 from geodp.io.verify.readback import explain_damage
 from geodp.io.verify.written import read_view
 from geodp.io.write.tables import Intervals, RowErrors
@@ -175,16 +182,84 @@ def open_view(path: str | Path) -> View:
     return open_release(path).view()
 
 
-def open_rows(path: str | Path) -> View:
-    """Open a written release of any kind whose cells have rows, and return their view for exports.
+class Part(NamedTuple):
+    """A part of a written release: the public folder of it, and the time of a period."""
 
-    Raises VerificationError like :func:`open_release`, and for kinds without such rows.
+    folder: Path
+    time: str | None = None
+
+
+def find_part(
+    path: str | Path, *, time: str | None = None, table: str | None = None, last: bool = False
+) -> Part:
+    """Find a period of a written series, and a table of a release of several; or all of it.
+
+    Parameters
+    ----------
+    path : path
+    time, table : str, optional
+        Names of the period and of the table. A table of a series is of its last period by default.
+    last : bool
+        Take the last period of a series by default, and not all of it.
+
+    Raises
+    ------
+    UsageError
+        The release has no such period or table.
+    VerificationError
+        There is no release.
     """
     folder = public_folder(path)
-    card = open_card(folder)
-    if isinstance(card, Card):
-        return _open_table(folder, card).view()
-    warn_if_withdrawn(folder)
-    with explain_damage(folder):
-        view: View = card.view(folder)
-    return view
+    times = getattr(read_card(folder), "times", [])
+    if times and (last or table is not None):
+        time = time or times[-1]
+    if time is not None:
+        folder = _enter(folder, "period", time, times)
+    if table is not None:
+        folder = _enter(folder, "table", table, list_tables(folder))
+    return Part(folder, time)
+
+
+def list_tables(folder: Path) -> list[str]:
+    """List the tables in a public folder, each a release of its own; empty for one of a table."""
+    return [one.name for one in getattr(read_card(folder), "tables", ())]
+
+
+def list_views(folder: Path) -> dict[str, list[View]]:
+    """Open the release in a public folder, and return the views of its tables for exports.
+
+    By the names of folders: of the periods of a series, and empty of another release.
+
+    Raises VerificationError like :func:`open_release`, and for a release without tables.
+    """
+    release = open_written(folder)
+    periods = getattr(release, "named", {"": release})
+    if not all(hasattr(one, "views") for one in periods.values()):
+        kind_of(release.card()).refuse_table()
+    return {name: one.views() for name, one in periods.items()}
+
+
+def find_first_card(folder: Path) -> Card | None:
+    """Find the card of the first table in a public folder, which has the metadata of all.
+
+    None for a release without tables.
+    """
+    card: Any = read_card(folder)
+    while not isinstance(card, Card):
+        inside = getattr(card, "times", []) or list_tables(folder)
+        if not inside:
+            return None
+        folder = folder / inside[0]
+        card = read_card(folder)
+    return card
+
+
+def _enter(folder: Path, what: str, name: str, there: list[str]) -> Path:
+    """Return a folder inside; UsageError where an index does not list it."""
+    if name not in there:
+        known = f"its {what}s are {', '.join(there)}" if there else f"it has no {what}s"
+        raise UsageError(
+            f"There is no {what} {printable(name[:40])} in this release: {known}.",
+            code="release-part-unknown",
+        )
+    return folder / name

@@ -30,6 +30,7 @@ from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
 from geodp.release.composite import Composite
+from geodp.release.frames import stack_frames
 from geodp.release.opening import require_unwritten
 from geodp.release.periods import Periods, declare_periods, draw_periods, identify_periods
 from geodp.release.release import Release
@@ -104,6 +105,11 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         return self.releases[self.periods.names.index(at)]
 
     @property
+    def ground(self) -> Grid:
+        """The grid on which regions and places lie."""
+        return self.releases[0].ground
+
+    @property
     def named(self) -> dict[str, Any]:
         """The releases by their times, in chronological order."""
         return dict(zip(self.periods.names, self.releases, strict=True))
@@ -161,6 +167,20 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
         """
         first, last = self._find_pair(options.pop("times", None))
         return first.compare(*region, release=last, **options)
+
+    def to_pandas(self) -> Any:
+        """Convert the rows of all periods to a ``pandas.DataFrame``, with a first column ``time``.
+
+        Raises UsageError where pandas is not installed.
+        """
+        return stack_frames({time: one.to_pandas() for time, one in self.named.items()}, "time")
+
+    def to_geopandas(self) -> Any:
+        """Convert the rows of all periods to a ``geopandas.GeoDataFrame``; see :meth:`to_pandas`.
+
+        Raises UsageError for a grid without a place on the Earth, and without geopandas.
+        """
+        return stack_frames({time: one.to_geopandas() for time, one in self.named.items()}, "time")
 
     def card(self) -> IndexOf:
         """Return the public index, without periods."""

@@ -16,48 +16,72 @@ from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
-from geodp.options.option import Option
-from geodp.options.shared import JSON
+from geodp.options.option import Option, joined
+from geodp.options.shared import JSON, PART
 
 if TYPE_CHECKING:
     from geodp.table.card import Card, StatedMetadata
 
-
-@click.command(cls=StrictCommand)
-@click.argument("release", type=click.Path(path_type=Path))
-@with_options(
+EXPORT = joined(
+    PART,
     Option(
         "--to",
         "Formats, separated by commas: gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, "
         "geojson, pmtiles, maplibre, netcdf, omx, stac.",
         name="formats",
+        group="Output",
         required=True,
     ),
     Option(
-        "--output", "New folder; each published level gets its own file.", type=Path, required=True
+        "--output",
+        "New folder; each table and each published level gets its own file, and each period of a "
+        "series a folder.",
+        group="Output",
+        type=Path,
+        required=True,
     ),
     Option(
         "--metadata",
         "TOML file with title, reference_date and so on, instead of the release's own metadata.",
+        group="Output",
         type=Path,
     ),
     JSON,
 )
-def export(release: Path, formats: str, output: Path, metadata: Path | None, as_json: bool) -> None:
+"""Options of an export."""
+
+
+@click.command(cls=StrictCommand)
+@click.argument("release", type=click.Path(path_type=Path))
+@with_options(EXPORT)
+def export(
+    release: Path,
+    formats: str,
+    output: Path,
+    metadata: Path | None,
+    as_json: bool,
+    **part: str | None,
+) -> None:
     """Write a RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()
     from geodp.io.folder.formats import choose_exports, write_exports
-    from geodp.release.opening import open_rows
+    from geodp.release.opening import find_part, list_views
 
     # A wrong format is refused before the release is opened, which may take long.
     chosen = choose_exports(formats)
     _require_outside(release, output)
-    view = open_rows(release)
+    views = list_views(find_part(release, **part).folder)
     if metadata is not None:
-        view = replace(view, card=replace(view.card, metadata=_restate(view.card, metadata)))
+        views = {
+            place: [
+                replace(one, card=replace(one.card, metadata=_restate(one.card, metadata)))
+                for one in listed
+            ]
+            for place, listed in views.items()
+        }
     with report_progress():
         progress.begin("Writing", public=True)
-        written = write_exports(view, chosen, output)
+        written = write_exports(views, chosen, output)
     if as_json:
         document = {"output": str(output), "files": written}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))

@@ -14,8 +14,8 @@ from geodp.cli.output import require_free, require_unsealed, write_file
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
-from geodp.options.option import Option
-from geodp.options.shared import MEMORY
+from geodp.options.option import Option, grouped, joined
+from geodp.options.shared import LANGUAGE, MEMORY, PART
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View
@@ -27,34 +27,47 @@ NO_FADE = "Do not fade counts that lie within their 95 % margin."
 GRATICULE = "Draw lines of latitude and longitude, and name the CRS under the map."
 NO_GROUND = "Leave out coastlines and place names."
 NO_FLOWS = "Draw two maps, of origins and of destinations, instead of the flows between them."
-COMPARE = (
-    "An earlier release on the same grid: draw it, RELEASE and the change, hatched where the "
-    "change exceeds its 95 % margin."
+
+MAP = joined(
+    PART,
+    Option(
+        "--compare",
+        "An earlier release on the same grid: draw it, RELEASE and the change, hatched where the "
+        "change exceeds its 95 % margin.",
+        group="Input",
+        type=Path,
+        metavar="EARLIER",
+    ),
+    Option("--bounds", BOUNDS, group="Domain", type=float, values=4),
+    grouped(
+        "Output",
+        Option("--output", "PNG or SVG file, by its extension.", type=Path, required=True),
+        Option("--overwrite", "Replace the file.", type=bool),
+        Option("--title", "Title, instead of the name of the count."),
+        Option("--unit", "What is counted, for the legend."),
+        Option(
+            "--date",
+            "Date of the counts, printed under the map.  [default: the period of a series]",
+        ),
+        Option("--source", "Source of the counts, printed under the map."),
+        Option("--credit", "Credit line under the map."),
+        LANGUAGE,
+        Option("--size", SIZE, low=1, high=8192),
+        Option("--dpi", DPI, low=50, high=600),
+        Option("--dark", "Use light colours on a black background.", type=bool),
+        Option("--graticule", GRATICULE, type=bool),
+        Option("--no-fade", NO_FADE, type=bool),
+        Option("--no-ground", NO_GROUND, type=bool),
+        Option("--no-flows", NO_FLOWS, type=bool),
+    ),
+    MEMORY,
 )
+"""Options of a map."""
 
 
 @click.command("map", cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
-@with_options(
-    Option("--output", "PNG or SVG file, by its extension.", type=Path, required=True),
-    Option("--overwrite", "Replace the file.", type=bool),
-    Option("--title", "Title, instead of the name of the count."),
-    Option("--unit", "What is counted, for the legend."),
-    Option("--date", "Date of the counts, printed under the map."),
-    Option("--source", "Source of the counts, printed under the map."),
-    Option("--credit", "Credit line under the map."),
-    Option("--language", "Language of the text on the map.", choices=("en", "ja"), default="en"),
-    Option("--bounds", BOUNDS, type=float, values=4),
-    Option("--size", SIZE, low=1, high=8192),
-    Option("--dpi", DPI, low=50, high=600),
-    Option("--dark", "Use light colours on a black background.", type=bool),
-    Option("--graticule", GRATICULE, type=bool),
-    Option("--compare", COMPARE, type=Path, metavar="EARLIER"),
-    Option("--no-fade", NO_FADE, type=bool),
-    Option("--no-ground", NO_GROUND, type=bool),
-    Option("--no-flows", NO_FLOWS, type=bool),
-    MEMORY,
-)
+@with_options(MAP)
 def map_(
     release: Path,
     output: Path,
@@ -62,6 +75,8 @@ def map_(
     dpi: int | None,
     no_fade: bool,
     memory: str | None,
+    time: str | None,
+    table: str | None,
     **look: Any,
 ) -> None:
     """Draw the map of a RELEASE again, or two maps with the change between them.
@@ -69,6 +84,9 @@ def map_(
     \b
     geodp map release --output map.png --graticule
     geodp map --compare release-2020 release-2025 --output change.png
+
+    Of a release of several tables the first one is drawn that has a map, unless --table names one;
+    of amounts their means, and of a series the last period.
     """
     compare: Path | None = look.pop("compare")
     ground, flows = not look.pop("no_ground"), not look.pop("no_flows")
@@ -79,49 +97,62 @@ def map_(
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: an SVG has no pixels.", code="dpi-needs-png")
     from geodp.io.folder.kinds import find_kind
-    from geodp.io.verify.card import public_folder
-    from geodp.io.verify.readback import DRAWING, read_within
+    from geodp.io.verify.card import find_day
+    from geodp.io.verify.readback import DRAWING, explain_damage, read_within
     from geodp.io.write.map.look import Look
     from geodp.io.write.picture import draw_change, draw_map, render_sheet
+    from geodp.release.opening import find_part
 
-    settings = {name: value for name, value in look.items() if value is not None}
+    part, *earlier = (
+        find_part(one, time=time, table=table, last=True)
+        for one in ([release] if compare is None else [release, compare])
+    )
+    settings = {"date": part.time if compare is None else None} | {
+        name: value for name, value in look.items() if value is not None
+    }
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
+    kind = find_kind(part.folder) if compare is None else None
+    draw = None if kind is None else kind.find("draw")
     # The memory of both releases is estimated before either is read.
-    drawn_of = [release] if compare is None else [compare, release]
-    with report_progress(), read_within(drawn_of, memory, DRAWING):
+    folders = [one.folder for one in (part, *earlier)]
+    with report_progress(), read_within(folders, memory, DRAWING):
         progress.begin("Reading the release", public=True)
         chosen = Look(**settings, fade=not no_fade, ground=ground, flows=flows)
-        folder = public_folder(release)
-        kind = find_kind(folder) if compare is None else None
-        if kind is not None:
+        if kind is not None and draw is not None:
             if not (chosen.fade and chosen.flows):
                 raise UsageError(
                     f"--no-fade and --no-flows are for maps of counts, and this is {kind.title}.",
                     code="map-of-counts-option",
                 )
-            drawn = render_sheet(kind.draw(folder, chosen), form, **resolution)
-            write_file(output, drawn, True, overwrite)
-            click.echo(str(output))
-            return
-        view = _view(release)
-        if compare is None:
-            drawn = draw_map(view, chosen, form=form, **resolution)
+            with explain_damage(part.folder):
+                sheet = draw(kind.open(part.folder), chosen, find_day(part.folder))
+            drawn = render_sheet(sheet, form, **resolution)
+        elif compare is None:
+            drawn = draw_map(_view(part.folder), chosen, form=form, **resolution)
         else:
-            earlier = _view(compare)
-            drawn = draw_change(earlier, view, chosen, form=form, **resolution)
+            later, before = map(_view, folders)
+            drawn = draw_change(before, later, chosen, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 
 
-def _view(release: Path) -> View:
-    """Read what a map shows of a release, and whether it was withdrawn."""
-    from geodp.io.verify.card import find_day, public_folder
-    from geodp.io.verify.readback import read_release_table
-    from geodp.io.write.view import View
+def _view(folder: Path) -> View:
+    """Read what a map shows of a release, or of its first table that has a map.
 
-    day = find_day(public_folder(release))
-    return View(*read_release_table(release), withdrawn=day)
+    With the day of a withdrawal, if it was withdrawn.
+    """
+    from geodp.io.verify.card import find_day
+    from geodp.io.verify.readback import read_release_table
+    from geodp.io.write.picture import why_no_picture
+    from geodp.io.write.view import View
+    from geodp.release.opening import list_tables
+
+    for name in list_tables(folder):
+        view = _view(folder / name)
+        if why_no_picture(view.table.grid) is None:
+            return view
+    return View(*read_release_table(folder), withdrawn=find_day(folder))
 
 
 COMMAND = map_

@@ -108,13 +108,15 @@ def choose_exports(text: str) -> list[Export]:
     return selected
 
 
-def write_exports(view: View, chosen: Sequence[Export], path: str | Path) -> dict[str, str]:
+def write_exports(
+    views: Mapping[str, Sequence[View]], chosen: Sequence[Export], path: str | Path
+) -> dict[str, str]:
     """Write every level of a release in every format, one file each, into a new folder.
 
     Parameters
     ----------
-    view : View
-        View of the cells.
+    views : mapping of str to sequence of View
+        Views of the cells of tables, by the folders inside that get their files; empty for none.
     chosen : sequence of Export
     path : path
         A folder that does not exist yet or is empty.
@@ -131,17 +133,29 @@ def write_exports(view: View, chosen: Sequence[Export], path: str | Path) -> dic
     OutputError
         The file system refused; nothing is left.
     """
-    require_writable(view, chosen)
+    every = [(name, view) for name, listed in views.items() for view in listed]
+    for _, view in every:
+        require_writable(view, chosen, alone=len(every) == 1)
+    written: dict[str, str] = {}
     with stage(path, overwrite=False) as folder:
-        return fill(folder, view.with_levels(), chosen)
+        for name, view in every:
+            (folder / name).mkdir(exist_ok=True)
+            files = fill(folder / name, view.with_levels(), chosen)
+            written |= {Path(name, file).as_posix(): who for file, who in files.items()}
+    return written
 
 
-def require_writable(cells: View, chosen: Sequence[Export]) -> None:
-    """Raise UsageError for a format that cannot hold a release; ``cells``: its view."""
+def require_writable(cells: View, chosen: Sequence[Export], *, alone: bool = True) -> None:
+    """Raise UsageError for a format that cannot hold a release.
+
+    ``cells``: the view of its table; ``alone``: whether it has no other one.
+    """
+    what = "This release" if alone else f"The table {cells.layer} of this release"
+    instead = "" if alone else "; name a table that can (--table)"
     for one in chosen:
         if (reason := one.why_not(cells)) is not None:
             raise UsageError(
-                f"This release cannot be exported to {one.name}: {reason}.", code="export-unfit"
+                f"{what} cannot be exported to {one.name}: {reason}{instead}.", code="export-unfit"
             )
         if not (cells.counts_alone or one.takes_columns):
             forms = ", ".join(
@@ -149,8 +163,7 @@ def require_writable(cells: View, chosen: Sequence[Export]) -> None:
             )
             raise UsageError(
                 f"Files of {one.name} show one count, and this table has more columns: choose from "
-                f"{forms}, or export the map of its records, the folder {cells.name} of the "
-                "release.",
+                f"{forms}, or export one of its tables (--table {cells.name}).",
                 code="export-of-columns",
             )
 

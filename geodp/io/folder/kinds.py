@@ -9,9 +9,10 @@ folder holds no release of a table, so that nothing of them is loaded for one th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Protocol
 
@@ -69,12 +70,22 @@ class Kind(ABC):
         Name of the card inside ``public``.
     schemas : tuple of str
         Values of ``schema`` in cards of this kind. No two kinds share one.
+    instead : str
+        What to do where a table is requested, for the end of a sentence.
+    doors : mapping of str to str
+        Functions that only this kind has, as ``package.module:function`` inside geodp: ``open``
+        (of the public folder and the card), ``explain`` (of the card and the language), ``draw``
+        (of what was opened, the look of a map and the day of a withdrawal), and ``page`` (of what
+        was opened, the language, and by name places, notice and the kind's own options). They are
+        imported when they are called, so that reading a card loads nothing else.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     file: ClassVar[str] = CARD
     schemas: ClassVar[tuple[str, ...]]
+    instead: ClassVar[str] = "geodp report, geodp verify and geodp explain read it"
+    doors: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def read_card(self, folder: Path) -> PublicCard:
@@ -96,27 +107,29 @@ class Kind(ABC):
         """Open a public folder, for :func:`geodp.open`."""
         self.refuse_table()
 
-    def view(self, folder: Path) -> Any:
-        """Return the :class:`~geodp.io.write.view.View` of its cells, for exports."""
-        self.refuse_table()
-
-    def draw(self, folder: Path, look: Any) -> Any:
-        """Lay out its map as a :class:`~geodp.io.write.drawing.sheet.Sheet`.
-
-        ``look``: a :class:`~geodp.io.write.map.look.Look`.
-        """
-        self.refuse_table()
+    def find(self, door: str) -> Callable[..., Any] | None:
+        """Import the function of a door; None where this kind has none of its own."""
+        if door not in self.doors:
+            return None
+        module, _, name = self.doors[door].partition(":")
+        found: Callable[..., Any] = getattr(import_module(f"geodp.{module}"), name)
+        return found
 
     def explain(self, card: Any, language: str) -> Any:
         """Explain what a release means for people, as a :class:`geodp.explain.Explanation`."""
-        raise VerificationError(
-            f"This is {self.title}, which geodp explain does not know.", code="kind-not-explained"
-        )
+        explain = self.find("explain")
+        if explain is None:
+            raise VerificationError(
+                f"This is {self.title}, which geodp explain does not know.",
+                code="kind-not-explained",
+            )
+        return explain(card, language)
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError if a table is requested, with what to do instead."""
         raise VerificationError(
-            f"This is {self.title}, which has no table.", code="kind-has-no-table"
+            f"This is {self.title}, which has no table of its own; {self.instead}.",
+            code="kind-has-no-table",
         )
 
 

@@ -22,7 +22,7 @@ from geodp.io.verify.readback import explain_errors
 from geodp.kinds.amounts.comparison import compare
 from geodp.kinds.amounts.declaring import AnyPrior, recognize_prior, state_learned
 from geodp.kinds.amounts.estimates import AmountEstimate
-from geodp.kinds.amounts.joint import NAME, name_classes, view_of, write_joint
+from geodp.kinds.amounts.joint import NAME, AmountsView, name_classes, view_of, write_joint
 from geodp.kinds.amounts.kind import (
     COUNT,
     IDENTITY,
@@ -41,8 +41,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import PRIOR_PUBLIC, PUBLIC_CARD, state_budget
-from geodp.release.composite import RegionalRelease, fill_tables
-from geodp.release.frames import convert_to_pandas
+from geodp.release.composite import JointRelease, fill_tables
 from geodp.release.opening import open_release
 from geodp.release.preview import preview_release
 from geodp.release.release import Release
@@ -88,7 +87,7 @@ CHOSEN = (
 
 
 @dataclass(frozen=True, eq=False)
-class Amounts(AmountNumbers, RegionalRelease[AmountsCard]):
+class Amounts(AmountNumbers, JointRelease[AmountsCard]):
     """A release of amounts: its numbers agree in every area.
 
     Its attributes are those of :class:`geodp.kinds.amounts.numbers.AmountNumbers`: ``count``,
@@ -207,20 +206,13 @@ class Amounts(AmountNumbers, RegionalRelease[AmountsCard]):
         stated = replace(promise, not_protected=(*promise.not_protected, fact))
         return replace(told, index=replace(told.index, guarantee=stated))
 
-    def to_arrow(self) -> Any:
-        """Convert the rows of all cells with records to a ``pyarrow.Table``.
+    def view(self, name: str | None = None) -> AmountsView:
+        """Return the view of the rows of all cells with records.
 
         Columns are those of ``amounts.csv``: codes or centres, ``count``, ``sum`` and ``mean`` in
         units of the amount, classes, ``median``, and the ends of their intervals.
         """
-        return view_of(self).all_rows.columns
-
-    def to_pandas(self) -> Any:
-        """Convert the rows to a ``pandas.DataFrame``; see :meth:`to_arrow`.
-
-        Raises UsageError where pandas is not installed.
-        """
-        return convert_to_pandas(self.to_arrow())
+        return view_of(self) if name is None else view_of(self).named(name)
 
     def write_joint(self, folder: Path) -> Joint:
         """Write the table of all numbers in every format; return the index's entries of it."""

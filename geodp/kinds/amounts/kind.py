@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from geodp.errors import Rule
 from geodp.privacy.event import Measurement
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.table.index import OF_PERIOD, PeriodsCard, TablesCard, TablesGuarantee, Together
@@ -230,15 +229,10 @@ class AmountsKind(IndexKind):
 
     title: ClassVar[str] = "a release of amounts"
     index = AmountsCard
-    refusal = Rule(
-        "amounts-are-tables",
-        "This is a release of amounts; use geodp amounts, or give the folder count, inside its "
-        "public folder, for what concerns the map of its records.",
-    )
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.amounts.amounts:open_amounts",
-        "view": "kinds.amounts.joint:view_of",
         "draw": "kinds.amounts.drawing:draw_amounts",
+        "page": "kinds.amounts.page:write_page",
         "explain": "kinds.amounts.page:explain_amounts",
     }
 
@@ -248,11 +242,6 @@ class AmountsSeriesKind(SeriesKind):
 
     title: ClassVar[str] = "a series of amounts"
     index = AmountsSeriesCard
-    refusal = Rule(
-        "amounts-series-are-tables",
-        "This is a series of amounts; give the folder count of one of its periods, inside its "
-        "public folder, for the map of its records, or use geodp amounts.",
-    )
     doors: ClassVar[dict[str, str]] = {
         "series": "kinds.amounts.series:AmountsSeries",
         "explain": "kinds.amounts.page:explain_series",

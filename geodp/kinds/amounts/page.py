@@ -11,6 +11,7 @@ from typing import Any, get_args
 from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError, printable
 from geodp.grid.region import Region, find_named
+from geodp.io.read.public.polygons import Circle
 from geodp.io.write.drawing.render import draw_png
 from geodp.io.write.map.look import Language, Look
 from geodp.io.write.picture import why_no_picture
@@ -59,8 +60,8 @@ class _Row:
 
 def write_page(
     release: AmountNumbers,
-    regions: Mapping[str, Any],
     language: Language = "en",
+    places: Mapping[str, Any] | None = None,
     notice: Notice | None = None,
 ) -> str:
     """Write a release as one HTML page that loads nothing from the network and runs no script.
@@ -68,10 +69,10 @@ def write_page(
     Parameters
     ----------
     release : AmountNumbers
-    regions : mapping of str to region
-        By the names under which they are shown. Empty: the regions of the grid's table, or areas
-        of its code system, or squares of cells.
     language : {"en", "ja"}
+    places : mapping of str to region, optional
+        By the names under which they are shown, in their order. Default: the regions of the grid's
+        table, or areas of its code system, or squares of cells.
     notice : Notice, optional
         The notice of a withdrawal that lies beside the release.
 
@@ -80,6 +81,10 @@ def write_page(
     UsageError
         The language is not available.
     """
+    # A circle is estimated as the polygon around it.
+    regions = {
+        name: one.shape if isinstance(one, Circle) else one for name, one in (places or {}).items()
+    }
     texts = texts_of(language)
     page = {**texts.page, **translate_texts(PAGE, language, "amounts")}
     page = {name: bind(text) for name, text in page.items()}
@@ -96,7 +101,7 @@ def write_page(
     ]
     header = element("header", *_list_head(release, page, language))
     view = release.count.view(COUNT)
-    return write_static(view, header, sections, page, language, notice=notice)
+    return write_static(view.card, header, sections, page, language, notice=notice)
 
 
 def describe_files(amount: StatedAmount, language: Language) -> dict[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
 from geodp.io.read.rows.decimals import find_weights
 from geodp.io.verify.card import require
 from geodp.io.write.tables import UNCERTAINTY_COLUMNS
@@ -58,7 +59,7 @@ from geodp.kinds.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.kinds.flows.pair_errors import PairErrors, are_near, state_errors
 from geodp.kinds.flows.prior_flows import MEANING, FlowsPrior, TrustedPrior
 from geodp.kinds.flows.reading.rules import find_stays
-from geodp.kinds.flows.regions import Crossing, divide_zones
+from geodp.kinds.flows.regions import Crossing, divide_zones, ground_of
 from geodp.kinds.flows.streams import (
     LabelDesign,
     StreamDesign,
@@ -127,6 +128,11 @@ class Flows(Composite[FlowsCard]):
     def tables(self) -> dict[str, Release]:
         """All tables by name."""
         return {FLOWS: self.flows, ORIGINS: self.origins, DESTINATIONS: self.destinations}
+
+    @property
+    def ground(self) -> Grid:
+        """The grid on which regions and places lie."""
+        return ground_of(self.origins.grid)
 
     def with_drawn(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
-from geodp.errors import Rule
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.table.index import PeriodsCard, TablesCard, TablesGuarantee, Together
 from geodp.table.plain import AtLeast, before
@@ -266,14 +265,10 @@ class FlowsKind(IndexKind):
 
     title: ClassVar[str] = "a release of flows"
     index = FlowsCard
-    refusal = Rule(
-        "flows-are-tables",
-        "This is a release of flows; give the folder of one of its tables, inside its public "
-        "folder.",
-    )
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.flows.flows:open_flows",
         "explain": "kinds.flows.explanation:explain_flows",
+        "page": "kinds.flows.page:write_page",
     }
 
 
@@ -282,11 +277,6 @@ class FlowsSeriesKind(SeriesKind):
 
     title: ClassVar[str] = "a series of flows"
     index = FlowsSeriesCard
-    refusal = Rule(
-        "flows-series-are-tables",
-        "This is a series of flows; give the folder of a table of one of its periods, inside its "
-        "public folder.",
-    )
 
 
 KINDS = (FlowsKind(), FlowsSeriesKind())

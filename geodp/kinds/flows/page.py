@@ -214,7 +214,7 @@ def write_page(
         ("files", files_section(page | describe_files(release, language), release.index)),
     ]
     header = _header(release, view, told.ends, page, language)
-    return write_static(view, header, sections, page, language, style, notice)
+    return write_static(view.card, header, sections, page, language, style, notice)
 
 
 def describe_files(release: Flows, language: Language) -> dict[str, str]:
@@ -270,7 +270,7 @@ def _header(release: Flows, view: View, ends: Found, page: Page, language: Langu
     """Write the title, a warning where there is no privacy, and the sum of all trips."""
     return element(
         "header",
-        element("h1", title_or(view, page)),
+        element("h1", title_or(view.card, page)),
         *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
         element("p", _introduce(release, page, language), class_="intro"),
         *_total(release, ends, page),

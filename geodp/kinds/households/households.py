@@ -45,7 +45,7 @@ from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
-from geodp.release.composite import RegionalRelease, fill_tables
+from geodp.release.composite import JointRelease, fill_tables
 from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
@@ -91,7 +91,7 @@ class JointColumns(RowErrors):
 
         Mean sizes are masked where they are not estimable. Ends of intervals are rounded outwards.
         """
-        assert self.errors is not None  # as only `Households.joint` makes these columns
+        assert self.errors is not None  # as only `Households.view` makes these columns
         bounds = self.errors.of_cells(key)
         persons, homes = (
             [six_digits(one.error), *widen(one.low, one.high)]
@@ -118,7 +118,7 @@ COUNTED = {
 
 
 @dataclass(frozen=True, eq=False)
-class Households(RegionalRelease[HouseholdsCard]):
+class Households(JointRelease[HouseholdsCard]):
     """A release of persons and households, possible in every area.
 
     Attributes
@@ -244,11 +244,10 @@ class Households(RegionalRelease[HouseholdsCard]):
             return SizeErrors(self.sizes, self.households)
         return StreamErrors(self.persons, self.households, self.max_size)
 
-    @property
-    def joint(self) -> View:
-        """The table of persons, households and mean size of every cell, for files."""
+    def view(self, name: str | None = None) -> View:
+        """Return the view of persons, households and mean size of every cell as one table."""
         # The id of the table of persons is none of this table's.
-        card = replace(self.persons.view(COUNTS[0]).card, release_id="")
+        card = replace(self.persons.view(name or COUNTS[0]).card, release_id="")
         return View(self.persons.table, card, JointColumns(0.0, None, self._errors))
 
     @property
@@ -265,7 +264,7 @@ class Households(RegionalRelease[HouseholdsCard]):
             "as the card of households says of cells that are not listed, with at most "
             f"{self.max_size} persons each"
         )
-        return write_rows(self.joint, JOINT, folder, rows)
+        return write_rows(self.view(), JOINT, folder, rows)
 
     def rebuild(self) -> Rebuilt[HouseholdsCard]:
         """Derive the index and the events of all tables from their cards.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from geodp.errors import Rule
 from geodp.privacy.event import Measurement
 from geodp.release.index_kind import IndexKind, SeriesKind
 from geodp.table.index import PeriodsCard, TablesCard, TablesGuarantee, Together
@@ -119,14 +118,10 @@ class HouseholdsKind(IndexKind):
 
     title: ClassVar[str] = "a release of persons and households"
     index = HouseholdsCard
-    refusal = Rule(
-        "households-are-tables",
-        "This is a release of persons and households; give the folder of one of its tables, "
-        "inside its public folder.",
-    )
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.households.households:open_households",
         "explain": "kinds.households.page:explain_households",
+        "page": "kinds.households.page:write_page",
     }
 
 
@@ -135,11 +130,6 @@ class HouseholdsSeriesKind(SeriesKind):
 
     title: ClassVar[str] = "a series of persons and households"
     index = HouseholdsSeriesCard
-    refusal = Rule(
-        "households-series-are-tables",
-        "This is a series of persons and households; give the folder of a table of one of its "
-        "periods, inside its public folder.",
-    )
 
 
 KINDS = (HouseholdsKind(), HouseholdsSeriesKind())

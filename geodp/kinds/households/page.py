@@ -161,13 +161,13 @@ def write_page(
     unit = Writer(language).unit(release.index.protects)
     header = element(
         "header",
-        element("h1", title_or(view, page)),
+        element("h1", title_or(view.card, page)),
         *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
         element("p", page["intro"].format(unit=unit), class_="intro"),
         *_total(release, page, limit),
         *([] if release.others is None else [element("p", page["others"].format(table=OTHERS))]),
     )
-    return write_static(view, header, sections, page, language, notice=notice)
+    return write_static(view.card, header, sections, page, language, notice=notice)
 
 
 def _estimate(

@@ -169,6 +169,10 @@ class SelectionCard:
     release_id: Identity = "0" * 16
 
     @property
+    def metadata(self) -> None:
+        """Metadata of the office, which no selection has."""
+
+    @property
     def listed(self) -> dict[str, str]:
         """Digests of other files of the folder: there are none."""
         return {}

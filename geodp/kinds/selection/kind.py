@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
-from geodp.errors import VerificationError
 from geodp.io.folder.kinds import CARD, Check, Kind
 from geodp.io.opening import read_json
 from geodp.kinds.selection.card import SELECTION_SCHEMA, SelectionCard
@@ -18,6 +17,9 @@ class SelectionKind(Kind):
     name: ClassVar[str] = "selection"
     title: ClassVar[str] = "a selection"
     schemas: ClassVar[tuple[str, ...]] = (SELECTION_SCHEMA,)
+    doors: ClassVar[dict[str, str]] = {
+        "explain": "kinds.selection.explanation:explain_selection",
+    }
 
     def read_card(self, folder: Path) -> SelectionCard:
         """Read the card."""
@@ -33,22 +35,11 @@ class SelectionKind(Kind):
         """Return the id of the card."""
         return self.read_card(folder).release_id
 
-    def open(self, folder: Path) -> SelectionCard:
-        """Read the card: ``chosen`` are the codes of the chosen candidates."""
-        return self.read_card(folder)
+    def open(self, folder: Path) -> Any:
+        """Open the selection; ``chosen`` are the codes of the chosen candidates."""
+        from geodp.kinds.selection.selected import WrittenSelection
 
-    def explain(self, card: Any, language: str) -> Any:
-        """Explain the selection in plain sentences."""
-        from geodp.kinds.selection.explanation import explain_selection
-
-        return explain_selection(card, language)
-
-    def refuse_table(self) -> NoReturn:
-        """Raise VerificationError: a selection shows no counts."""
-        raise VerificationError(
-            "This is a selection, which has no table; geodp verify and geodp explain read it.",
-            code="selection-has-no-table",
-        )
+        return WrittenSelection(self.read_card(folder))
 
 
 KINDS = (SelectionKind(),)

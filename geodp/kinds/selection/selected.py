@@ -6,14 +6,14 @@ field. Whether the answers are candidates is looked up in the domain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from geodp.io.verify.statements import has_words_of, require_charge, require_sam
 from geodp.io.verify.verify import run_checks
 from geodp.kinds.selection.card import (
     SELECTION_SCHEMA,
+    Code,
     FalseHotSpots,
     QuestionInfo,
     SelectionCard,
@@ -51,8 +52,10 @@ from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.card import list_assumptions
+from geodp.release.frames import locate_rows
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, grid_components, loss_fields
+from geodp.release.opening import WRITTEN
 from geodp.release.request import Request
 from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
@@ -419,6 +422,58 @@ def top_cells(
 
 STATED_ALONE = ("software", "budget", "release_id")
 """Fields that do not follow from others, or that other questions compare."""
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenSelection:
+    """A selection read from a folder.
+
+    Attributes
+    ----------
+    index : SelectionCard
+    """
+
+    __repr__ = one_line
+
+    index: SelectionCard
+
+    @property
+    def chosen(self) -> tuple[Mapping[str, Code], ...]:
+        """Codes and labels of the chosen candidates, in the order of the draws."""
+        return self.index.chosen
+
+    def card(self) -> SelectionCard:
+        """Return the card as it was read."""
+        return self.index
+
+    def to_pandas(self) -> Any:
+        """Convert the chosen candidates to a ``pandas.DataFrame``, in the order of the draws."""
+        import pandas
+
+        return pandas.DataFrame([dict(one) for one in self.chosen])
+
+    def to_geopandas(self) -> Any:
+        """Convert the chosen candidates to a ``geopandas.GeoDataFrame`` in the grid's CRS.
+
+        Raises UsageError for candidates that are no cells of one map, or lie nowhere on the Earth.
+        """
+        question, grid = self.index.question, grid_of(self.index.domain)
+        if grid.maps.missing or self.index.domain.regions is not None or question.name != "top":
+            raise UsageError(
+                "These candidates are no cells of one map: use to_pandas().",
+                code="rows-not-on-earth",
+            )
+        if question.level not in (None, CELL):
+            grid = Coarsening.of(grid, question.level).grid
+        if codes := grid.maps.codes:
+            index = parse_codes(grid.places[0], [str(one[codes[0]]) for one in self.chosen])
+        else:
+            index = [[one[name] for one in self.chosen] for name in grid.axis_names[:2]]
+        return locate_rows(self.to_pandas(), grid, np.asarray(index, np.int64))
+
+    def write(self, path: str | Path, **kwargs: Any) -> NoReturn:
+        """Raise UsageError: a written selection is copied."""
+        raise UsageError(WRITTEN)
 
 
 def _check_identity(folder: Path, card: SelectionCard) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
-from geodp.errors import Rule
-from geodp.release.index_kind import EXPLAIN_SERIES, IndexKind
+from geodp.release.index_kind import OF_SERIES, IndexKind
 from geodp.table.card import File, LeftOut
 from geodp.table.index import IndexCard
 from geodp.table.plain import Text, before
@@ -131,15 +130,10 @@ class SeriesOfReleases(IndexKind):
 
     title: ClassVar[str] = "a series"
     index = SeriesCard
-    refusal = Rule(
-        "series-is-no-release",
-        "This is a series of releases; give the folder of one of its snapshots, inside its "
-        "public folder.",
-    )
     doors: ClassVar[dict[str, str]] = {
         "verify": "kinds.series.series:verify_series",
         "open": "kinds.series.series:open_series",
-        "explain": EXPLAIN_SERIES,
+        **OF_SERIES,
     }
 
 

@@ -6,6 +6,9 @@ sentences are those of :mod:`geodp.release.report.sentences`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from geodp.release.report.sentences import (
     HAZARDS,
     NEGATIVE,
@@ -21,8 +24,9 @@ from geodp.release.report.sentences import (
     format_captioned,
     plain,
 )
-from geodp.table.card import Card
+from geodp.table.card import Card, StatedMetadata
 from geodp.table.display import show_limit
+from geodp.table.index import TablesCard
 from geodp.table.plain import list_captioned
 from geodp.table.stated.error import (
     StatedCells,
@@ -41,10 +45,7 @@ def markdown(card: Card, notice: Notice | None = None) -> str:
     ``notice``: the notice of a withdrawal that lies beside the release.
     """
     guarantee, mechanism = card.guarantee, card.mechanism
-    title = f"# Privacy card: {plain(card.name)}, release {card.release_id}"
-    title += _describe_withdrawal(notice)
-    if not card.private:
-        title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
+    title = _write_title(f"{card.name}, release {card.release_id}", card, notice)
     needs = [
         guarantee.precondition,
         *(one.sentence for one in guarantee.assumptions or ()),
@@ -52,7 +53,7 @@ def markdown(card: Card, notice: Notice | None = None) -> str:
     ]
     parts = [
         title,
-        *_describe_publisher(card),
+        *_describe_publisher(card.metadata),
         "## Guarantee",
         f"{plain(guarantee.in_words)}\n\n{bullets(_list_guarantee(guarantee))}",
         "## Assumptions",
@@ -71,12 +72,76 @@ def markdown(card: Card, notice: Notice | None = None) -> str:
         "## Limits and hazards",
         bullets(_list_hazards(guarantee, mechanism)),
         *_describe_display(card),
-        "## Files",
         *_list_files(card),
         f"Made by {card.software}.",
     ]
+    return _join(parts)
+
+
+def markdown_of(card: Any, title: str, first: Card | None, notice: Notice | None = None) -> str:
+    """Format the card of any other release, such as an index of tables, in Markdown.
+
+    Parameters
+    ----------
+    card : PublicCard
+        With ``guarantee``, ``private``, ``budget`` and ``software``.
+    title : str
+        What the release is.
+    first : Card or None
+        Card of its first table, which has the publisher's metadata; None: it has no table.
+    notice : Notice, optional
+        The notice of a withdrawal that lies beside the release.
+    """
+    guarantee = card.guarantee
+    stated = [
+        f"Spends: {guarantee.spends}",
+        f"Unit of privacy: {guarantee.unit} ({guarantee.neighbours}), which adds at most "
+        f"{guarantee.contribution:,}",
+        f"Mechanism: {guarantee.mechanism}",
+        *([f"Proof: {guarantee.source}"] if hasattr(guarantee, "source") else []),
+    ]
+    parts = [
+        _write_title(title, card, notice),
+        *_describe_publisher(None if first is None else first.metadata),
+        "## Guarantee",
+        f"{plain(guarantee.in_words)}\n\n{bullets(stated)}",
+        *_list("Assumptions", (one.sentence for one in getattr(guarantee, "assumptions", None) or ())),
+        *_list("What always holds", getattr(card, "constraints", ())),
+        *_list("Answer", (_join_values(one) for one in getattr(card, "chosen", ()))),
+        *_list("Periods", getattr(card, "times", ())),
+        *_list("Tables", (f"{one.name}, release {one.release_id}" for one in getattr(card, "tables", ()))),
+        "## Budget",
+        " ".join(plain(line) for line in describe_budget(card)),
+        *([] if first is None else _describe_display(first)),
+        *(_list_files(card) if hasattr(card, "left_out") else []),
+        f"Made by {card.software}.",
+    ]
+    return _join(parts)
+
+
+def _join(parts: Iterable[str]) -> str:
+    """Join paragraphs."""
     # Parts without content are empty texts: they must not leave blank paragraphs.
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _write_title(title: str, card: Any, notice: Notice | None) -> str:
+    """Write the heading, with what warns of the release."""
+    text = f"# Privacy card: {plain(title)}{_describe_withdrawal(notice)}"
+    if not card.private:
+        text += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
+    return text
+
+
+def _list(heading: str, lines: Iterable[str]) -> list[str]:
+    """Write a section of lines; nothing without any."""
+    listed = bullets(lines)
+    return [f"## {heading}", listed] if listed else []
+
+
+def _join_values(answer: Mapping[str, Any]) -> str:
+    """Join the codes and labels of a candidate."""
+    return ", ".join(f"{name} {value}" for name, value in answer.items())
 
 
 def _describe_withdrawal(notice: Notice | None) -> str:
@@ -90,16 +155,15 @@ def _describe_withdrawal(notice: Notice | None) -> str:
     return f"\n\n**WITHDRAWN** on {stated.date}: {plain(stated.reason)}{use}"
 
 
-def _describe_publisher(card: Card) -> list[str]:
+def _describe_publisher(metadata: StatedMetadata | None) -> list[str]:
     """List the publisher's metadata; nothing if there are none."""
-    lines = [f"{one.heading}: {text}" for _, one, text in list_captioned(card.metadata)]
-    return ["## From the publisher", bullets(lines)] if lines else []
+    lines = [f"{one.heading}: {text}" for _, one, text in list_captioned(metadata)]
+    return _list("From the publisher", lines)
 
 
 def _describe_reading(card: Card) -> list[str]:
     """Describe how the input was read; nothing where the card does not record it."""
-    sentences = [] if card.reading is None else card.reading.list_sentences()
-    return ["## Input", bullets(map(plain, sentences))] if sentences else []
+    return _list("Input", [] if card.reading is None else card.reading.list_sentences())
 
 
 def _describe_mechanism(mechanism: StatedMechanism) -> list[str]:
@@ -200,10 +264,11 @@ def _describe_display(card: Card) -> list[str]:
     ]
 
 
-def _list_files(card: Card) -> list[str]:
+def _list_files(card: Card | TablesCard) -> list[str]:
     """Format the files with their digests, and list those that were left out."""
     rows = [[f"`{f.name}`", plain(f.what), f"`{f.sha256}`"] for f in card.files]
     return [
+        "## Files",
         _table(["file", "what", "SHA-256"], rows),
         bullets(f"`{f.name}` left out: {f.why}" for f in card.left_out),
     ]

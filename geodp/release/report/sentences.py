@@ -11,6 +11,7 @@ from typing import Any
 
 from geodp.privacy.terms import ADD_REMOVE
 from geodp.table.card import Card
+from geodp.table.index import IndexCard
 from geodp.table.plain import list_captioned
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import (
@@ -134,7 +135,7 @@ def describe_mask(domain: StatedDomain) -> str:
     return f"Cells outside a public mask do not belong to the domain; its source: {mask.source}."
 
 
-def describe_budget(card: Card) -> list[str]:
+def describe_budget(card: Card | IndexCard) -> list[str]:
     """Describe the charge of this release and, if a ledger was used, the total and the cap."""
     charge = card.budget
     if charge is None:
@@ -142,7 +143,7 @@ def describe_budget(card: Card) -> list[str]:
             f"This release spends {card.guarantee.spends}, charged to no ledger; "
             "budgets of other releases about the same people add to it."
         ]
-    local = card.guarantee.model == "local"
+    local = getattr(card.guarantee, "model", None) == "local"
     first = "the first report was asked for" if local else "it was published"
     return [
         f"This release spends {card.guarantee.spends}, charged to the data set "

@@ -153,6 +153,21 @@ def explain_index(
     return write_explanation(page, title, card.private, write_sections)
 
 
+def explain_tables(card: Any, language: str) -> Explanation:
+    """Explain a release of several tables from its index alone; errors are those of `explain`."""
+    page, guarantee = Writer(language), card.guarantee
+    names = ", ".join(one.name for one in card.tables)
+    figures = {"unit": page.unit(guarantee.unit), "contribution": guarantee.contribution}
+    title = page.write("tables_title")
+    return explain_index(
+        page,
+        title,
+        card,
+        lambda: [page.write("tables_are", number=len(card.tables), names=names)],
+        lambda: [page.write("tables_bound", **figures)],
+    )
+
+
 def explain_series(card: Any, language: str) -> Explanation:
     """Explain a series of any kind from its index alone; errors are those of `explain`.
 

@@ -198,6 +198,10 @@ SENTENCES: Mapping[str, str] = {
     "amounts_series_prior": "Counts and amounts of every period were also estimated with a public "
     "prior, which the office vouches for, where it fits what was measured: {source}.",
     "amounts_series_title": "What counts and amounts of {name} of all periods together reveal",
+    "tables_title": "What all tables together reveal",
+    "tables_are": "Released together are {number:n} tables: {names}.",
+    "tables_bound": "It holds if one {unit} adds at most {contribution:n} to all counts of each "
+    "table; the cards of the tables say who answers for that.",
     "series_title": "What all periods together reveal",
     "series_bound": "It holds if one {unit} adds at most {contribution:n} to all counts of each "
     "period; the cards of the periods say who answers for that.",

@@ -306,9 +306,9 @@ DPI = 100
 """Resolution of the embedded maps, in pixels per inch."""
 
 
-def title_or(view: View, page: Page) -> str:
+def title_or(card: Any, page: Page) -> str:
     """Return the publisher's title, or that of the kind of release."""
-    metadata = view.card.metadata
+    metadata = card.metadata
     if metadata is not None and metadata.title is not None:
         return metadata.title
     return page["title"]
@@ -339,7 +339,7 @@ def draw_translated(view: View, language: Language) -> bytes:
 
 
 def write_static(
-    view: View,
+    card: Any,
     header: Html,
     sections: Sequence[tuple[str, Html]],
     page: Page,
@@ -351,8 +351,8 @@ def write_static(
 
     Parameters
     ----------
-    view : View
-        View of one of the tables, whose card names the software and may have a title.
+    card : Card or another card
+        That of one of the tables, which names the software and may have a title.
     header : Html
     sections : sequence of (str, Html)
         Their headings are the texts ``heading_`` and their name.
@@ -365,17 +365,15 @@ def write_static(
         The notice of a withdrawal that lies beside the release.
     """
     # The publisher's metadata, such as which release this one replaces, are those of every table.
-    if view.card.metadata is not None:
-        sections = [
-            *sections,
-            ("office", office_section(page, view.card, language, has_data=False)),
-        ]
+    if card.metadata is not None:
+        office = office_section(page, card, language, has_data=False)
+        sections = [*sections, ("office", office)]
     headed = [(name, page[f"heading_{name}"], content) for name, content in sections]
     body = [
         header,
         write_contents(headed, page),
         element("main", *(write_section(*one) for one in headed)),
-        element("footer", element("p", write_release(view.card, page)), class_="small"),
+        element("footer", element("p", write_release(card, page)), class_="small"),
     ]
     joined = "".join(read_asset(f"{name}.css") for name in STYLES) + STYLE + style
-    return write_document(title_or(view, page), view.card, joined, body, language, notice=notice)
+    return write_document(title_or(card, page), card, joined, body, language, notice=notice)

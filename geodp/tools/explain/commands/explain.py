@@ -9,8 +9,11 @@ from zipfile import is_zipfile
 
 import click
 
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.errors import InputError, UsageError
+from geodp.options.option import Option, joined
+from geodp.options.shared import JSON, LANGUAGE
 
 if TYPE_CHECKING:
     from geodp.tools.explain.page import Explanation
@@ -19,25 +22,27 @@ CARD = "release.json"
 """File name of a card, repeated here so that ``--help`` imports nothing heavy."""
 
 
+EXPLAIN = joined(
+    Option(
+        "--differencing",
+        "Instead of a release: explain what seven questions about a fictitious class reveal "
+        "together.",
+        type=bool,
+    ),
+    Option(
+        "--epsilon",
+        "With --differencing: epsilon of all noisy answers together.  [default: 1]",
+        needs=("differencing",),
+    ),
+    LANGUAGE,
+    JSON,
+)
+"""Options of an explanation."""
+
+
 @click.command(cls=StrictCommand)
 @click.argument("release", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--differencing",
-    is_flag=True,
-    help="Instead of a release: explain what seven questions about a fictitious class reveal "
-    "together.",
-)
-@click.option(
-    "--epsilon", help="With --differencing: epsilon of all noisy answers together.  [default: 1]"
-)
-@click.option(
-    "--language",
-    type=click.Choice(["en", "ja"]),
-    default="en",
-    show_default=True,
-    help="Language of the explanation.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@with_options(EXPLAIN)
 def explain(
     release: Path | None, differencing: bool, epsilon: str | None, language: str, as_json: bool
 ) -> None:
@@ -54,11 +59,6 @@ def explain(
         raise UsageError(
             "Name a RELEASE, or give --differencing, which needs none.",
             code="explain-names-nothing",
-        )
-    if epsilon is not None and not differencing:
-        raise UsageError(
-            "--epsilon needs --differencing; a release states its own epsilon.",
-            code="epsilon-needs-differencing",
         )
     if release is None:
         from geodp.tools.explain.differencing import explain_differencing

@@ -1,4 +1,4 @@
-"""``geodp report``: report on a written release, as text, page or registry record."""
+"""``geodp report``: report on a written release of any kind, as text, page or document."""
 
 from __future__ import annotations
 
@@ -9,85 +9,115 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.options import StrictCommand, memory_option
+from geodp.cli.help import with_options
+from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_unsealed, write_file
-from geodp.cli.pages import read_notice
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
+from geodp.options.option import Option, check_kind, grouped, is_present, joined
+from geodp.options.shared import JSON, LANGUAGE, MEMORY, PART, PLACES
 
 if TYPE_CHECKING:
-    from geodp.io.write.map.look import Language
+    from geodp.io.folder.kinds import PublicCard
     from geodp.release.report.registry import ReleaseMetadata
+    from geodp.table.card import Card
+
+OF_PAGES = joined(
+    PLACES,
+    LANGUAGE,
+    Option(
+        "--embed",
+        "Write a map of at most 100 kB without scripts, to embed in another page.",
+        group="Output",
+        type=bool,
+        excludes=("about",),
+    ),
+    grouped(
+        "Flows",
+        Option(
+            "--from",
+            "Code of an area, or name of one of --places: the page is about trips out of it alone.",
+            name="origin",
+            metavar="AREA",
+        ),
+        Option(
+            "--to",
+            "Area or place: the page is about trips into it alone; with --from, about both ways.",
+            name="destination",
+            metavar="AREA",
+        ),
+        Option(
+            "--simulations",
+            "Releases that are simulated from this one; more give steadier intervals.",
+            low=20,
+            default=40,
+        ),
+    ),
+)
+"""Options that pages alone have."""
+
+REPORT = joined(
+    PART,
+    OF_PAGES,
+    Option(
+        "--about",
+        "TOML file with facts that only the office knows: name, curator, curator_type, region, "
+        "intended_use, description, publication_date, authors, slug; sector if not Government. "
+        "The page has them as a record for the DP Deployments Registry, and --json prints that "
+        "record in place of the card.",
+        group="Output",
+        type=Path,
+        needs=("output", "as_json"),
+    ),
+    Option(
+        "--output",
+        "File to write: a page (.html), or the text.  [default: print the text]",
+        group="Output",
+        type=Path,
+        everyday=True,
+        excludes=("as_json",),
+    ),
+    JSON,
+    MEMORY,
+)
+"""Options of a report."""
 
 
 @click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["md", "html", "json", "registry"]),
-    default="md",
-    show_default=True,
-    help="Format of the report: for people as text or as one page with maps; the card itself; or "
-    "a record for the DP Deployments Registry.",
-)
-@click.option(
-    "--language",
-    type=click.Choice(["en", "ja"]),
-    help="Language of the page (--format html). Default: en.",
-)
-@click.option(
-    "--about",
-    type=click.Path(path_type=Path),
-    help="TOML file with facts that only the office knows, for the registry's record and the "
-    "page: name, curator, curator_type, region, intended_use, description, publication_date, "
-    "authors, slug; sector if not Government.",
-)
-@click.option(
-    "--places",
-    type=click.Path(path_type=Path),
-    help="Public list of places for the page's search (--format html): polygons with names, as of "
-    "estimate --polygons; or a table with the columns name and code, or name, longitude, latitude "
-    "and km. A column region or prefecture distinguishes places with the same name.",
-)
-@click.option("--place-name", help="Field or column that names the places; default: name.")
-@click.option(
-    "--embed",
-    is_flag=True,
-    help="Write a map of at most 100 kB without scripts, to embed in another page (--format html).",
-)
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="File to write. Default: standard output."
-)
-@memory_option
-def report(release: Path, output: Path | None, memory: str | None, **options: Any) -> None:
-    """Describe a RELEASE from its public card, or as HTML from its public folder.
+@with_options(REPORT)
+def report(release: Path, **options: Any) -> None:
+    """Describe a RELEASE of any kind from its public card, or as a page with maps for a browser.
 
     \b
-    geodp report release --format html --output release.html
-    geodp report release --format html --places municipalities.geojson --output release.html
-    geodp report release --format html --embed --output map.html
-    """
-    from geodp.io.verify.card import public_folder, read_table_card
-    from geodp.release.report.markdown import markdown
-    from geodp.release.report.registry import registry_record
+    geodp report release
+    geodp report release --output release.html
+    geodp report release --places municipalities.geojson --output release.html
+    geodp report release --embed --output map.html
 
-    form, about = options["form"], options["about"]
-    _require_fitting(options)
+    The page loads nothing from the network. That of flows lists the largest flows of every place,
+    with 95 % intervals that fail more often where trips concentrate on few pairs (docs/flows.md).
+    """
+    from geodp.io.verify.card import read_card
+    from geodp.release.opening import find_part
+
+    output: Path | None = options["output"]
+    is_page = output is not None and output.suffix.lower() in (".html", ".htm")
+    _require_fitting(options, is_page)
     require_unsealed(output)
-    card = read_table_card(public_folder(release))
-    if form == "html":
+    folder = find_part(release, time=options["time"], table=options["table"]).folder
+    card = read_card(folder)
+    if is_page:
         from geodp.io.verify.readback import REPORTING, read_within
 
-        with report_progress(), read_within([release], memory, REPORTING):
+        with report_progress(), read_within([folder], options["memory"], REPORTING):
             progress.begin("Writing the page", public=True)
-            text = _page(release, options)
-    elif form == "md":
-        text = markdown(card, read_notice(release))
+            text = _write_page(folder, card, options)
+    elif options["as_json"]:
+        text = json.dumps(_to_json(card, options["about"]), ensure_ascii=False, indent=2) + "\n"
     else:
-        values = card.to_json() if about is None else registry_record(card, _about(about))
-        text = json.dumps(values, ensure_ascii=False, indent=2) + "\n"
+        text = _write_text(folder, card)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -99,57 +129,104 @@ def report(release: Path, output: Path | None, memory: str | None, **options: An
 
 COMMAND = report
 
-FOR_PAGES = {
-    "language": "--language",
-    "places": "--places",
-    "place_name": "--place-name",
-    "embed": "--embed",
-}
-"""Parameters that only pages have, and their options."""
+
+def _require_fitting(options: dict[str, Any], is_page: bool) -> None:
+    """Raise UsageError for options of pages where none is written."""
+    given = [one for one in OF_PAGES if is_present(options[one.name]) and not is_page]
+    if options["about"] is not None and not (is_page or options["as_json"]):
+        given.append(REPORT.one("about"))
+    for one in given:
+        if options[one.name] != one.default:
+            raise UsageError(
+                f"{one.flag} is for pages: name one with --output, such as release.html.",
+                code="option-of-pages",
+            )
 
 
-def _require_fitting(options: dict[str, Any]) -> None:
-    """Raise UsageError for options that do not go together."""
-    form, about = options["form"], options["about"]
-    if form == "registry" and about is None:
-        raise UsageError("--format registry needs --about FILE.toml.", code="registry-needs-about")
-    if about is not None and form not in ("html", "registry"):
+def _write_text(folder: Path, card: PublicCard) -> str:
+    """Write the report of a release as text."""
+    from geodp.io.folder.kinds import kind_of
+    from geodp.io.verify.card import find_notice
+    from geodp.release.opening import find_first_card
+    from geodp.release.report.markdown import markdown, markdown_of
+    from geodp.table.card import Card
+
+    notice = find_notice(folder)
+    if isinstance(card, Card):
+        return markdown(card, notice)
+    return markdown_of(card, kind_of(card).title, find_first_card(folder), notice)
+
+
+def _to_json(card: PublicCard, about: Path | None) -> Any:
+    """Return the card as plain values, or the record for the registry."""
+    from geodp.release.report.registry import registry_record
+
+    return card.to_json() if about is None else registry_record(_one_table(card), _about(about))
+
+
+def _one_table(card: PublicCard) -> Card:
+    """Return the card of a table; UsageError for that of another kind."""
+    from geodp.io.folder.kinds import kind_of
+    from geodp.table.card import Card
+
+    if not isinstance(card, Card):
+        kind = kind_of(card)
         raise UsageError(
-            "--about is for --format html and registry only.", code="about-needs-html-or-registry"
+            f"--about and --embed are for one table, and this is {kind.title}; {kind.instead}.",
+            code="report-of-one-table",
         )
-    for name, flag in FOR_PAGES.items():
-        if options[name] and form != "html":
-            raise UsageError(f"{flag} is for --format html only.", code="option-needs-html")
-    if options["place_name"] and not options["places"]:
-        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
-    if options["embed"] and about is not None:
-        raise UsageError(
-            "--about adds the registry's record to a page, which --embed does not have; leave one "
-            "out.",
-            code="embed-without-about",
-        )
+    return card
 
 
-def _page(path: Path, options: dict[str, Any]) -> str:
-    """Render a release as one HTML page, with a registry record if the office's file is given."""
+def _write_page(folder: Path, card: PublicCard, options: dict[str, Any]) -> str:
+    """Write the page of a release: that of its kind, or the general one."""
+    from geodp.io.folder.kinds import TABLE, kind_of
+    from geodp.io.verify.card import find_notice
+    from geodp.release.opening import open_written
+    from geodp.release.report.html.general import write_general
+    from geodp.table.card import Card
+    from geodp.tools.explain.page import Writer
+
+    language, notice = options["language"], find_notice(folder)
+    of_table = isinstance(card, Card)
+    kind = None if of_table else kind_of(card)
+    if not of_table and (options["embed"] or options["about"] is not None):
+        _one_table(card)
+    named = ("table", TABLE) if kind is None else (kind.name, kind.title)
+    own = check_kind([one for one in OF_PAGES if one.group == "Flows"], options, named)
+    opened = open_written(folder)
+    places = _read_places(opened, options)
+    if kind is None:
+        return _write_table(opened, places, notice, options)
+    if (write := kind.find("page")) is not None:
+        page: str = write(opened, language, places=places, notice=notice, **own)
+        return page
+    explained, unit = kind.explain(card, language), Writer(language).unit(card.guarantee.unit)
+    return write_general(opened, explained, unit, language, places, notice)
+
+
+def _read_places(opened: Any, options: dict[str, Any]) -> Any:
+    """Read a public list of places; None where none is given."""
     from geodp.io.read.public.polygons import read_places
-    from geodp.release.opening import open_view
+
+    path = options["places"]
+    return None if path is None else read_places(path, opened.ground, name=options["place_name"])
+
+
+def _write_table(release: Any, places: Any, notice: Any, options: dict[str, Any]) -> str:
+    """Write the page of a table, with a registry record if the office's file is given."""
     from geodp.release.report.html.embedded import write_embed
     from geodp.release.report.html.page import write_page
     from geodp.release.report.registry import registry_record
     from geodp.tools.explain.card import explain_people
     from geodp.tools.explain.page import Writer
 
-    language: Language = options["language"] or "en"
-    about_values = None if options["about"] is None else _about(options["about"])
-    view, notice = open_view(path), read_notice(path)
+    language, about, view = options["language"], options["about"], release.view()
     card = view.card
-    unit, places = Writer(language).unit(card.guarantee.unit), None
-    if options["places"] is not None:
-        places = read_places(options["places"], view.table.grid, name=options["place_name"])
+    record = None if about is None else registry_record(card, _about(about))
+    unit = Writer(language).unit(card.guarantee.unit)
     if options["embed"]:
         return write_embed(view, unit, language, places, notice)
-    record = None if about_values is None else registry_record(card, about_values)
     sections = explain_people(card, language)
     return write_page(view, sections, unit, language, record, places, notice)
 

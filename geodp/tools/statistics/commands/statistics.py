@@ -9,26 +9,35 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.figures import DASH, align
+from geodp.cli.help import with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.running import report_progress
 from geodp.errors import UsageError
+from geodp.options.option import Option, joined
+from geodp.options.shared import JSON, PART
 
 if TYPE_CHECKING:
     from geodp.tools.statistics.api import Statistic
 
 
+STATISTICS = joined(
+    PART,
+    Option(
+        "--statistic", "Statistic to compute; repeatable. Default: all.", name="names", many=True
+    ),
+    Option(
+        "--classes",
+        "Smallest number of people in a cell of each size class, separated by commas.",
+        default="500,2000",
+    ),
+    JSON,
+)
+"""Options of statistics."""
+
+
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option(
-    "--statistic", "names", multiple=True, help="Statistic to compute; repeatable. Default: all."
-)
-@click.option(
-    "--classes",
-    default="500,2000",
-    show_default=True,
-    help="Smallest number of people in a cell of each size class, separated by commas.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@with_options(STATISTICS)
 def statistics(**options: Any) -> None:
     """Compute statistics of a RELEASE and estimate their biases; costs no budget.
 
@@ -40,11 +49,12 @@ def statistics(**options: Any) -> None:
     clusters. Biases are estimated from the release alone, in two ways; if these disagree, a bias
     is not estimable. Of cells with few people, which noise hides, a release has no statistics.
     """
-    from geodp.release.opening import open_release
+    from geodp.release.opening import find_part, open_release
     from geodp.tools.statistics.api import estimate_statistics
 
     classes = _classes(options["classes"])
-    release = open_release(options["release"])
+    part = find_part(options["release"], time=options["time"], table=options["table"])
+    release = open_release(part.folder)
     with report_progress():
         results = estimate_statistics(release, options["names"] or None, classes=classes)
     limit = release.card().display_below
