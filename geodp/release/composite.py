@@ -8,19 +8,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-import numpy as np
-
-from geodp.accuracy.bounded_counts import Figures, subtract_all
-from geodp.accuracy.interval import Interval
-from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.region import Region
 from geodp.io.folder.staged_release import StagedTables, check_publication
 from geodp.io.write.view import View
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
 from geodp.release.frames import Rows, stack_frames
 from geodp.release.opening import require_unwritten
+from geodp.release.regional import Regional
 from geodp.release.release import Release
 from geodp.release.transaction import DrawnCells
 from geodp.table.counts import ReleasedTable
@@ -28,12 +23,6 @@ from geodp.table.index import Constraint, Joint, Rebuilt, TablesCard
 from geodp.table.stated.release import StatedCharge
 
 IndexOf = TypeVar("IndexOf", bound=TablesCard)
-
-
-OTHER_KIND = Rule(
-    "compare-other-kind",
-    "A release is compared with one of the same kind, and of the same quantities.",
-)
 
 
 class Composite(ABC, Generic[IndexOf]):
@@ -120,24 +109,6 @@ class Composite(ABC, Generic[IndexOf]):
         )
         return told
 
-    def require_other(self, release: Any) -> None:
-        """Raise UsageError unless ``release`` is of the same kind, and is another one than this."""
-        if type(release) is not type(self):
-            raise UsageError(OTHER_KIND)
-        # Two releases of one kind may have different tables, such as sizes or persons alone.
-        pairs = zip(self.tables.values(), release.tables.values(), strict=False)
-        if [*self.tables] == [*release.tables] and all(
-            one.grid == other.grid
-            and np.array_equal(one.table.key, other.table.key)
-            and np.array_equal(one.table.count, other.table.count)
-            and one.public_facts == other.public_facts
-            for one, other in pairs
-        ):
-            raise UsageError(
-                "Both are the same release, which differs nowhere from itself.",
-                code="compare-same-release",
-            )
-
     def write(
         self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
     ) -> dict[str, list[str]]:
@@ -174,85 +145,12 @@ class Composite(ABC, Generic[IndexOf]):
         return place.write(self, restricted)
 
 
-class RegionalRelease(Composite[IndexOf]):
-    """A release of which a region has several quantities."""
-
-    @property
-    def counts(self) -> Release:
-        """The first table, whose card has the limit of display of all."""
-        return next(iter(self.tables.values()))
-
-    @property
-    @abstractmethod
-    def quantities(self) -> tuple[str, ...]:
-        """Names of the quantities, in the order in which they are shown."""
-
-    @abstractmethod
-    def estimate_all(self, regions: Iterable[Any]) -> list[Any]:
-        """Estimate many regions, in their order."""
-
-    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
-        """Return the quantities of many regions by their names.
-
-        An :class:`~geodp.Estimate` is a count, which a limit of display may hide. ``options``: see
-        `estimate_all`.
-        """
-        return [
-            {name: getattr(one, name) for name in self.quantities}
-            for one in self.estimate_all(regions, **options)
-        ]
-
-    def compare(
-        self, one: Any, other: Any = None, *, release: Self | None = None
-    ) -> dict[str, Interval | None]:
-        """Estimate by how much a second region differs from a first, or a later release from this.
-
-        Parameters
-        ----------
-        one : region
-            As for :meth:`estimate`.
-        other : region, optional
-            The second region, without common cells; default: ``one``.
-        release : release of this kind, optional
-            That of the second region, with independent noise; default: this one.
-
-        Returns
-        -------
-        dict of str
-            The second less the first, by the names of the quantities, with 95 % intervals; None
-            where one of the two is not estimable. Within one release they are bounds, as errors of
-            regions may be opposite. Where ``is_certain`` is False, noise does not tell the two
-            apart.
-
-        Raises
-        ------
-        UsageError
-            Regions of this release that overlap; the same release twice, or one of another kind.
-        """
-        grid = self.counts.grid
-        first, second = Region.of(grid, one), Region.of(grid, one if other is None else other)
-        if release is None:
-            require_apart(first, second)
-            before, after = self.list_figures([first, second])
-            return subtract_all(before, after, 1.0)
-        self.require_other(release)
-        if [*release.quantities] != [*self.quantities]:
-            raise UsageError(OTHER_KIND)
-        (before,), (after,) = self.list_figures([first]), release.list_figures([second])
-        return subtract_all(before, after)
+class RegionalRelease(Regional, Composite[IndexOf]):
+    """A release of several tables of which a region has several quantities."""
 
 
 class JointRelease(Rows, RegionalRelease[IndexOf]):
     """A release whose quantities are columns of one table."""
-
-
-def require_apart(one: Region, other: Region) -> None:
-    """Raise UsageError where two regions of one release have common cells."""
-    if np.intersect1d(one.key, other.key).size:
-        raise UsageError(
-            "The regions have common cells; compare regions apart from each other.",
-            code="compare-regions-overlap",
-        )
 
 
 def place_cells(previews: Iterable[Release], drawn: Iterable[DrawnCells]) -> list[ReleasedTable]:

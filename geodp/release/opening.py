@@ -109,7 +109,8 @@ def open_written(path: str | Path) -> WrittenRelease | Any:
     """Open anything that geodp has written (``geodp.open``); the type depends on what it is.
 
     A release of a table is opened as a :class:`WrittenRelease` (see :func:`open_release`), a series
-    as a dict of these by time, and a selection as its card, whose ``chosen`` are the codes.
+    as a :class:`geodp.release.series.ReleasedPeriods` of releases by time, and a selection as its
+    card, whose ``chosen`` are the codes.
 
     Raises VerificationError if there is no release at ``path``.
 

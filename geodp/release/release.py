@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.area_sums import Areas, areas_of
+from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.closed_form import BlockError, cell_errors
 from geodp.accuracy.interval import Estimate, Tops
@@ -29,6 +30,7 @@ from geodp.io.write.view import View
 from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import PartErrors, error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
+from geodp.release.regional import Regional
 from geodp.release.simulated_estimates import simulate_estimates
 from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.table.card import Card
@@ -40,7 +42,7 @@ SMOOTHED = "Smoothing over time"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(InMemory):
+class Release(InMemory, Regional):
     """A released table and all public facts about it.
 
     Attributes
@@ -76,6 +78,13 @@ class Release(InMemory):
     """
 
     preview: Release | None = None
+
+    quantities = ("count",)
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """This one table by its name."""
+        return {self.name: self}
 
     def __post_init__(self) -> None:
         # A CountTable has the same columns: it would be written without any noise.
@@ -182,6 +191,10 @@ class Release(InMemory):
             )
         given = prior.table if isinstance(prior, Release) else prior
         return simulate_estimates(self, cells, given)
+
+    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
+        """Return the counts of many regions by their quantity; ``options``: of `estimate_all`."""
+        return [{"count": one} for one in self.estimate_all(regions, **options)]
 
     def standard_error(self, cells: Any = 1) -> Any:
         """Compute the closed-form standard error of an aligned block of cells, or of a region.

@@ -39,7 +39,7 @@ from geodp.release.sharing import Person, Sharing, count_changed, share_budget
 from geodp.release.transaction import Inputs, Prepared
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable
-from geodp.table.index import PeriodsCard, TablesCard, describe_period
+from geodp.table.index import IndexCard, PeriodsCard, TablesCard, describe_period
 from geodp.table.reading import StatedReading, join_descriptions, join_known, require_rows_of_series
 
 IDENTITY = b"geodp %s series identity 1"
@@ -58,8 +58,9 @@ PROOF = (
 """Why a series holds what it promises."""
 
 Read = TypeVar("Read")
-OneOf = TypeVar("OneOf", bound=Composite[Any])
-IndexOf = TypeVar("IndexOf", bound=PeriodsCard)
+OneOf = TypeVar("OneOf", bound=Composite[Any] | Release)
+IndexOf = TypeVar("IndexOf", bound=IndexCard)
+SeriesOf = TypeVar("SeriesOf", bound=PeriodsCard)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
     releases : tuple
         One for each period, with its part of the budget. ``series[2]`` and ``series["2020"]`` are
         single ones, and ``series[1:]`` a tuple of some.
-    index : PeriodsCard
+    index : IndexCard
         What all periods share, the guarantee of all together, and the charge.
     """
 
@@ -108,6 +109,17 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
     def ground(self) -> Grid:
         """The grid on which regions and places lie."""
         return self.releases[0].ground
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Times of the periods, in chronological order."""
+        return self.periods.names
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities of every period."""
+        names: tuple[str, ...] = self.releases[0].quantities
+        return names
 
     @property
     def named(self) -> dict[str, Any]:
@@ -355,13 +367,13 @@ def design_periods(
 
 
 def state_series(
-    kind: type[IndexOf],
+    kind: type[SeriesOf],
     period: TablesCard,
     each: Measurement,
     total: Measurement,
     periods: Periods,
     person: Person,
-) -> IndexOf:
+) -> SeriesOf:
     """State what all periods share, without the charge and the periods.
 
     Parameters

@@ -21,7 +21,7 @@ from geodp.grid.region import Region
 from geodp.kinds.amounts.estimates import Ends
 from geodp.kinds.amounts.kind import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.kinds.amounts.numbers import AmountNumbers
-from geodp.release.composite import OTHER_KIND, require_apart
+from geodp.release.regional import OTHER_KIND, require_apart
 from geodp.release.release import Release
 
 

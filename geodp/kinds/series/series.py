@@ -37,6 +37,7 @@ from geodp.release.card import state_budget
 from geodp.release.opening import WrittenRelease, open_release
 from geodp.release.periods import Periods
 from geodp.release.release import SMOOTHED, Release
+from geodp.release.series import ReleasedPeriods
 from geodp.release.sharing import (
     CROSSING,
     SHOWN,
@@ -207,9 +208,10 @@ def state_index(
     )
 
 
-def open_series(folder: Path, card: SeriesCard) -> dict[str, WrittenRelease]:
-    """Open the snapshots in a public folder, by their times, in order."""
-    return {one.time: open_release(folder / one.time) for one in card.snapshots}
+def open_series(folder: Path, card: SeriesCard) -> ReleasedPeriods[WrittenRelease, SeriesCard]:
+    """Open the snapshots in a public folder."""
+    releases = tuple(open_release(folder / time) for time in card.times)
+    return ReleasedPeriods(Periods.of(card.times), releases, card)
 
 
 def verify_series(folder: Path, errors: Remake | None = None) -> list[Check]:

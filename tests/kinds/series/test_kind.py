@@ -9,7 +9,7 @@ from tests.refusals import refuses
 
 def test_it_opens_as_its_snapshots(written):
     found = geodp.open(written)
-    assert [*found] == ["2024-01", "2024-02", "2024-03"]
+    assert found.times == ("2024-01", "2024-02", "2024-03")
     again = geodp.open(written / "public" / "2024-02")
     assert found["2024-02"].table.total == again.table.total
 

@@ -88,7 +88,7 @@ def write_general(
     page = {name: bind(text) for name, text in page.items()} | {"title": explained.title}
     periods = getattr(release, "named", {"": release})
     # The last period is drawn, and a selection has no table.
-    last = list_tables([*periods.values()][-1])
+    last = getattr([*periods.values()][-1], "tables", {})
     card = next((one.card() for one in last.values()), index)
     sections = []
     if last:
@@ -109,18 +109,11 @@ def write_general(
     return write_static(card, header, sections, page, language, notice=notice)
 
 
-def list_tables(release: Any) -> dict[str, Release]:
-    """List the tables of a release by name; empty for one without tables."""
-    if isinstance(release, Release):
-        return {release.name: release}
-    return dict(getattr(release, "tables", {}))
-
-
 def _list_figures(release: Any, regions: Sequence[Region]) -> list[Figures]:
     """Return the quantities of regions: those of the kind, or the counts of every map."""
     if hasattr(release, "list_figures"):
         return list(release.list_figures(regions))
-    maps = {n: one for n, one in list_tables(release).items() if not one.grid.maps.missing}
+    maps = {n: one for n, one in release.tables.items() if not one.grid.maps.missing}
     found = [one.estimate_all(regions) for one in maps.values()]
     return [dict(zip(maps, each, strict=True)) for each in zip(*found, strict=True)]
 
@@ -132,7 +125,7 @@ def _list_rows(
     texts: Mapping[str, str],
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """List the heads and rows of the table of numbers, of every place in every period."""
-    tables = list_tables([*periods.values()][-1]).values()
+    tables = [*periods.values()][-1].tables.values()
     first = next((one for one in tables if not one.grid.maps.missing), None)
     regions: dict[str, Region] = {}
     if first is not None and first.grid.places:

@@ -1,0 +1,154 @@
+"""What every release with numbers of regions has: its quantities, and their differences."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from geodp.accuracy.bounded_counts import Figures, subtract_all
+from geodp.accuracy.interval import Interval
+from geodp.errors import Rule, UsageError
+from geodp.grid.region import Labels, Region
+
+OTHER_KIND = Rule(
+    "compare-other-kind",
+    "A release is compared with one of the same kind, and of the same quantities.",
+)
+
+
+class Compared(NamedTuple):
+    """Numbers of two regions by quantity, and the second less the first."""
+
+    first: Figures
+    second: Figures
+    difference: dict[str, Interval | None]
+
+
+class Regional(ABC):
+    """A release of which a region has one quantity or several."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Mapping[str, Any]:
+        """All tables by name, each a :class:`geodp.Release`."""
+
+    @property
+    def counts(self) -> Any:
+        """The first table, whose card has the limit of display of all."""
+        return next(iter(self.tables.values()))
+
+    @property
+    @abstractmethod
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities, in the order in which they are shown."""
+
+    @abstractmethod
+    def estimate_all(self, regions: Iterable[Any]) -> list[Any]:
+        """Estimate many regions, in their order."""
+
+    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
+        """Return the quantities of many regions by their names.
+
+        An :class:`~geodp.Estimate` is a count, which a limit of display may hide. ``options``: see
+        `estimate_all`.
+        """
+        return [
+            {name: getattr(one, name) for name in self.quantities}
+            for one in self.estimate_all(regions, **options)
+        ]
+
+    def require_other(self, release: Any) -> None:
+        """Raise UsageError unless ``release`` is of the same kind, and is another one than this."""
+        if getattr(release, "quantities", None) != self.quantities:
+            raise UsageError(OTHER_KIND)
+        # Two releases of one kind may have different tables, such as sizes or persons alone.
+        pairs = zip(self.tables.values(), release.tables.values(), strict=False)
+        if len(self.tables) == len(release.tables) and all(
+            one.grid == other.grid
+            and np.array_equal(one.table.key, other.table.key)
+            and np.array_equal(one.table.count, other.table.count)
+            and one.public_facts == other.public_facts
+            for one, other in pairs
+        ):
+            raise UsageError(
+                "Both are the same release, which differs nowhere from itself.",
+                code="compare-same-release",
+            )
+
+    def compare(
+        self,
+        one: Any,
+        other: Any = None,
+        labels: tuple[Labels | None, Labels | None] = (None, None),
+        *,
+        release: Self | None = None,
+    ) -> dict[str, Interval | None]:
+        """Estimate by how much a second region differs from a first, or a later release from this.
+
+        Parameters
+        ----------
+        one : region
+            As for :meth:`estimate`.
+        other : region, optional
+            The second region, without common cells; default: ``one``.
+        labels : (labels, labels)
+            Of either region, such as those of two groups of one region.
+        release : release of this kind, optional
+            That of the second region, with independent noise; default: this one.
+
+        Returns
+        -------
+        dict of str
+            The second less the first, by the names of the quantities, with 95 % intervals; None
+            where one of the two is not estimable. Within one release they are bounds, as errors of
+            regions may be opposite. Where ``is_certain`` is False, noise does not tell the two
+            apart.
+
+        Raises
+        ------
+        UsageError
+            Regions of this release that overlap; the same release twice, or one of another kind.
+        """
+        second: Regional = self if release is None else release
+        places = (self.counts.grid, one), (second.counts.grid, one if other is None else other)
+        sides = [Region.of(*at, each) for at, each in zip(places, labels, strict=True)]
+        return self.compare_all([(sides[0], sides[1])], release)[0].difference
+
+    def compare_all(
+        self, pairs: Sequence[tuple[Region, Region]], release: Self | None = None
+    ) -> list[Compared]:
+        """Compare many pairs of regions, in their order; each is as for :meth:`compare`."""
+        if release is None:
+            for pair in pairs:
+                require_apart(*pair)
+        else:
+            self.require_other(release)
+        opposite = 1.0 if release is None else 0.0
+        return [
+            Compared(first, second, subtract_all(first, second, opposite))
+            for first, second in zip(*self.list_sides(pairs, release), strict=True)
+        ]
+
+    def list_sides(
+        self, pairs: Sequence[tuple[Region, Region]], release: Self | None
+    ) -> tuple[list[Figures], list[Figures]]:
+        """Return the quantities of all first and of all second regions, each estimated once."""
+        if release is not None:
+            firsts, seconds = ([pair[at] for pair in pairs] for at in (0, 1))
+            return self.list_figures(firsts), release.list_figures(seconds)
+        # In one release a region may be in many pairs.
+        distinct = {id(one): one for pair in pairs for one in pair}
+        found = dict(zip(distinct, self.list_figures(distinct.values()), strict=True))
+        return [found[id(one)] for one, _ in pairs], [found[id(other)] for _, other in pairs]
+
+
+def require_apart(one: Region, other: Region) -> None:
+    """Raise UsageError where two regions of one release have common cells."""
+    if np.intersect1d(one.key, other.key).size:
+        raise UsageError(
+            "The regions have common cells; compare regions apart from each other.",
+            code="compare-regions-overlap",
+        )
