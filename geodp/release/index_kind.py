@@ -10,9 +10,12 @@ from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
 from geodp.table.index import IndexCard, PeriodsCard
 
-
 OF_SERIES = {"explain": "tools.explain.card:explain_series"}
 """Doors of a series of any kind."""
+
+
+IN_PERIODS = "name one of its periods (--time), or give the folder of one, inside its public folder"
+"""What to do with a series where a table is requested."""
 
 
 class IndexKind(Kind):
@@ -40,7 +43,6 @@ class IndexKind(Kind):
                 cls.index.file,
                 (cls.index.identifier,),
             )
-
 
     def read_card(self, folder: Path) -> Any:
         """Read the index."""
@@ -74,6 +76,7 @@ class SeriesKind(IndexKind):
     """
 
     index: ClassVar[type[PeriodsCard]]
+    instead: ClassVar[str] = IN_PERIODS
     doors: ClassVar[Mapping[str, str]] = OF_SERIES
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:

@@ -29,7 +29,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.folder.publication import write_rows
 from geodp.io.write.tables import RowErrors
-from geodp.io.write.view import View
+from geodp.io.write.view import JointView, View
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.event import Measurement
@@ -239,7 +239,8 @@ class Maps(RegionalRelease[MapsCard]):
         """Return the table of a ratio, of the cells that its second map lists."""
         base = self.maps[one.of[1]]
         card = replace(base.view(one.of[1]).card, release_id="")
-        return _RatioView(base.table, card, _RatioColumns(0.0, None, self, one))
+        columns = _RatioColumns(0.0, None, self, one)
+        return JointView(base.table, card, columns, stem=one.name)
 
     def write_joint(self, folder: Path) -> Joint:
         """Write a table of every ratio, of the cells that its second map lists."""
@@ -294,18 +295,6 @@ class _RatioColumns(RowErrors):
         bounds = {name: _bound_cells(self.maps.maps[name], key) for name in self.ratio.of}
         ratio = divide_maps(self.ratio, bounds)
         return [bounds[self.ratio.of[0]].count.astype(np.int64), *ratio.columns(DECIMALS)]
-
-
-@dataclass(frozen=True, eq=False)
-class _RatioView(View):
-    """The table of a ratio."""
-
-    @property
-    def layer(self) -> str:
-        """Name of its files and of layers in them."""
-        assert isinstance(self.errors, _RatioColumns)
-        assert self.errors.ratio is not None
-        return self.errors.ratio.name
 
 
 def divide_maps(ratio: MapRatio, bounds: Mapping[str, Bounds]) -> Interval:

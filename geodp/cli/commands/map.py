@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,25 +38,27 @@ MAP = joined(
         group="Input",
         type=Path,
         metavar="EARLIER",
+        everyday=True,
     ),
-    Option("--bounds", BOUNDS, group="Domain", type=float, values=4),
+    Option("--bounds", BOUNDS, group="Domain", type=float, values=4, everyday=True),
     grouped(
         "Output",
         Option("--output", "PNG or SVG file, by its extension.", type=Path, required=True),
-        Option("--overwrite", "Replace the file.", type=bool),
-        Option("--title", "Title, instead of the name of the count."),
-        Option("--unit", "What is counted, for the legend."),
+        Option("--overwrite", "Replace the file.", type=bool, everyday=True),
+        Option("--title", "Title, instead of the name of the count.", everyday=True),
+        Option("--unit", "What is counted, for the legend.", everyday=True),
         Option(
             "--date",
             "Date of the counts, printed under the map.  [default: the period of a series]",
+            everyday=True,
         ),
         Option("--source", "Source of the counts, printed under the map."),
         Option("--credit", "Credit line under the map."),
-        LANGUAGE,
-        Option("--size", SIZE, low=1, high=8192),
+        replace(LANGUAGE, everyday=True),
+        Option("--size", SIZE, low=1, high=8192, everyday=True),
         Option("--dpi", DPI, low=50, high=600),
-        Option("--dark", "Use light colours on a black background.", type=bool),
-        Option("--graticule", GRATICULE, type=bool),
+        Option("--dark", "Use light colours on a black background.", type=bool, everyday=True),
+        Option("--graticule", GRATICULE, type=bool, everyday=True),
         Option("--no-fade", NO_FADE, type=bool),
         Option("--no-ground", NO_GROUND, type=bool),
         Option("--no-flows", NO_FLOWS, type=bool),

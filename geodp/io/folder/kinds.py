@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Protocol
 
-from geodp.errors import VerificationError, add_plugins
+from geodp.errors import UsageError, VerificationError, add_plugins
 from geodp.io.folder.manifest import sha256
 from geodp.io.opening import read_json
 from geodp.registry import find_modules
@@ -126,8 +126,8 @@ class Kind(ABC):
         return explain(card, language)
 
     def refuse_table(self) -> NoReturn:
-        """Raise VerificationError if a table is requested, with what to do instead."""
-        raise VerificationError(
+        """Raise UsageError where a table is requested, with what to do instead."""
+        raise UsageError(
             f"This is {self.title}, which has no table of its own; {self.instead}.",
             code="kind-has-no-table",
         )

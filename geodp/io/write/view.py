@@ -222,6 +222,25 @@ class View:
             yield ViewRows(self, part)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointView(View):
+    """The view of a table that has columns of more than one count.
+
+    Attributes
+    ----------
+    stem : str
+        Name of its files and of layers in them: the count is one column of many.
+    """
+
+    counts_alone: ClassVar[bool] = False
+    stem: str
+
+    @property
+    def layer(self) -> str:
+        """Name of its files and of layers in them."""
+        return self.stem
+
+
 @dataclass(frozen=True, eq=False)
 class ViewRows:
     """Some rows of a release, in key order; their columns are made when they are accessed.

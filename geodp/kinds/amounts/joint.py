@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import ceil, log10
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.publication import list_file, write_rows
 from geodp.io.write.geotiff import MEDIA_TYPE, Band, name_bands, why_no_bands, write_columns
 from geodp.io.write.tables import RowErrors, column_names
-from geodp.io.write.view import View, keep_rows
+from geodp.io.write.view import JointView, keep_rows
 from geodp.kinds.amounts.english import FILES, describe_file
 from geodp.kinds.amounts.estimates import Ends
 from geodp.kinds.amounts.kind import COUNT, MEAN, MEDIAN, SUM, AmountsCard, StatedAmount
@@ -61,7 +61,7 @@ class AmountColumns(RowErrors):
 
 
 @dataclass(frozen=True, eq=False)
-class AmountsView(View):
+class AmountsView(JointView):
     """The view of records, sums, means, classes and medians of the cells as one table.
 
     Attributes
@@ -71,12 +71,6 @@ class AmountsView(View):
     """
 
     amount: StatedAmount | None = None
-    counts_alone: ClassVar[bool] = False
-
-    @property
-    def layer(self) -> str:
-        """Name of the files and layers: the count is one column of many."""
-        return NAME
 
     @cached_property
     def about(self) -> dict[str, Any]:
@@ -91,7 +85,8 @@ def view_of(release: AmountNumbers) -> AmountsView:
     # Records get their id only when they are written, and the index has it.
     card = replace(release.count.view(COUNT).card, release_id="")
     columns = AmountColumns(0.0, None, release)
-    return AmountsView(release.count.table, card, columns, amount=release.index.amount)
+    stated = {"amount": release.index.amount, "stem": NAME}
+    return AmountsView(release.count.table, card, columns, **stated)
 
 
 def write_joint(release: AmountNumbers, folder: Path) -> Joint:

@@ -15,7 +15,7 @@ from geodp.errors import Rule
 from geodp.io.folder.publication import write_rows
 from geodp.io.verify.card import require
 from geodp.io.write.tables import RowErrors, six_digits, widen
-from geodp.io.write.view import View
+from geodp.io.write.view import JointView, View
 from geodp.kinds.households.estimates import (
     HouseholdErrors,
     HouseholdEstimate,
@@ -244,11 +244,16 @@ class Households(JointRelease[HouseholdsCard]):
             return SizeErrors(self.sizes, self.households)
         return StreamErrors(self.persons, self.households, self.max_size)
 
-    def view(self, name: str | None = None) -> View:
+    def view(self, name: str | None = None) -> JointView:
         """Return the view of persons, households and mean size of every cell as one table."""
         # The id of the table of persons is none of this table's.
         card = replace(self.persons.view(name or COUNTS[0]).card, release_id="")
-        return View(self.persons.table, card, JointColumns(0.0, None, self._errors))
+        columns = JointColumns(0.0, None, self._errors)
+        return JointView(self.persons.table, card, columns, stem=card.name)
+
+    def views(self) -> list[View]:
+        """Return the view of the table, for exports."""
+        return [replace(self.view(), stem=JOINT)]
 
     @property
     def constraints(self) -> tuple[Constraint[Households], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal
 
-from geodp.release.index_kind import OF_SERIES, IndexKind
+from geodp.release.index_kind import IN_PERIODS, OF_SERIES, IndexKind
 from geodp.table.card import File, LeftOut
 from geodp.table.index import IndexCard
 from geodp.table.plain import Text, before
@@ -130,6 +130,7 @@ class SeriesOfReleases(IndexKind):
 
     title: ClassVar[str] = "a series"
     index = SeriesCard
+    instead: ClassVar[str] = IN_PERIODS
     doors: ClassVar[dict[str, str]] = {
         "verify": "kinds.series.series:verify_series",
         "open": "kinds.series.series:open_series",

@@ -92,7 +92,8 @@ def markdown_of(card: Any, title: str, first: Card | None, notice: Notice | None
     notice : Notice, optional
         The notice of a withdrawal that lies beside the release.
     """
-    guarantee = card.guarantee
+    guarantee, tables = card.guarantee, getattr(card, "tables", ())
+    vouched = getattr(guarantee, "assumptions", None) or ()
     stated = [
         f"Spends: {guarantee.spends}",
         f"Unit of privacy: {guarantee.unit} ({guarantee.neighbours}), which adds at most "
@@ -105,11 +106,16 @@ def markdown_of(card: Any, title: str, first: Card | None, notice: Notice | None
         *_describe_publisher(None if first is None else first.metadata),
         "## Guarantee",
         f"{plain(guarantee.in_words)}\n\n{bullets(stated)}",
-        *_list("Assumptions", (one.sentence for one in getattr(guarantee, "assumptions", None) or ())),
+        *_list(
+            "Assumptions", (one.sentence for one in getattr(guarantee, "assumptions", None) or ())
+        ),
         *_list("What always holds", getattr(card, "constraints", ())),
         *_list("Answer", (_join_values(one) for one in getattr(card, "chosen", ()))),
         *_list("Periods", getattr(card, "times", ())),
-        *_list("Tables", (f"{one.name}, release {one.release_id}" for one in getattr(card, "tables", ()))),
+        *_list(
+            "Tables",
+            (f"{one.name}, release {one.release_id}" for one in getattr(card, "tables", ())),
+        ),
         "## Budget",
         " ".join(plain(line) for line in describe_budget(card)),
         *([] if first is None else _describe_display(first)),

@@ -141,9 +141,7 @@ def _list_rows(
     names: list[str] = []
     rows: dict[tuple[str, str], tuple[str, ...]] = {}
     for time, one in periods.items():
-        for place, figures in zip(
-            regions, _list_figures(one, [*regions.values()]), strict=True
-        ):
+        for place, figures in zip(regions, _list_figures(one, [*regions.values()]), strict=True):
             names = [*figures]
             rows[place, time] = tuple(_write_figures(figures, page, limit))
     timed = len(periods) > 1
@@ -185,6 +183,9 @@ def _draw_maps(
     for name, one in tables.items():
         if why_no_picture(one.grid) is None:
             text = page["map_time" if time else "map"].format(name=printable(name), time=time)
-            maps += [element("p", text), embed_picture(draw_translated(one.view(name), language), text)]
+            maps += [
+                element("p", text),
+                embed_picture(draw_translated(one.view(name), language), text),
+            ]
     if maps:
         yield "maps", join(maps)
