@@ -107,8 +107,6 @@ class Kind:
         Times of a series, which are the names of folders in ``public``; empty for others.
     uses : tuple of str
         Its own commands that answer questions about it.
-    page : tuple of str
-        Words with which its ``report`` writes a page.
     planned : tuple of str
         The command that predicts its errors, with grid and budget of ``options``.
     prior : str
@@ -144,8 +142,7 @@ class Kind:
     wrong: tuple[str, ...] = ("--epsilon", "-1", "--contribution", "1")
     asserted: tuple[str, ...] = ()
     periods: tuple[str, ...] = ()
-    uses: tuple[str, ...] = ("estimate", "compare", "report")
-    page: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ("estimate", "compare")
     planned: tuple[str, ...] = ()
     prior: str = ""
     with_prior: tuple[str, ...] = ()
@@ -296,7 +293,6 @@ KINDS = {
             ("a.csv",),
             (*GRID, "--code", "code", "--value", "n"),
             "release.json",
-            page=("--format", "html"),
             in_python=_publish_counts,
             people=1050,
             planned=("plan", *GRID, *TERMS),
@@ -316,7 +312,6 @@ KINDS = {
             (*GRID, "--code", "code", "--value", "n", "--by", "sex", "--labels", "sex=f,m"),
             "release.json",
             labels=("sex",),
-            page=("--format", "html"),
             in_python=_publish_by_label,
             people=1332,
             planned=("plan", *GRID, *TERMS, "--labels", "sex=f,m"),
@@ -333,7 +328,6 @@ KINDS = {
             PERIODS,
             (*GRID, "--code", "code", "--value", "n", "--person-in", "all"),
             "series.json",
-            page=("--format", "html"),
             asserted=("--person-in", "all"),
             in_python=_publish_series,
             people=2208,
@@ -467,7 +461,6 @@ KINDS = {
             ("a.csv",),
             (*GRID, "--code", "code", "--value", "n", "--k", "3"),
             "release.json",
-            page=("--format", "html"),
             in_python=_select,
             people=1050,
             uses=("explain",),
@@ -500,7 +493,6 @@ KINDS = {
             terms=(),
             places=("cell",),
             amounts=(),
-            page=("--format", "html"),
             before=ROUND,
             reads=("local", "randomize", "round.json", "a.csv", "-o", "read.jsonl"),
             people=3000,

@@ -14,7 +14,6 @@ def test_a_folder_of_another_kind_is_named_with_its_command(kind, released):
         for word, *words in (
             ("estimate", *other.region),
             ("compare", *other.region, *other.other),
-            ("report", *other.page, "--output", "page.html"),
         ):
             done = released.run(*tools, word, "out", *words)
             assert done.returncode != 0

@@ -20,7 +20,7 @@ METADATA = f"title = {json.dumps(SCRIPT)}\npublisher = {json.dumps(FORMULA)}\n"
 
 def page_of(desk):
     """Return the page of the release of a desk."""
-    require(desk.use("report", "out", *desk.kind.page, "--output", "page.html"))
+    require(desk.run("report", "out", "--output", "page.html"))
     return (desk.folder / "page.html").read_text(encoding="utf-8")
 
 

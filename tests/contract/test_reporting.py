@@ -22,10 +22,13 @@ def test_pages_are_whole_and_in_their_language(pages):
 
 
 def test_report_describes_a_release_as_text(released):
-    done = released.use("report", "out")
-    assert done.returncode == 0, done.stderr
+    done = require(released.run("report", "out"))
     require_words(done.stdout, "en")
     assert "## Guarantee" in done.stdout
+
+
+def test_report_prints_the_card_for_programs(released):
+    assert json.loads(require(released.run("report", "out", "--json")).stdout) == released.index()
 
 
 def test_map_draws_the_release(released, tmp_path):
@@ -45,16 +48,16 @@ def test_export_writes_the_release_in_other_formats(released, tmp_path):
         "export", "out", "--to", "gpkg,parquet,csv:excel", "--output", tmp_path / "x"
     )
     assert done.returncode == 0, done.stderr
-    (packed,), (columns,), (text,) = (
-        [*(tmp_path / "x").glob(f"*.{ending}")] for ending in ("gpkg", "parquet", "csv")
-    )
-    rows = len(pandas.read_parquet(columns))
-    assert rows > 0
-    assert len(pandas.read_csv(text)) == rows
-    with sqlite3.connect(packed) as base:
-        (name,) = base.execute("SELECT table_name FROM gpkg_contents").fetchone()
-        assert base.execute(f'SELECT count(*) FROM "{name}"').fetchone() == (rows,)
-    base.close()
+    found = sorted((tmp_path / "x").rglob("*.parquet"))
+    assert found
+    for columns in found:
+        rows = len(pandas.read_parquet(columns))
+        assert rows > 0
+        assert len(pandas.read_csv(columns.with_suffix(".excel.csv"))) == rows
+        with sqlite3.connect(columns.with_suffix(".gpkg")) as base:
+            (name,) = base.execute("SELECT table_name FROM gpkg_contents").fetchone()
+            assert base.execute(f'SELECT count(*) FROM "{name}"').fetchone() == (rows,)
+        base.close()
 
 
 def test_statistics_are_computed(released):

@@ -23,7 +23,7 @@ def test_metadata_stand_on_every_card(stated):
 
 def test_metadata_stand_on_the_page(stated):
     """Their characters are text there."""
-    done = stated.use("report", "out", *stated.kind.page, "--output", "page.html")
+    done = stated.run("report", "out", "--output", "page.html")
     assert done.returncode == 0, done.stderr
     page = (stated.folder / "page.html").read_text(encoding="utf-8")
     for text in ("Residents &amp; &lt;others&gt;", "The office", "maps@example.org", "CC-BY-4.0"):

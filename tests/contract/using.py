@@ -28,10 +28,9 @@ def times(periods: tuple[str, ...]) -> list[str]:
 
 
 def write_page(desk: Desk, language: str) -> str:
-    """Write the page of a desk's release, of a series that of a period; return its text."""
-    kind, path = desk.kind, desk.folder / f"{language}.html"
-    words = (*kind.page, "--language", language, "--output", path.name)
-    require(desk.use("report", desk.asked(), *words))
+    """Write the page of a desk's release; return its text."""
+    path = desk.folder / f"{language}.html"
+    require(desk.run("report", "out", "--language", language, "--output", path.name))
     return path.read_text(encoding="utf-8")
 
 

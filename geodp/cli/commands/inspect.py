@@ -55,17 +55,22 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         find_release_of,
         is_packed_release,
     )
+    from geodp.io.folder.kinds import TABLE, find_kind
     from geodp.io.verify.card import public_folder, warn_if_withdrawn
 
     # A release is public: reading it as confidential input would spend budget for nothing.
     packed = file if is_packed_release(file) else None
     if (release := find_release(file) or find_release_of(file) or packed) is not None:
-        warn_if_withdrawn(public_folder(release))
+        folder = public_folder(release)
+        warn_if_withdrawn(folder)
+        kind = find_kind(folder)
+        title = TABLE if kind is None else kind.title
         commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
         if as_json:
-            click.echo(json.dumps({"format": "release", "commands": commands}, indent=1))
+            document = {"format": "release", "kind": title, "commands": commands}
+            click.echo(json.dumps(document, indent=1))
             return
-        click.echo(translate_message(PROTECTED))
+        click.echo(translate(PROTECTED).format(title=title))
         click.echo("\n".join([translate_message(TO_USE), *commands]))
         return
     options = {name: one for name, one in options.items() if one is not None}
@@ -178,9 +183,9 @@ def _propose(
     return {**result, "areas": areas, "command": command, "blank": any(blanks)}
 
 
-PROTECTED = "format: release of geodp, whose counts are protected already"
+PROTECTED = "format: release of geodp ({title}), whose numbers are protected already"
 
-TO_USE = "to read it, check it and draw it:"
+TO_USE = "to read it, check it and describe it:"
 
 NOT_SHOWN = "columns: the first row looks like data; names are not shown"
 

@@ -106,16 +106,11 @@ def markdown_of(card: Any, title: str, first: Card | None, notice: Notice | None
         *_describe_publisher(None if first is None else first.metadata),
         "## Guarantee",
         f"{plain(guarantee.in_words)}\n\n{bullets(stated)}",
-        *_list(
-            "Assumptions", (one.sentence for one in getattr(guarantee, "assumptions", None) or ())
-        ),
+        *_list("Assumptions", (one.sentence for one in vouched)),
         *_list("What always holds", getattr(card, "constraints", ())),
         *_list("Answer", (_join_values(one) for one in getattr(card, "chosen", ()))),
         *_list("Periods", getattr(card, "times", ())),
-        *_list(
-            "Tables",
-            (f"{one.name}, release {one.release_id}" for one in getattr(card, "tables", ())),
-        ),
+        *_list("Tables", (f"{one.name}, release {one.release_id}" for one in tables)),
         "## Budget",
         " ".join(plain(line) for line in describe_budget(card)),
         *([] if first is None else _describe_display(first)),

@@ -44,10 +44,7 @@ HOLES: dict[str, dict[str, str]] = {
         "local round": "local publish has no --metadata",
     },
     "metadata_stand_on_the_page": {
-        "own kind": "it has no page",
-        "series": "report refuses a series and asks for a snapshot",
-        "series of amounts": "report refuses a series and asks for a period",
-        "selection": "report refuses a selection, which has no page",
+        "selection": "select top has no --metadata",
         "local round": "local publish has no --metadata",
     },
     "a_correction_names_what_it_supersedes": {

@@ -54,7 +54,6 @@ HOLES: dict[str, dict[str, str]] = {
     "other_forms_count_the_same": {"local round": ONE_TEXT},
     "a_frame_gives_the_bytes_of_its_file": {"local round": NO_FRONT_DOOR},
     "names_of_regions_stay_texts": {
-        "series": "report refuses a series, and names its snapshots",
         "flows": "flows publish refuses --regions, and names grids of one map of cells and units",
     },
     "a_query_counts_what_the_reader_counts": NO_QUERY,
@@ -80,8 +79,6 @@ HOLES: dict[str, dict[str, str]] = {
     "a_prior_of_another_grid_is_refused": NO_PRIOR,
     "a_card_names_the_source_of_a_prior_and_nothing_of_its_content": NO_PRIOR,
     "a_page_shows_hostile_names_as_text": {
-        "series": "report refuses a series, and names its snapshots",
-        "series of amounts": "amounts report refuses a series without one of its periods (--time)",
         "selection": "select top takes no --metadata",
         "local round": "local publish takes no --metadata",
     },

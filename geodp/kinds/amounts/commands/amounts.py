@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
-from geodp.cli.options import StrictCommand
-from geodp.cli.output import require_unsealed
-from geodp.cli.pages import page_options, read_notice, write_html
-from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.kinds.amounts.running.clip import choose_clip, plan
 from geodp.kinds.amounts.running.estimate import compare, estimate
-from geodp.kinds.amounts.running.options import open_amounts, time_option
 from geodp.kinds.amounts.running.publish import publish, publish_series
 from geodp.kinds.amounts.running.sql import sql
 
@@ -35,33 +27,6 @@ def amounts() -> None:
 
 for one in (publish, publish_series, choose_clip, plan, estimate, compare, sql):
     amounts.add_command(one)
-
-
-@amounts.command(cls=StrictCommand, no_args_is_help=True)
-@click.argument("release", type=click.Path(path_type=Path))
-@time_option
-@page_options
-@polygons_option("--polygons")
-@POLYGON_NAME
-@AREA
-def report(**options: Any) -> None:
-    """Write a page on means and regions of a RELEASE; costs no budget.
-
-    \b
-    geodp amounts report out --area 5339 --output out.html
-
-    One HTML file with a map of means, and a table of the regions with 95 % intervals, in the unit
-    of the amount. It loads nothing from the network.
-    """
-    require_named(options)
-    from geodp.kinds.amounts.page import write_page
-
-    output, language = options["output"], options["language"]
-    require_unsealed(output)
-    release = open_amounts(options["release"], options["time"])
-    regions = read_shapes(options, release.count)
-    notice = read_notice(options["release"])
-    write_html(output, lambda: write_page(release, regions, language, notice))
 
 
 COMMAND = amounts

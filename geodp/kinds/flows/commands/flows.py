@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import option, with_options
-from geodp.cli.options import GridCommand, StrictCommand
-from geodp.cli.output import require_unsealed
-from geodp.cli.pages import (
-    page_options,
-    place_name_option,
-    read_list,
-    read_notice,
-    require_list,
-    write_html,
-)
+from geodp.cli.help import with_options
+from geodp.cli.options import GridCommand
 from geodp.kinds.flows.options import PLANNED
 from geodp.kinds.flows.running.choose_trips import choose_trips
 from geodp.kinds.flows.running.estimate import compare, estimate
 from geodp.kinds.flows.running.evaluate import evaluate
-from geodp.kinds.flows.running.inputs import open_flows, read_by, read_levels, split_grid
-from geodp.kinds.flows.running.options import simulations_option
+from geodp.kinds.flows.running.inputs import read_by, read_levels, split_grid
 from geodp.kinds.flows.running.publish import publish
 from geodp.kinds.flows.running.sql import sql
 from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
@@ -45,7 +34,6 @@ def flows() -> None:
     geodp flows choose-trips trips.csv ... --person id --largest 100 --epsilon 0.01 --output trips
     geodp flows estimate out --from 533945 --to 533946
     geodp flows compare out-2019 out-2023 --from 533945 --to 533946
-    geodp flows report out --output out.html
     """
 
 
@@ -94,68 +82,6 @@ def _show_labels(one: PlannedFlows) -> str:
         return ""
     side, of_pairs = one.label_sides
     return f"; by label {side}, pairs {of_pairs}: {one.label_error:,.3g}"
-
-
-@flows.command(cls=StrictCommand, no_args_is_help=True)
-@click.argument("release", type=click.Path(path_type=Path))
-@page_options
-@option(
-    "--from",
-    "begins",
-    group="Domain",
-    everyday=True,
-    metavar="AREA",
-    help="Code of an area, or name of one of --places: the page is about trips out of it alone.",
-)
-@option(
-    "--to",
-    "ends",
-    group="Domain",
-    everyday=True,
-    metavar="AREA",
-    help="Area or place: the page is about trips into it alone; with --from, about both ways.",
-)
-@option(
-    "--places",
-    group="Domain",
-    type=click.Path(path_type=Path),
-    help="Public list of at most 100 places, as of geodp report --places. Default: areas of the "
-    "grid's codes, or squares.",
-)
-@place_name_option
-@simulations_option
-def report(release: Path, output: Path, **options: Any) -> None:
-    """Write a page on trips out of and into places of a RELEASE; costs no budget.
-
-    \b
-    geodp flows report out --output out.html
-    geodp flows report out --from 533945 --language ja --output out.html
-    geodp flows report out --places towns.geojson --output out.html
-
-    One HTML file with maps, the largest flows of every place with 95 % intervals (which fail more
-    often where trips concentrate on few pairs: docs/flows.md), and the guarantee in plain words. It
-    loads nothing from the network.
-    """
-    from geodp.kinds.flows.page import write_page
-    from geodp.kinds.flows.regions import ground_of
-
-    require_list(options["places"], options["place_name"])
-    require_unsealed(output)
-    opened = open_flows(release)
-    ground = ground_of(opened.origins.grid)
-    named = read_list(options["places"], ground, options["place_name"])
-    write_html(
-        output,
-        lambda: write_page(
-            opened,
-            options["language"],
-            named,
-            origin=options["begins"],
-            destination=options["ends"],
-            simulations=options["simulations"],
-            notice=read_notice(release),
-        ),
-    )
 
 
 COMMAND = flows

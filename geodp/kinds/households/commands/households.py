@@ -12,19 +12,10 @@ import click
 from geodp.cli.check import begin_check
 from geodp.cli.commands.sql import locate_records
 from geodp.cli.figures import list_differences, list_estimates, pair_regions, show_rows
-from geodp.cli.help import json_option, option, with_options
+from geodp.cli.help import json_option, with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete
 from geodp.cli.options import GridCommand, StrictCommand, inputs
-from geodp.cli.output import require_unsealed
-from geodp.cli.pages import (
-    page_options,
-    place_name_option,
-    read_list,
-    read_notice,
-    require_list,
-    write_html,
-)
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
@@ -46,7 +37,6 @@ from geodp.options.shared import (
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.write.map.look import Language
     from geodp.kinds.households.households import Households
     from geodp.kinds.households.publish import AnyHouseholds
     from geodp.release.request import Request
@@ -74,7 +64,6 @@ def households() -> None:
         --protect person --epsilon 1 --contribution 1 --output out
     geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
     geodp households estimate out --area 5339
-    geodp households report out --output out.html
     """
 
 
@@ -189,38 +178,6 @@ def compare(**options: Any) -> None:
     pairs = {name: ((i, found[a]), (j, found[b])) for name, ((i, a), (j, b)) in named.items()}
     rows = [*list_differences(releases, pairs)]
     show_rows(rows, "difference", as_json=options["as_json"])
-
-
-@households.command(cls=StrictCommand, no_args_is_help=True)
-@click.argument("release", type=click.Path(path_type=Path))
-@page_options
-@option(
-    "--places",
-    group="Domain",
-    type=click.Path(path_type=Path),
-    help="Public list of places, as of geodp report --places. Default: areas of the grid's codes "
-    "or of the release's table of regions.",
-)
-@place_name_option
-def report(
-    release: Path, output: Path, language: Language, places: Path | None, place_name: str | None
-) -> None:
-    """Write a page on persons, households and mean sizes of a RELEASE; costs no budget.
-
-    \b
-    geodp households report out --output out.html
-    geodp households report out --places municipalities.geojson --language ja --output out.html
-
-    One HTML file with maps, a table of places with 95 % intervals, and the guarantee in plain
-    words. It loads nothing from the network.
-    """
-    from geodp.kinds.households.page import write_page
-
-    require_list(places, place_name)
-    require_unsealed(output)
-    opened = _open(release)
-    named = read_list(places, opened.households.grid, place_name)
-    write_html(output, lambda: write_page(opened, language, named, read_notice(release)))
 
 
 def _open(path: Path) -> Households:
