@@ -164,7 +164,7 @@ def measure_one(arguments: list[str], folder: Path, limits: tuple[int, float]) -
     # Verification and reports read what publishing wrote.
     others = {
         "verify": ["-m", "geodp", "verify", str(output)],
-        "report": ["-m", "geodp", "report", str(output), "--format", "html", "--output", str(page)],
+        "report": ["-m", "geodp", "report", str(output), "--output", str(page)],
     }
     phase_times = done.pop("phases", {})
     commands = [{"command": "publish", **sizes_of(output), **done}]

@@ -68,7 +68,7 @@ def test_the_main_job_needs_no_extra(tmp_path):
         ["export", "out", "--to", SLIM, "--output", "files"],
         ["map", "out", "--output", "map.png"],
         ["report", "out"],
-        ["report", "out", "--format", "html", "--output", "page.html"],
+        ["report", "out", "--output", "page.html"],
         ["evaluate", *WHOLE, "--methods", "pyramid,laplace", "--trials", "2"],
         ["doctor"],
     )

@@ -77,7 +77,8 @@ def test_a_corrected_release_names_what_it_replaces_and_a_wrong_folder_charges_n
     assert run("export", tmp_path / "new", *said).returncode == 0
     (item,) = out.glob("*.json")
     assert json.loads(item.read_text())["properties"]["geodp:supersedes"] == own
-    assert own in run("report", tmp_path / "new", "--format", "html").stdout
+    assert run("report", tmp_path / "new", "--output", tmp_path / "a.html").returncode == 0
+    assert own in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 MANY = 3000

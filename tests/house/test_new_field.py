@@ -52,10 +52,11 @@ def test_it_is_on_the_card_and_verified(project):
 
 def test_documents_show_it(project):
     assert "- Not before: in May\n" in run(project, "report", "out")
-    record = run(project, "report", "out", "--format", "registry", "--about", "about.toml")
+    record = run(project, "report", "out", "--json", "--about", "about.toml")
     assert "Not before: in May." in record
     for language, words in (("en", "not before"), ("ja", "公開開始日")):
-        page = run(project, "report", "out", "--format", "html", "--language", language)
+        run(project, "report", "out", "--output", "page.html", "--language", language)
+        page = (project / "page.html").read_text(encoding="utf-8")
         assert f"<dt>{words}</dt><dd><span>in May</span></dd>" in page
 
 

@@ -116,7 +116,7 @@ def test_a_limit_that_the_rows_go_beyond_is_refused(release, tmp_path, each):
         "verify {out}",
         "map {out} --output {to}/a.png",
         "map {out} --compare {out} --output {to}/b.svg",
-        "report {out} --format html --output {to}/c.html",
+        "report {out} --output {to}/c.html",
     ],
 )
 def test_commands_that_read_a_release_keep_to_the_limit(call, release, tmp_path):
@@ -145,7 +145,7 @@ def test_a_page_and_a_map_of_any_domain_take_less_than_a_gigabyte(shape, tmp_pat
     table = geodp.CountTable.from_index(geodp.Grid.regular(shape), index, np.full(50_000, 50))
     geodp.publish(table, epsilon=1, contribution=1).write(tmp_path / "out")
     for words in (
-        ["report", str(tmp_path / "out"), "--format", "html", "--output", str(tmp_path / "a.html")],
+        ["report", str(tmp_path / "out"), "--output", str(tmp_path / "a.html")],
         ["map", str(tmp_path / "out"), "--output", str(tmp_path / "a.png")],
         ["verify", str(tmp_path / "out")],
     ):

@@ -46,6 +46,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     Names, labels and delimiters are quoted for a shell. The output ends with the command that
     publishes the file, and with what that command still needs.
     """
+    from geodp.io.folder.kinds import TABLE, find_kind
     from geodp.io.read.layout.inspect import KnownRoles
     from geodp.io.read.layout.inspect import inspect as run
     from geodp.io.read.layout.propose import option_by
@@ -55,7 +56,6 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         find_release_of,
         is_packed_release,
     )
-    from geodp.io.folder.kinds import TABLE, find_kind
     from geodp.io.verify.card import public_folder, warn_if_withdrawn
 
     # A release is public: reading it as confidential input would spend budget for nothing.

@@ -51,7 +51,7 @@ def test_a_notice_stands_beside_the_release_and_changes_no_file(folders):
     [
         ("verify", "OLD"),
         ("report", "OLD"),
-        ("report", "OLD", "--format", "html"),
+        ("report", "OLD", "--output", "PAGE.html"),
         ("explain", "OLD"),
         ("estimate", "OLD", "--polygons", "GEOJSON"),
         ("export", "OLD", "--to", "parquet", "--output", "OUT"),
@@ -70,6 +70,7 @@ def test_every_reader_says_it_once_and_works(folders, words):
     shapes = folders / "shapes.geojson"
     shapes.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
     places = {"OLD": folders / "old", "NEW": folders / "new", "OUT": folders / "out"}
+    places["PAGE.html"] = folders / "page.html"
     done = run(*(({"GEOJSON": shapes} | places).get(word, word) for word in words))
     assert done.stderr.count(SAID) == 1
     assert "One district was counted twice. Use the release" in done.stderr

@@ -103,8 +103,8 @@ READ = {
         "regions": (*SAMPLE, "--regions", PIPE, "--regions-source", "s"),
     },
     "report": {
-        "about": ("release", "--format", "html", "--about", PIPE),
-        "places": ("release", "--format", "html", "--places", PIPE),
+        "about": ("release", "--json", "--about", PIPE),
+        "places": ("release", "--places", PIPE, "--output", "x.html"),
     },
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
     "compare": {"polygons": ("release", "release", "--polygons", PIPE)},
@@ -132,7 +132,6 @@ READ = {
     },
     "households estimate": {"polygons": ("homes", "--polygons", PIPE)},
     "households compare": {"polygons": ("homes", "--polygons", PIPE)},
-    "households report": {"places": ("homes", "--places", PIPE, "--output", "x.html")},
     "amounts publish": {
         "inputs": (PIPE, *INCOMES),
         "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
@@ -157,7 +156,6 @@ READ = {
     },
     "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
     "amounts compare": {"polygons": ("incomes", "--polygons", PIPE)},
-    "amounts report": {"polygons": ("incomes", "--polygons", PIPE, "--output", "x.html")},
     "flows publish": {
         "inputs": (PIPE, *TRIPS),
         "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),
@@ -184,7 +182,6 @@ READ = {
         "polygons": ("flows", "--polygons", PIPE),
         "across": ("flows", "--across", PIPE),
     },
-    "flows report": {"places": ("flows", "--places", PIPE, "--output", "x.html")},
     "flows plan": {
         "mask": (*MESH, "--trips", "1", "--mask", PIPE, "--mask-source", "s"),
         "regions": (*MESH, "--trips", "1", "--regions", PIPE, "--regions-source", "s"),

@@ -37,7 +37,7 @@ def rows_of(page):
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_page_shows_what_is_estimated(release, language):
-    page = write_page(release, REGIONS, language)
+    page = write_page(release, language, REGIONS)
     ElementTree.fromstring(re.sub(r"<!DOCTYPE html>|<meta[^>]*>|<br>", "", page))
     text = text_of(page)
     assert "10,000 yen" in text
@@ -54,7 +54,7 @@ def test_a_page_shows_what_is_estimated(release, language):
 
 
 def test_a_japanese_page_has_no_english_words_between_numbers(release):
-    page = write_page(release, REGIONS, "ja")
+    page = write_page(release, "ja", REGIONS)
     cells = [cell for row in rows_of(page).values() for cell in row]
     assert cells
     assert not any(re.search("[A-Za-z]", cell) for cell in cells)
@@ -67,7 +67,7 @@ def test_counts_below_the_limit_of_display_are_hidden():
     data = pa.table({"x": [0.5] * 4 + [9.5] * 500, "y": [0.5] * 504, "income": [300] * 504})
     release = publish(data, **shape)
     assert 0 < release.estimate((0, 0, 1, 1)).count.count < 10
-    shown = rows_of(write_page(release, {"few": (0, 0, 1, 1), "many": (9, 0, 10, 1)}))
+    shown = rows_of(write_page(release, "en", {"few": (0, 0, 1, 1), "many": (9, 0, 10, 1)}))
     assert shown["few"] == ["fewer than 10", "–", "–"]
     assert re.match(r"[23]\d\d", shown["many"][2])
 
@@ -83,7 +83,7 @@ def test_ends_below_the_limit_of_display_are_hidden(language, few, none):
     one = release.estimate(ends["none"])
     assert one.count.count == 0 < one.count.high < 100
     assert one.sum.high > 0
-    shown = rows_of(write_page(release, ends, language))
+    shown = rows_of(write_page(release, language, ends))
     count, total = (unescape(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in shown["none"][:2])
     assert count == none
     assert total in ("0 (interval not shown)", "0（区間は示しません）")
@@ -91,7 +91,7 @@ def test_ends_below_the_limit_of_display_are_hidden(language, few, none):
     assert few not in shown["all"][0]
     assert "(" in shown["all"][1] or "（" in shown["all"][1]
     unlimited = publish(data, key=KEY)
-    assert few not in str(rows_of(write_page(unlimited, ends, language))["none"])
+    assert few not in str(rows_of(write_page(unlimited, language, ends))["none"])
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_ends_below_the_limit_of_display_are_hidden(language, few, none):
     [("en", "The files contain the released numbers."), ("ja", "公開値はファイルにあります。")],
 )
 def test_the_rule_of_display_says_where_the_numbers_are(language, where):
-    page = write_page(publish(metadata={"display_below": 10}), REGIONS, language)
+    page = write_page(publish(metadata={"display_below": 10}), language, REGIONS)
     assert where in text_of(page)
     assert "page's source" not in text_of(page)
     assert "<script" not in page
 
 
 def test_a_region_of_which_nothing_is_known_is_told():
-    page = write_page(publish(epsilon="1/100"), {"far": (15, 15, 16, 16)})
+    page = write_page(publish(epsilon="1/100"), "en", {"far": (15, 15, 16, 16)})
     assert "cannot be told from this release" in rows_of(page)["far"]
 
 
@@ -116,15 +116,15 @@ def test_areas_are_listed_without_regions():
     for name, start in (("x", 4e6), ("y", 3e6)):
         place = pa.array(start + 1e5 * data[name].to_numpy())
         data = data.set_column(data.column_names.index(name), name, place)
-    found = rows_of(write_page(publish(data, grid=grid), {}))
+    found = rows_of(write_page(publish(data, grid=grid)))
     assert len(found) > 4
     counts = [float(row[0].split(" (")[0].replace(",", "")) for row in found.values()]
     assert counts[0] == max(counts)
 
 
 def test_files_are_listed_once_they_are_written(public, release):
-    assert 'id="part-files"' not in write_page(release, REGIONS)
-    page = text_of(write_page(geodp_open(public), REGIONS))
+    assert 'id="part-files"' not in write_page(release, places=REGIONS)
+    page = text_of(write_page(geodp_open(public), "en", REGIONS))
     for name in ("amounts.csv", "amounts.gpkg", "amounts.tif"):
         assert name in page
 
@@ -140,20 +140,20 @@ def test_polygons_partly_outside_the_map_are_told():
     half = shapely.box(4_008_000, 3_000_000, 4_024_000, 3_016_000)
     within = shapely.box(4_000_000, 3_000_000, 4_008_000, 3_016_000)
     both = {"half & more": half, "within": within}
-    text = text_of(write_page(release, both))
+    text = text_of(write_page(release, "en", both))
     assert "half & more: 50.0 % of its area lies outside the map, and nothing there" in text
     assert "within: " not in text
     assert "2 areas are listed." in text
-    text = text_of(write_page(release, {"half": half}, "ja"))
+    text = text_of(write_page(release, "ja", {"half": half}))
     assert "half: 面積の 50.0 % は地図の外にあり" in text
     assert "1 地域を示します。" in text
-    text = text_of(write_page(release, {"within": within}))
+    text = text_of(write_page(release, "en", {"within": within}))
     assert "One area is listed." in text
     assert "outside the map" not in text
 
 
 def test_a_japanese_page_describes_the_files_in_japanese(public, release):
-    page = write_page(geodp_open(public), REGIONS, "ja")
+    page = write_page(geodp_open(public), "ja", REGIONS)
     files = page.split('id="part-files"')[1].split("</section>")[0]
     table = files.split("</table>")[0]
     for name in ("amounts.csv", "amounts.csvt", "amounts.parquet"):
@@ -192,15 +192,17 @@ def test_what_is_left_out_and_why_is_in_japanese():
 
 def test_only_an_english_title_begins_with_a_capital(release):
     name = release.index.amount.name
-    assert f"<h1>{name.capitalize()} by area" in write_page(release, REGIONS).replace("\u00a0", " ")
-    page = write_page(release, REGIONS, "ja")
+    assert f"<h1>{name.capitalize()} by area" in write_page(release, places=REGIONS).replace(
+        "\u00a0", " "
+    )
+    page = write_page(release, "ja", REGIONS)
     assert f"<h1>地域別の{name}</h1>" in page
 
 
 def test_the_command_writes_the_page(tmp_path):
     publish(classes=EDGES).write(tmp_path / "out")
     output = tmp_path / "page.html"
-    done = geodp("amounts", "report", tmp_path / "out", "--language", "ja", "--output", output)
+    done = geodp("report", tmp_path / "out", "--language", "ja", "--output", output)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{output}\n"
     page = output.read_text(encoding="utf-8")

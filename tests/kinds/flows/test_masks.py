@@ -434,7 +434,7 @@ class TestCommand:
         done("flows", "publish", *self.words(files, *trips), "--output", out)
         assert all(one.ok for one in verify(out / "public"))
         assert geodp.open(out).origins.grid == GRID
-        done("flows", "report", out, "--output", files / "out.html", "--simulations", "20")
+        done("report", out, "--output", files / "out.html", "--simulations", "20")
         planned = done("flows", "plan", *self.grid(files), *trips, "--level", "1=1/2", "--json")
         assert json.loads(planned.stdout)[0]["pairs"] == {"1": GRID.size**2}
         most = ("--largest", "9", "--epsilon", "1", "--output", files / "most")

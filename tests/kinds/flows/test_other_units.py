@@ -417,7 +417,7 @@ class TestCommand:
         done("verify", files / "out")
         rows_ = done("flows", "estimate", files / "out", "--from", OTHER, "--to", OTHER, "--json")
         assert json.loads(rows_.stdout)["estimates"][0]["value"] > 0
-        done("flows", "report", files / "out", "--output", files / "a.html", "--simulations", "20")
+        done("report", files / "out", "--output", files / "a.html", "--simulations", "20")
 
     def test_a_plan_with_the_zone(self, files):
         words = ("--trips", "4", "--epsilon", "1", "--level", "1=1/2", "--json")

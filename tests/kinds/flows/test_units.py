@@ -530,7 +530,7 @@ class TestCells:
         )["estimates"]
         (found,) = [row for row in rows if (row["from"], row["to"]) == ("west", "east")]
         assert found["value"] == one.count
-        done("flows", "report", tmp_path / "out", "--places", path, "--output", tmp_path / "a.html")
+        done("report", tmp_path / "out", "--places", path, "--output", tmp_path / "a.html")
 
     def test_places_outside_are_counted_in_another_zone(self, tmp_path):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")

@@ -308,29 +308,29 @@ def test_the_command_line(tmp_path, card):
     out, about = tmp_path / "out", tmp_path / "about.toml"
     about.write_text(toml(ABOUT))
     assert run(out) == markdown(Card.from_json(card))
-    assert json.loads(run(out / "public", "--format", "json")) == card
-    record = json.loads(run(out, "--format", "registry", "--about", about))
+    assert json.loads(run(out / "public", "--json")) == card
+    record = json.loads(run(out, "--json", "--about", about))
     assert record == registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
     assert run(out, "--output", tmp_path / "card.md").strip() == str(tmp_path / "card.md")
     assert (tmp_path / "card.md").read_text(encoding="utf-8") == markdown(Card.from_json(card))
-    with refuses(UsageError, "registry-needs-about: --about"):
-        run(out, "--format", "registry")
-    with refuses(UsageError, "about-needs-html-or-registry"):
+    with refuses(UsageError, "option-needs-option: --about"):
         run(out, "--about", about)
+    with refuses(UsageError, "option-of-pages: --about"):
+        run(out, "--about", about, "--output", tmp_path / "card.md")
     with refuses(VerificationError, "folder-without-release"):
         run(tmp_path / "absent")
     with pytest.raises(OutputError):
         run(out, "--output", tmp_path / "absent" / "card.md")
     with refuses(InputError, "metadata-unreadable: cannot be read"):
-        run(out, "--format", "registry", "--about", tmp_path / "absent")
+        run(out, "--json", "--about", tmp_path / "absent")
     about.write_text("name =")
     with refuses(InputError, "metadata-not-toml"):
-        run(out, "--format", "registry", "--about", about)
+        run(out, "--json", "--about", about)
     about.write_text(toml({"name": "x"}))
     with refuses(
         UsageError, r"registry-fields-missing: about\.toml: .*curator, curator_type, region"
     ):
-        run(out, "--format", "registry", "--about", about)
+        run(out, "--json", "--about", about)
 
 
 def test_the_card_has_the_publishers_metadata_and_the_superseded_release():

@@ -67,7 +67,7 @@ def test_a_series_is_published_verified_and_estimated(call, tmp_path):
         (region,) = figures_of(done.stdout)
         assert 300 < region["mean"]["low"] < region["mean"]["high"] < 500
     page = tmp_path / "page.html"
-    done = geodp("amounts", "report", out, "--time", "2015", *AREA, "--output", page)
+    done = geodp("report", out, "--time", "2015", "--output", page)
     assert done.returncode == 0, done.stderr
     assert "income" in page.read_text()
 

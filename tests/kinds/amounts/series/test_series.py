@@ -52,17 +52,17 @@ def test_a_period_that_is_looked_at_alone_says_so(series, public):
         ("en", "one of 2 periods from 2015 to 2020"),
         ("ja", "2 期間のうちの 2020"),
     ):
-        page = write_page(series["2020"], {}, language)
+        page = write_page(series["2020"], language)
         assert said in page
         assert re.search("<h1>[^<]*2020[^<]*</h1>", page)
         assert "epsilon = 1" in page.replace("epsilon = 1/2", "")
-    assert "periods" not in write_page(publish_one(), {}, "en")
+    assert "periods" not in write_page(publish_one())
 
 
 @pytest.mark.parametrize("place", ["public", "public/2020", "public/2020/count", "restricted"])
 def test_a_page_is_not_written_into_a_release(series, public, place):
     out = public.parent / place / "page.html"
-    done = run("amounts", "report", public.parent, "--time", "2020", "--output", out)
+    done = run("report", public.parent, "--time", "2020", "--output", out)
     assert done.returncode == 2
     assert "inside a release" in done.stderr
     assert not out.exists()

@@ -457,7 +457,7 @@ def written(tmp_path_factory):
 @pytest.mark.parametrize(("language", "title"), [("en", "Trips between"), ("ja", "ゾーン間")])
 def test_a_page_is_written(written, tmp_path, language, title):
     page = tmp_path / "out.html"
-    words = ("flows", "report", written, "--language", language, "--output", page)
+    words = ("report", written, "--language", language, "--output", page)
     assert done(*words).stdout.strip() == str(page)
     text = page.read_text(encoding="utf-8")
     assert f"<title>{title}" in text
@@ -543,7 +543,7 @@ def test_flows_between_units_from_files(units, tmp_path, places):
     done("verify", out)
     codes = ("--from", "000", "--to", "001")
     assert "95 % interval" in done("flows", "estimate", out, *codes).stdout
-    done("flows", "report", out, "--output", tmp_path / "page.html")
+    done("report", out, "--output", tmp_path / "page.html")
     assert "000" in (tmp_path / "page.html").read_text()
 
 
@@ -592,7 +592,7 @@ def test_flows_between_units_by_label_are_written_explained_and_exported(unit_mo
     assert "counted by mode, from and to blocks of at most 4 zones" in " ".join(said.split())
     # Of few trips no unit stands out, so that one is chosen.
     page = ("--from", "000", "--output", tmp_path / "page.html", "--simulations", "20")
-    done("flows", "report", out, *page)
+    done("report", out, *page)
     page = (tmp_path / "page.html").read_text()
     assert "counted in blocks of at most 4 zones" in page
     done("export", out / "public" / "flows", "--to", "netcdf", "--output", tmp_path / "made")

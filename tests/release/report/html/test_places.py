@@ -471,12 +471,15 @@ def test_the_command_reads_a_list_and_refuses_what_does_not_fit(tmp_path):
     def report(*options):
         return CliRunner().invoke(command_line, ["report", str(folder), *map(str, options)])
 
-    assert "In All of it, " in report("--format", "html", "--places", file).output
+    page = tmp_path / "page.html"
+    report("--output", page, "--places", file)
+    assert "In All of it, " in page.read_text(encoding="utf-8")
     for options, code in (
-        (("--places", file), "option-needs-html"),
-        (("--embed",), "option-needs-html"),
-        (("--format", "html", "--place-name", "x"), "place-name-needs-places"),
-        (("--format", "html", "--embed", "--about", file), "embed-without-about"),
+        (("--places", file), "option-of-pages"),
+        (("--embed", "--output", "card.md"), "option-of-pages"),
+        (("--output", page, "--place-name", "x"), "option-needs-option"),
+        (("--output", page, "--embed", "--about", file), "option-excludes-option"),
+        (("--output", page, "--from", "a"), "option-of-other-kind"),
     ):
         with refuses(UsageError, code):
             raise report(*options).exception
