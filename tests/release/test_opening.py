@@ -9,6 +9,8 @@ import pytest
 import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
+from geodp.io.folder.kinds import list_kinds
+from geodp.release.opening import find_part
 from geodp.table.public_totals import PublicTotals
 from tests.refusals import refuses
 from tests.release.test_frames import GRIDS, KEY, METRES, release
@@ -75,3 +77,25 @@ def test_what_is_no_release_is_refused(tmp_path):
     (tmp_path / "out" / "public" / "population.parquet").write_bytes(b"none")
     with refuses(VerificationError, "release-not-read-back"):
         geodp.open(tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", list_kinds().values(), ids=lambda kind: kind.name)
+def test_a_kind_without_a_table_says_what_to_give(kind):
+    with refuses(UsageError, f"kind-has-no-table: This is {kind.title}, which has no table"):
+        kind.refuse_table()
+
+
+def test_a_part_is_found_by_its_name(tmp_path):
+    tables = [geodp.CountTable.from_dense(np.full((4, 4), 9), Grid.regular((4, 4)))] * 2
+    terms = {"person": "all", "epsilon": 1, "contribution": 1}
+    geodp.publish_series(tables, times=["2020", "2021"], **terms).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    assert find_part(tmp_path / "out") == (public, None)
+    assert find_part(public, last=True) == (public / "2021", "2021")
+    assert find_part(public, time="2020") == (public / "2020", "2020")
+    for wrong, words in (
+        ({"time": "2022"}, "its periods are 2020, 2021"),
+        ({"time": "2020", "table": "a"}, "it has no tables"),
+    ):
+        with refuses(UsageError, f"release-part-unknown: .*{words}"):
+            find_part(public, **wrong)

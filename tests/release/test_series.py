@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import UsageError, VerificationError
+from geodp.errors import UsageError
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import PendingDraw
@@ -123,7 +123,7 @@ def test_a_written_series_is_opened_and_verified(kind, series, folder):
 
 
 def _refusal(public):
-    with pytest.raises(VerificationError) as refused:
+    with pytest.raises(UsageError) as refused:
         find_kind(public).refuse_table()
     return refused.value
 

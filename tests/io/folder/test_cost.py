@@ -124,7 +124,7 @@ def test_exports_share_rows_that_are_made_once(tmp_path):
     release = release_on(GRID)
     chosen = choose_exports("parquet,csv:excel,gpkg,geojson")
     with Work(release.grid) as work:
-        write_exports(release.view(), chosen, tmp_path / "out")
+        write_exports({"": [release.view()]}, chosen, tmp_path / "out")
     listed = release.table.key.size
     assert sum(work.cells[ROWS].values()) == listed
     assert sum(work.cells[CODES].values()) == listed

@@ -55,7 +55,7 @@ def opened(tmp_path_factory):
 
 
 def export(found, formats, folder):
-    return write_exports(found.view(), choose_exports(formats), folder)
+    return write_exports({"": [found.view()]}, choose_exports(formats), folder)
 
 
 @pytest.mark.parametrize("form", VECTOR)

@@ -3,12 +3,10 @@
 import pyarrow as pa
 import pytest
 
-from geodp.errors import VerificationError
 from geodp.io.folder.kinds import find_kind, kind_of
 from geodp.kinds.amounts.kind import AmountsKind
 from tests.command import geodp
 from tests.kinds.amounts.made import publish, rows
-from tests.refusals import refuses
 
 
 def test_the_kind_is_found_by_its_index(release, public):
@@ -16,14 +14,6 @@ def test_the_kind_is_found_by_its_index(release, public):
     assert isinstance(kind, AmountsKind)
     assert kind.read_card(public).amount == release.card().amount
     assert isinstance(find_kind(public), AmountsKind)
-
-
-def test_a_table_is_asked_for_by_its_folder(public):
-    done = geodp("estimate", public.parent, "--area", "0_0")
-    assert done.returncode != 0
-    assert "give the folder count" in done.stderr
-    with refuses(VerificationError, "amounts-are-tables"):
-        AmountsKind().refuse_table()
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

@@ -3,21 +3,13 @@
 import pytest
 
 import geodp
-from geodp.errors import InputError, VerificationError
+from geodp.errors import InputError
 from geodp.kinds.households.kind import HouseholdsKind
 from tests.command import geodp as run
 from tests.kinds.households.test_publish import GRID
 from tests.refusals import refuses
 
 KIND = HouseholdsKind()
-
-
-def test_what_needs_a_table_names_one_of_its_tables(public):
-    with refuses(VerificationError, "households-are-tables"):
-        KIND.refuse_table()
-    done = run("report", public.parent)
-    assert done.returncode == 3
-    assert "give the folder of one of its tables" in done.stderr
 
 
 @pytest.mark.parametrize("table", ["persons", "households"])

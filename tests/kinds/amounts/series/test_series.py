@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import UsageError, VerificationError
+from geodp.errors import UsageError
 from geodp.io.folder.kinds import find_kind, kind_of
 from geodp.kinds.amounts.kind import AmountsSeriesKind
 from geodp.kinds.amounts.page import write_page
@@ -105,11 +105,6 @@ def test_errors_of_two_periods_are_independent_and_intervals_of_their_difference
 def test_the_kind_is_found_by_its_index(series, public):
     assert isinstance(kind_of(series.card()), AmountsSeriesKind)
     assert isinstance(find_kind(public), AmountsSeriesKind)
-    with refuses(VerificationError, "amounts-series-are-tables"):
-        AmountsSeriesKind().refuse_table()
-    done = run("estimate", public.parent, "--area", "0_0")
-    assert done.returncode != 0
-    assert "folder count of one of its periods" in done.stderr
 
 
 @pytest.mark.parametrize(
