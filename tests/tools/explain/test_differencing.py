@@ -90,7 +90,7 @@ def test_the_command():
     for wrong, said in (
         ([], "Name a RELEASE"),
         (["somewhere", "--differencing"], "Name a RELEASE"),
-        (["somewhere", "--epsilon", "1"], "needs --differencing"),
+        (["somewhere", "--epsilon", "1"], "--epsilon goes with --differencing only"),
         (["--differencing", "--epsilon", "101"], "at most 100"),
     ):
         found = CliRunner().invoke(geodp, ["explain", *wrong]).exception

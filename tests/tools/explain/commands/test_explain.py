@@ -39,7 +39,7 @@ def test_one_document(folder):
     assert json.loads(done.stdout)["figures"]["factor"] == pytest.approx(np.e)
 
 
-def test_a_selection_is_explained_and_has_no_report(tmp_path):
+def test_a_selection_is_explained_and_has_no_table(tmp_path):
     grid = geodp.Grid.regular((8, 8))
     table = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8), grid)
     geodp.select.top_cells(table, 2, epsilon=1, contribution=1).write(tmp_path / "out")
@@ -51,9 +51,9 @@ def test_a_selection_is_explained_and_has_no_report(tmp_path):
         json.loads(command("explain", tmp_path / "out", "--json").stdout)["figures"]["chosen"] == 2
     )
     assert command("explain", tmp_path / "out", "--language", "ja").stdout.startswith("# 選択 ")
-    refused = command("report", tmp_path / "out")
-    assert refused.returncode == 3
-    assert "geodp verify and geodp explain read it" in refused.stderr
+    refused = command("export", tmp_path / "out", "--to", "gpkg", "--output", tmp_path / "x")
+    assert refused.returncode == 2
+    assert "geodp report, geodp verify and geodp explain read it" in refused.stderr
 
 
 def test_only_the_card_is_read(folder, tmp_path):
