@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from geodp.errors import UsageError
 
@@ -58,6 +58,8 @@ class Option:
         Word for the value in help.
     others : tuple of str
         Further flags that mean the same, such as ``"-o"``.
+    kinds : tuple of str
+        Kinds of release for which it is, such as ``"flows"``; empty: all.
     """
 
     flag: str
@@ -79,6 +81,7 @@ class Option:
     field: str = field(default="", compare=False)
     metavar: str | None = None
     others: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         name = self.name or self.flag.removeprefix("--").replace("-", "_")
@@ -131,7 +134,7 @@ class Option:
         kind = self.type if isinstance(self.type, str) else self.type.__name__
         names = [
             *("group", "choices", "low", "high", "default", "many", "values", "required"),
-            *("everyday", "needs", "excludes", "metavar", "others", "help"),
+            *("everyday", "needs", "excludes", "metavar", "others", "kinds", "help"),
         ]
         stated = {name: getattr(self, name) for name in names}
         said = {name: value for name, value in stated.items() if is_present(value) and value != ""}
@@ -157,6 +160,23 @@ class OptionTable(tuple[Option, ...]):
         """Return the option of a name, with other values where they are given, such as the help."""
         (found,) = (option for option in self if option.name == name)
         return replace(found, **values)
+
+
+class Own(NamedTuple):
+    """Options that a command has for one kind of release alone.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the kind.
+    options : OptionTable
+    reading : tuple of str
+        Names of options of readers, with which a public file is read again.
+    """
+
+    kind: str
+    options: OptionTable
+    reading: tuple[str, ...] = ()
 
 
 def grouped(group: str, *options: Option) -> OptionTable:

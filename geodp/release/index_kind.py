@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -24,15 +23,13 @@ class IndexKind(Kind):
     refusal : Rule
         Error where a table is requested, with what to do instead.
     doors : mapping of str to str
-        Functions that only this kind has, as ``package.module:function`` inside geodp: ``open``
-        (of the public folder and the index), ``explain`` (of the index and the language), ``view``
-        and ``draw`` (of what was opened), and ``verify`` where the index lists no tables. They are
-        imported when they are called, so that reading an index loads nothing else.
+        ``open`` (of the public folder and the index), ``explain`` (of the index and the language),
+        ``view`` and ``draw`` (of what was opened), ``verify`` where the index lists no tables, and
+        commands whose answers only this kind has (:mod:`geodp.cli.using`).
     """
 
     index: ClassVar[type[IndexCard]]
     refusal: ClassVar[Rule]
-    doors: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
         """Take the names of the kind, its file and its schema from the class of the index."""
@@ -49,8 +46,8 @@ class IndexKind(Kind):
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
         """Check that the index follows from what it lists, and verify that."""
-        if "verify" in self.doors:
-            checks: list[Check] = self._find("verify")(folder, errors)
+        if (own := self.find("verify")) is not None:
+            checks: list[Check] = own(folder, errors)
             return checks
         # Imported here, so that reading an index does not load the verification.
         from geodp.io.verify.index import verify_tables
@@ -71,8 +68,7 @@ class IndexKind(Kind):
 
     def explain(self, card: Any, language: str) -> Any:
         """Explain what all that the index lists reveals together, in plain sentences."""
-        explain = self._find("explain") if "explain" in self.doors else super().explain
-        return explain(card, language)
+        return (self.find("explain") or super().explain)(card, language)
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError, as every table has a folder of its own."""
@@ -80,16 +76,7 @@ class IndexKind(Kind):
 
     def _find(self, door: str) -> Callable[..., Any]:
         """Import the function of a door; VerificationError for a kind without it."""
-        if door not in self.doors:
-            self.refuse_table()
-        return _load(self.doors[door])
-
-
-def _load(path: str) -> Callable[..., Any]:
-    """Import a function of geodp by its ``package.module:name``."""
-    module, _, name = path.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"geodp.{module}"), name)
-    return found
+        return self.find(door) or self.refuse_table()
 
 
 EXPLAIN_SERIES = "tools.explain.card:explain_series"
@@ -104,10 +91,11 @@ class SeriesKind(IndexKind):
     index : type
         Class of the index.
     doors : mapping of str to str
-        ``series`` is the class of an opened series, and ``explain`` as for other kinds.
+        ``series`` is the class of an opened series.
     """
 
     index: ClassVar[type[PeriodsCard]]
+    doors: ClassVar[dict[str, str]] = {"explain": EXPLAIN_SERIES}
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
         """Check that the index follows from its periods, and verify each of these."""
@@ -119,9 +107,5 @@ class SeriesKind(IndexKind):
         """Open all periods as one series."""
         from geodp.release.series import ReleasedPeriods, open_periods
 
-        made: Any = self._find("series") if "series" in self.doors else ReleasedPeriods
+        made: Any = self.find("series") or ReleasedPeriods
         return open_periods(folder, self.read_card(folder), made)
-
-    def explain(self, card: Any, language: str) -> Any:
-        """Explain what all periods reveal together, in plain sentences."""
-        return _load(self.doors.get("explain", EXPLAIN_SERIES))(card, language)

@@ -9,9 +9,10 @@ folder holds no release of a table, so that nothing of them is loaded for one th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Protocol
 
@@ -69,7 +70,15 @@ class Kind(ABC):
         Name of the card inside ``public``.
     schemas : tuple of str
         Values of ``schema`` in cards of this kind. No two kinds share one.
+    doors : mapping of str to str
+        Functions that only this kind has, as ``package.module:function`` inside geodp, by what they
+        do; they are imported when they are called.
+    lacks : mapping of str to str
+        What this kind cannot do, by the name of the command, with a sentence on why and what to do.
     """
+
+    doors: ClassVar[Mapping[str, str]] = {}
+    lacks: ClassVar[Mapping[str, str]] = {}
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -112,6 +121,14 @@ class Kind(ABC):
         raise VerificationError(
             f"This is {self.title}, which geodp explain does not know.", code="kind-not-explained"
         )
+
+    def find(self, door: str) -> Callable[..., Any] | None:
+        """Import and return the function of a door; None where this kind has none of its own."""
+        if door not in self.doors:
+            return None
+        module, _, name = self.doors[door].partition(":")
+        found: Callable[..., Any] = getattr(import_module(f"geodp.{module}"), name)
+        return found
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError if a table is requested, with what to do instead."""

@@ -240,6 +240,9 @@ class AmountsKind(IndexKind):
         "view": "kinds.amounts.joint:view_of",
         "draw": "kinds.amounts.drawing:draw_amounts",
         "explain": "kinds.amounts.page:explain_amounts",
+        "estimate": "kinds.amounts.running.estimate:estimate",
+        "compare": "kinds.amounts.running.estimate:compare",
+        "diff": "kinds.amounts.running.estimate:diff",
     }
 
 

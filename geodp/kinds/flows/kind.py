@@ -274,6 +274,9 @@ class FlowsKind(IndexKind):
     doors: ClassVar[dict[str, str]] = {
         "open": "kinds.flows.flows:open_flows",
         "explain": "kinds.flows.explanation:explain_flows",
+        "estimate": "kinds.flows.running.estimate:estimate",
+        "compare": "kinds.flows.running.estimate:compare",
+        "diff": "kinds.flows.running.estimate:diff",
     }
 
 

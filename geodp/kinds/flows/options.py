@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import DOMAIN, REQUEST, WEIGHTS
+from geodp.options.option import Option, Own, grouped, joined
+from geodp.options.shared import DOMAIN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 UNITS = ("person", "person-day", "person-week", "person-month")
@@ -429,3 +430,52 @@ QUERY = joined(
     SHARED_QUERY,
 )
 """Options of a query."""
+
+SIMULATIONS = Option(
+    "--simulations",
+    "Releases that are simulated from this one; more give steadier intervals.",
+    low=20,
+    default=40,
+    group="Flows",
+)
+
+BETWEEN = joined(
+    grouped(
+        "Flows",
+        Option(
+            "--from",
+            "Code of an area or of a zone from which trips begin; on a grid without codes "
+            "ROW_COL, or ROW_COL:ROW_COL for the box between two zones; repeatable, together with "
+            "--to.",
+            name="origins",
+            many=True,
+            everyday=True,
+            metavar="AREA",
+        ),
+        Option(
+            "--to",
+            "Code of the area in which they end.",
+            name="destinations",
+            many=True,
+            everyday=True,
+            metavar="AREA",
+        ),
+        Option(
+            "--across",
+            "File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, "
+            "FlatGeobuf or GeoParquet. Each divides the map in two.",
+            type=Path,
+            everyday=True,
+            excludes=("polygons", "area", "origins"),
+        ),
+    ),
+    SIMULATIONS,
+)
+"""Options of flows between two areas."""
+
+OWN = {
+    "estimate": Own("flows", joined(BETWEEN, PRIOR_AGAIN)),
+    "compare": Own("flows", BETWEEN),
+    "diff": Own("flows", BETWEEN),
+}
+"""Options that commands have for flows alone, by what they do."""

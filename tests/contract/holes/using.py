@@ -50,21 +50,10 @@ OF_COUNTS = (
 """Checks of numbers of a release."""
 
 HOLES: dict[str, dict[str, str]] = {
-    "estimate_answers_the_folder_that_was_published": {
-        "series": "geodp estimate has no --time, as geodp amounts estimate has",
-    },
-    "compare_answers_the_folder_that_was_published": {
-        "series": "geodp compare has no --time, as geodp amounts compare has",
-    },
-    "a_difference_is_the_second_less_the_first": dict.fromkeys(
-        TABLES, "geodp compare subtracts the second region, other kinds subtract the first"
-    ),
-    "diff_shows_what_changed": refused("diff", *OF_SEVERAL),
-    "diff_refuses_one_release_twice_and_another_grid": refused("diff", *OF_SEVERAL),
     "a_limit_of_display_changes_no_count": NO_LIMIT,
     "estimates_below_the_limit_are_not_printed": NO_LIMIT,
     "differences_below_the_limit_are_not_printed": NO_LIMIT,
-    "changes_below_the_limit_are_not_printed": NO_LIMIT | refused("diff", *OF_SEVERAL),
+    "changes_below_the_limit_are_not_printed": NO_LIMIT,
     "documents_mark_what_is_below_the_limit": NO_LIMIT,
     "pages_hide_counts_below_the_limit": NO_LIMIT,
     "reports_state_the_limit": NO_LIMIT,
@@ -108,15 +97,11 @@ HOLES: dict[str, dict[str, str]] = {
         OF_SEVERAL[1:], "geodp estimate ends with 3, commands of other kinds with 2"
     ),
     "a_release_that_is_opened_has_its_card": {
-        "series": "geodp.open returns a dict of its snapshots",
         "selection": "geodp.open returns its card, which has no card()",
-    },
-    "a_release_that_is_opened_answers_regions": {
-        "series": "geodp.open returns a dict of its snapshots",
     },
     "a_release_that_is_opened_becomes_a_frame": {
         "own kind": "Maps has no to_pandas and no to_geopandas",
-        "series": "geodp.open returns a dict of its snapshots",
+        "series": "ReleasedPeriods has no to_pandas and no to_geopandas",
         "households of persons": "Households has no to_pandas and no to_geopandas",
         "households by size": "Households has no to_pandas and no to_geopandas",
         "amounts": "Amounts has no to_geopandas",
@@ -124,7 +109,6 @@ HOLES: dict[str, dict[str, str]] = {
         "selection": "SelectionCard has no to_pandas and no to_geopandas",
     },
     "a_release_that_is_opened_is_not_written_again": {
-        "series": "geodp.open returns a dict, which has no write()",
         "selection": "geodp.open returns its card, which has no write()",
     },
     "inspect_says_what_a_release_is": {
@@ -150,6 +134,7 @@ NOT_ASKED: dict[str, dict[str, str]] = {
     "a_release_is_charged_once": {"local round": "the round is charged when it is opened"},
     "an_output_is_replaced_on_request_alone": {"local round": "the round is charged"},
     **{check: {"selection": NO_COUNTS} for check in OF_COUNTS},
+    "pages_hide_counts_below_the_limit": {"selection": NO_COUNTS, "own kind": "it has no page"},
     "overlapping_regions_are_not_compared": {
         "selection": NO_COUNTS,
         **dict.fromkeys(

@@ -20,12 +20,10 @@ from geodp.cli.pages import (
     require_list,
     write_html,
 )
-from geodp.kinds.flows.options import PLANNED
+from geodp.kinds.flows.options import PLANNED, SIMULATIONS
 from geodp.kinds.flows.running.choose_trips import choose_trips
-from geodp.kinds.flows.running.estimate import compare, estimate
 from geodp.kinds.flows.running.evaluate import evaluate
 from geodp.kinds.flows.running.inputs import open_flows, read_by, read_levels, split_grid
-from geodp.kinds.flows.running.options import simulations_option
 from geodp.kinds.flows.running.publish import publish
 from geodp.kinds.flows.running.sql import sql
 from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
@@ -43,13 +41,13 @@ def flows() -> None:
         --person id --trips 10 --epsilon 1 --output out
     geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
     geodp flows choose-trips trips.csv ... --person id --largest 100 --epsilon 0.01 --output trips
-    geodp flows estimate out --from 533945 --to 533946
-    geodp flows compare out-2019 out-2023 --from 533945 --to 533946
+    geodp estimate out --from 533945 --to 533946
+    geodp compare out-2019 out-2023 --from 533945 --to 533946
     geodp flows report out --output out.html
     """
 
 
-for one in (publish, choose_trips, estimate, compare, evaluate, sql):
+for one in (publish, choose_trips, evaluate, sql):
     flows.add_command(one)
 
 
@@ -123,7 +121,7 @@ def _show_labels(one: PlannedFlows) -> str:
     "grid's codes, or squares.",
 )
 @place_name_option
-@simulations_option
+@with_options(SIMULATIONS)
 def report(release: Path, output: Path, **options: Any) -> None:
     """Write a page on trips out of and into places of a RELEASE; costs no budget.
 
