@@ -59,16 +59,17 @@ class Row:
 
         ``decimals``: to which numbers are rounded; None: all digits.
         """
-        plain = dict.fromkeys(("value", "low", "high"), None)
-        if self.number is not None:
-            plain = {
-                name: round(one, decimals)
-                if decimals is not None and isinstance(one, float) and math.isfinite(one)
-                else one
-                for name, one in self.number.to_dict().items()
-            }
+        plain: dict[str, Any] = dict.fromkeys(("value", "low", "high"), None)
+        plain |= {} if self.number is None else self.number.to_dict()
+        plain |= self.more
+        rounded = {
+            name: round(one, decimals)
+            if decimals is not None and isinstance(one, float) and math.isfinite(one)
+            else one
+            for name, one in plain.items()
+        }
         mark = {} if self.limit is None else {"below": self.below}
-        return {**self.place, "quantity": self.quantity, **plain, **self.more, **mark}
+        return {**self.place, "quantity": self.quantity, **rounded, **mark}
 
     def cells(self, sign: str = "") -> tuple[str, ...]:
         """Write the value, its standard error, its interval, further columns, and a star."""

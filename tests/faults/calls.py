@@ -35,14 +35,11 @@ READ = {
         name: {"release": "a release, to read"}
         for name in (
             *(
-                "amounts estimate",
                 "amounts report",
                 "estimate",
                 "explain",
                 "export",
-                "flows estimate",
                 "flows report",
-                "households estimate",
                 "households report",
                 "map",
                 "report",

@@ -223,7 +223,7 @@ class Flows(Composite[FlowsCard]):
         if self.flows.table.grid.attributes:
             raise UsageError(
                 "Errors of single pairs are those of all labels together, and these flows are by "
-                "label: estimate them (Flows.estimate, geodp flows estimate).",
+                "label: estimate them (Flows.estimate, geodp estimate).",
                 code="flows-errors-by-label",
             )
         count = rows["count"].to_numpy().astype(np.float64)
@@ -521,7 +521,7 @@ class Flows(Composite[FlowsCard]):
         if stated is not None and stated.is_used and self.prior is None:
             raise UsageError(
                 "This release was estimated with a prior, which its files do not have: errors and "
-                "intervals need it. Give it again (geodp.flows.give_prior(); geodp flows estimate "
+                "intervals need it. Give it again (geodp.flows.give_prior(); geodp estimate "
                 f"--prior): {stated.source}.",
                 code="flows-prior-not-given",
             )

@@ -86,7 +86,7 @@ PRIOR = joined(
 LEFT_OUT = Option(
     "--leave-out-prior",
     "Leave the prior, which has no noise, out of the public files. Errors and intervals then "
-    "need it again (geodp flows estimate --prior).",
+    "need it again (geodp estimate --prior).",
     type=bool,
     needs=("prior",),
     group="Output",

@@ -107,9 +107,18 @@ READ = {
         "places": ("release", "--format", "html", "--places", PIPE),
     },
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
-    "compare": {"polygons": ("release", "release", "--polygons", PIPE)},
-    "estimate": {"polygons": ("release", "--polygons", PIPE)},
-    "diff": {"polygons": ("release", "other", "--polygons", PIPE)},
+    "compare": {
+        "polygons": ("release", "release", "--polygons", PIPE),
+        "across": ("flows", "--across", PIPE),
+    },
+    "estimate": {
+        "polygons": ("release", "--polygons", PIPE),
+        "across": ("flows", "--across", PIPE),
+    },
+    "diff": {
+        "polygons": ("release", "other", "--polygons", PIPE),
+        "across": ("flows", "trips", "--across", PIPE),
+    },
     "local plan": {
         "mask": (*ROUND, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*ROUND, "--regions", PIPE, "--regions-source", "s"),
@@ -130,8 +139,6 @@ READ = {
         "mask": (*MESH, "--protect", "person", "--mask", PIPE, "--mask-source", "s"),
         "regions": (*MESH, "--protect", "person", "--regions", PIPE, "--regions-source", "s"),
     },
-    "households estimate": {"polygons": ("homes", "--polygons", PIPE)},
-    "households compare": {"polygons": ("homes", "--polygons", PIPE)},
     "households report": {"places": ("homes", "--places", PIPE, "--output", "x.html")},
     "amounts publish": {
         "inputs": (PIPE, *INCOMES),
@@ -155,8 +162,6 @@ READ = {
         "mask": (*GUESSES, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*GUESSES, "--regions", PIPE, "--regions-source", "s"),
     },
-    "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
-    "amounts compare": {"polygons": ("incomes", "--polygons", PIPE)},
     "amounts report": {"polygons": ("incomes", "--polygons", PIPE, "--output", "x.html")},
     "flows publish": {
         "inputs": (PIPE, *TRIPS),
@@ -175,14 +180,6 @@ READ = {
         "inputs": (PIPE, *MOST_TRIPS),
         "mask": ("in.csv", *MOST_TRIPS, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *MOST_TRIPS, "--regions", PIPE, "--regions-source", "s"),
-    },
-    "flows estimate": {
-        "polygons": ("flows", "--polygons", PIPE),
-        "across": ("flows", "--across", PIPE),
-    },
-    "flows compare": {
-        "polygons": ("flows", "--polygons", PIPE),
-        "across": ("flows", "--across", PIPE),
     },
     "flows report": {"places": ("flows", "--places", PIPE, "--output", "x.html")},
     "flows plan": {
