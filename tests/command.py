@@ -122,6 +122,6 @@ def figures_of(text: str) -> list[dict[str, Any]]:
     document = json.loads(text)
     regions: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in document.get("estimates", document.get("differences")):
-        place = {name: row[name] for name in ("name", "from", "to") if name in row}
+        place = {name: row[name] for name in ("name", "from", "to", "time") if name in row}
         regions.setdefault((*place.values(),), place)[row["quantity"]] = row
     return [*regions.values()]

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.errors import UsageError
-
 if TYPE_CHECKING:
     from geodp.accuracy.bounded_counts import Figures
     from geodp.accuracy.interval import Interval
-    from geodp.grid.region import Region
-    from geodp.release.composite import RegionalRelease
-    from geodp.release.release import Release
+    from geodp.release.regional import Compared
 
 DASH = "\N{EN DASH}"
 """Text in place of a number that is not estimable, or that would reveal a hidden one."""
@@ -40,6 +36,12 @@ class Row:
         Whether it hides this number.
     bare : bool
         Whether it hides the ends of the interval alone.
+    more : mapping of str to object
+        Further fields for programs.
+    columns : tuple of str
+        Further columns for people.
+    found : bool or None
+        Whether a difference has a star; None: where its interval holds numbers of one sign.
     """
 
     place: Mapping[str, str]
@@ -48,25 +50,29 @@ class Row:
     limit: int | None = None
     below: bool = False
     bare: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    found: bool | None = None
 
-    def to_dict(self, decimals: int | None) -> dict[str, Any]:
+    def to_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return plain values for JSON, which has hidden numbers, too, and says so.
 
         ``decimals``: to which numbers are rounded; None: all digits.
         """
-        plain = dict.fromkeys(("value", "low", "high"), None)
-        if self.number is not None:
-            plain = {
-                name: round(one, decimals)
-                if decimals is not None and isinstance(one, float) and math.isfinite(one)
-                else one
-                for name, one in self.number.to_dict().items()
-            }
+        plain: dict[str, Any] = dict.fromkeys(("value", "low", "high"), None)
+        plain |= {} if self.number is None else self.number.to_dict()
+        plain |= self.more
+        rounded = {
+            name: round(one, decimals)
+            if decimals is not None and isinstance(one, float) and math.isfinite(one)
+            else one
+            for name, one in plain.items()
+        }
         mark = {} if self.limit is None else {"below": self.below}
-        return {**self.place, "quantity": self.quantity, **plain, **mark}
+        return {**self.place, "quantity": self.quantity, **rounded, **mark}
 
-    def cells(self, sign: str) -> tuple[str, str, str, str]:
-        """Write the value, its standard error, its interval, and a star of what is certain."""
+    def cells(self, sign: str = "") -> tuple[str, ...]:
+        """Write the value, its standard error, its interval, further columns, and a star."""
         from geodp.accuracy.interval import Estimate
         from geodp.table.display import is_below, show_estimate, show_limit
 
@@ -80,16 +86,67 @@ class Row:
             return show_estimate(number, sign)
 
         if one is None or (self.below and not (counted and is_below(one.value, limit))):
-            return DASH, "", DASH, ""
+            return DASH, "", DASH, *self.columns, ""
         if self.below:
-            return show(one.value), "", DASH, ""
+            return show(one.value), "", DASH, *self.columns, ""
         error = None if self.bare else getattr(one, "standard_error", None)
         ends = DASH if self.bare else f"{show(one.low)} to {show(one.high)}"
-        star = "*" if sign and one.is_certain else ""
-        return show(one.value), "" if error is None else show_estimate(error), ends, star
+        star = "*" if sign and (one.is_certain if self.found is None else self.found) else ""
+        spread = "" if error is None else show_estimate(error)
+        return show(one.value), spread, ends, *self.columns, star
 
 
-def list_estimates(name: str, figures: Figures, limit: int | None) -> Iterator[Row]:
+@dataclass(frozen=True)
+class Answer:
+    """Numbers that a command answers with, and what is said of all of them.
+
+    Attributes
+    ----------
+    rows : list of Row
+    about : mapping of str to object
+        Fields of the document before the rows.
+    decimals : int or None
+        Of numbers in the document; None: all digits.
+    columns : tuple of str
+        Headings of further columns of the rows.
+    confidence : float
+        Of the intervals, in percent.
+    head, notes : tuple of str
+        Lines before and after the table.
+    """
+
+    rows: list[Row]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    decimals: int | None = None
+    columns: tuple[str, ...] = ()
+    confidence: float = 95
+    head: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def show(self, what: str, *, as_json: bool) -> None:
+        """Print the numbers: a table, or the document for programs.
+
+        ``what``: they are each, an estimate, a difference or a ratio.
+        """
+        if as_json:
+            rows = [one.to_dict(self.decimals) for one in self.rows]
+            document = {**self.about, f"{what}s": rows}
+            click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
+            return
+        sign = "+" if what == "difference" else ""
+        named = self.rows[0].place if self.rows else ("name",)
+        places = ["region" if one == "name" else one for one in named]
+        ends = f"{self.confidence:g} % interval"
+        lines = [(*places, "", what, "standard error", ends, *self.columns, "")]
+        last: Mapping[str, str] | None = None
+        for one in self.rows:
+            begin = one.place.values() if one.place != last else ("",) * len(places)
+            lines.append((*begin, one.quantity.replace("_", " "), *one.cells(sign)))
+            last = one.place
+        click.echo("\n".join([*self.head, align(lines, left=len(places) + 1), *self.notes]))
+
+
+def list_estimates(place: Mapping[str, str], figures: Figures, limit: int | None) -> Iterator[Row]:
     """Yield the rows of a region's quantities.
 
     A count is hidden where it is below the limit of display, and every other quantity where a count
@@ -105,49 +162,52 @@ def list_estimates(name: str, figures: Figures, limit: int | None) -> Iterator[R
     for quantity, one in figures.items():
         if isinstance(one, Estimate):
             # Where counts are fitted to each other, the error of one tells the size of another.
-            yield Row({"name": name}, quantity, one, limit, bool(is_below(one.value, limit)), few)
+            yield Row(place, quantity, one, limit, bool(is_below(one.value, limit)), few)
         else:
-            yield Row({"name": name}, quantity, one, limit, few, bare)
+            yield Row(place, quantity, one, limit, few, bare)
 
 
-def show_rows(
-    rows: Sequence[Row],
-    what: str,
+SIDES = ("old", "new")
+"""Columns of the numbers of both sides of a difference."""
+
+
+def list_differences(
+    place: Mapping[str, str],
+    compared: Compared,
+    limits: Sequence[int | None],
     *,
-    as_json: bool,
-    decimals: int | None = None,
-    head: Iterable[str] = (),
-    notes: Iterable[str] = (),
-    **about: Any,
-) -> None:
-    """Print the numbers of regions.
+    sides: bool = False,
+) -> Iterator[Row]:
+    """Yield the rows of differences of the quantities of two regions.
+
+    A difference is hidden where one of both regions has a count below a limit of display.
 
     Parameters
     ----------
-    rows : sequence of Row
-    what : {"estimate", "difference"}
-    as_json : bool
-        Whether to print the document for programs.
-    decimals : int, optional
-        Of numbers in it; None: all digits.
-    head, notes : iterable of str
-        Lines before and after the table.
-    **about
-        Fields of the document before the rows.
+    place : mapping of str to str
+    compared : Compared
+    limits : sequence of int or None
+        Limits of display of the release of the first region, and of that of the second.
+    sides : bool
+        Whether rows have the numbers of both regions, too.
     """
-    if as_json:
-        document = {**about, f"{what}s": [one.to_dict(decimals) for one in rows]}
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False))
-        return
-    sign = "+" if what == "difference" else ""
-    places = ["region" if one == "name" else one for one in rows[0].place] if rows else ["region"]
-    lines = [(*places, "", what, "standard error", "95 % interval", "")]
-    last: Mapping[str, str] | None = None
-    for one in rows:
-        named = one.place.values() if one.place != last else ("",) * len(places)
-        lines.append((*named, one.quantity.replace("_", " "), *one.cells(sign)))
-        last = one.place
-    click.echo("\n".join([*head, align(lines, left=len(places) + 1), *notes]))
+    rows = [
+        {one.quantity: one for one in list_estimates(place, figures, limit)}
+        for figures, limit in zip(compared[:2], limits, strict=True)
+    ]
+    below = any(one.below for found in rows for one in found.values())
+    limit = next((one for one in limits if one is not None), None)
+    for quantity, number in compared.difference.items():
+        more: dict[str, Any] = {}
+        columns: tuple[str, ...] = ()
+        if sides:
+            both = [found[quantity] for found in rows]
+            numbers = [None if one.number is None else one.number.value for one in both]
+            more, columns = (
+                dict(zip(SIDES, numbers, strict=True)),
+                tuple(o.cells()[0] for o in both),
+            )
+        yield Row(place, quantity, number, limit, below, more=more, columns=columns)
 
 
 def align(lines: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -169,71 +229,6 @@ def align(lines: Sequence[Sequence[str]], left: int = 1) -> str:
         ).rstrip()
         for line in lines
     )
-
-
-Place = tuple[int, int]
-"""Positions of a release and of a region."""
-
-
-def pair_regions(
-    regions: Sequence[str], releases: Sequence[Release]
-) -> dict[str, tuple[Place, Place]]:
-    """Pair two regions of one release, or the same regions in two releases, by their names.
-
-    Parameters
-    ----------
-    regions : sequence of str
-        Their names.
-    releases : sequence of Release
-        The counts of one release or of two.
-
-    Raises
-    ------
-    UsageError
-        Other numbers of releases or regions, releases of different grids, or the same one twice.
-    """
-    if len(releases) > 2 or (len(releases) == 1 and len(regions) != 2) or not regions:
-        raise UsageError(
-            "Compare exactly two regions of one release (two --area, or --polygons with two), or "
-            "the same regions in two releases.",
-            code="compare-two",
-        )
-    if len(releases) == 1:
-        return {" - ".join(regions[::-1]): ((0, 0), (0, 1))}
-    first, second = releases
-    if first.grid != second.grid:
-        raise UsageError("The two releases have different grids.", code="compare-grids")
-    if first.card().release_id == second.card().release_id:
-        raise UsageError(
-            "Both folders hold the same release, which differs nowhere from itself.",
-            code="compare-same",
-        )
-    return {name: ((0, i), (1, i)) for i, name in enumerate(regions)}
-
-
-Side = tuple[int, "Region"]
-"""Position of a release, and a region in its grid."""
-
-
-def list_differences(
-    releases: Sequence[RegionalRelease[Any]], pairs: Mapping[str, tuple[Side, Side]]
-) -> Iterator[Row]:
-    """Yield the rows of differences of pairs of regions, of one release or of two, by their names.
-
-    A difference is hidden where one of both regions has a count below a limit of display.
-    """
-    limits = [one.counts.card().display_below for one in releases]
-    limit = next((one for one in limits if one is not None), None)
-    second = releases[1] if len(releases) == 2 else None
-    for name, ((i, one), (j, other)) in pairs.items():
-        found = releases[0].compare(one, other, release=second)
-        below = limit is not None and any(
-            row.below
-            for at, region in ((i, one), (j, other))
-            for row in list_estimates(name, releases[at].list_figures([region])[0], limits[at])
-        )
-        for quantity, number in found.items():
-            yield Row({"name": name}, quantity, number, limit, below)
 
 
 def mark_below(hidden: bool, limits: Sequence[int | None]) -> dict[str, bool]:

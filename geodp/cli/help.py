@@ -19,7 +19,6 @@ import click
 
 from geodp.cli.values import BoundsType, find_inputs
 from geodp.options.option import Option, as_flag, joined
-from geodp.options.shared import JSON
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,7 +44,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 """Commands in the order of use; commands of plugins come last."""
 
 GROUPS = (
-    *("Input", "Domain", "Privacy", "Output", "Run", "Cluster", "Flows", "Amounts"),
+    *("Input", "Domain", "Counts", "Flows", "Amounts", "Privacy", "Output", "Run", "Cluster"),
     "Options",
 )
 """Groups of the options of a command, in the order in which they are shown."""
@@ -176,10 +175,6 @@ def option(
 ) -> Callable[[Any], Any]:
     """Return a decorator that gives a command a :class:`GroupedOption`; the rest is Click's."""
     return click.option(*flags, cls=GroupedOption, group=group, everyday=everyday, **settings)
-
-
-json_option = with_options(JSON)
-"""The option of commands that print one document in place of text."""
 
 
 def add_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:

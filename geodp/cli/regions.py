@@ -1,81 +1,43 @@
-"""Options for regions of a release: polygons of a file, and areas by code."""
+"""Regions of a release: polygons of a file, areas by code, and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.help import with_options
 from geodp.errors import UsageError
-from geodp.options.option import Option, grouped
 
 if TYPE_CHECKING:
+    from geodp.grid.grid import Grid
     from geodp.grid.region import Region
-    from geodp.release.release import Release
+
+Labels = Mapping[str, Sequence[str]]
+"""Labels by attribute."""
 
 
-REGIONS = grouped(
-    "Domain",
-    Option(
-        "--polygons",
-        "File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
-        "or GeoParquet. Units with outlines are never split.",
-        type=Path,
-        everyday=True,
-    ),
-    Option(
-        "--polygon-name",
-        "Field that names the polygons; default: name, id or code.",
-        needs=("polygons",),
-    ),
-)
-"""Polygons of a file."""
+def read_shapes(options: Mapping[str, Any], grid: Grid) -> dict[str, Any]:
+    """Return the requested areas by name: codes, and polygons in the CRS of a grid.
 
-POLYGONS, POLYGON_NAME = map(with_options, REGIONS)
-
-
-def polygons_option(*flags: str) -> Callable[[Any], Any]:
-    """Return the option that names a file of polygons, by these flags."""
-    return with_options(REGIONS.one("polygons", others=flags[1:2]))
-
-
-AREA = with_options(
-    Option(
-        "--area",
-        "Code of an area of the grid, or of a region or unit; for pairs of units "
-        "ORIGIN:DESTINATION; repeatable.",
-        many=True,
-        everyday=True,
-    )
-)
-
-
-def require_named(options: dict[str, Any]) -> None:
-    """Raise UsageError for --polygon-name without --polygons."""
-    if options["polygon_name"] is not None and options["polygons"] is None:
-        raise UsageError(
-            "--polygon-name goes with --polygons only.", code="polygon-name-needs-polygons"
-        )
-
-
-def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
-    """Return the requested areas by name: codes, and polygons in the CRS of a release's grid."""
+    Raises UsageError where none is named.
+    """
+    if options["polygons"] is None and not options["area"]:
+        raise UsageError("Name one area or more: --polygons or --area.", code="areas-unnamed")
     shapes: dict[str, Any] = {code: code for code in options["area"]}
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
 
         path, name = options["polygons"], options["polygon_name"]
-        shapes |= read_polygons(path, release.grid, name=name)
+        shapes |= read_polygons(path, grid, name=name)
     return shapes
 
 
-def read_regions(options: dict[str, Any], release: Release) -> dict[str, Region]:
-    """Find the requested regions by name, in a release's grid; an error says which it is about."""
-    from geodp.grid.region import Region, find_named
+def find_regions(shapes: Mapping[str, Any], grid: Grid, labels: Labels) -> dict[str, Region]:
+    """Find the cells of labels in areas by name; an error says which area it is about."""
+    from geodp.grid.region import Region, choose_labels, find_named
 
-    return find_named(read_shapes(options, release), partial(Region.of, release.grid))
+    # Wrong labels are the fault of no area: they are refused before any is found.
+    choose_labels(grid, labels)
+    return find_named(shapes, lambda one: Region.of(grid, one, labels))
 
 
 def read_labels(texts: Iterable[str], option: str) -> dict[str, list[str]]:
@@ -105,7 +67,7 @@ def read_labels(texts: Iterable[str], option: str) -> dict[str, list[str]]:
     return labels
 
 
-def show_labels(labels: dict[str, list[str]]) -> str:
+def show_labels(labels: Labels) -> str:
     """Write labels by attribute as they are named in options.
 
     Examples

@@ -239,7 +239,7 @@ def means(
     maximum, epsilon
         See :func:`sample_size`.
     null : float
-        The difference of the means, first less second, of the null hypothesis.
+        The difference of the means, second less first, of the null hypothesis.
     alternative : str
         ``"two-sided"``, ``"greater"`` or ``"less"``.
     alpha : float
@@ -257,7 +257,7 @@ def means(
 
     Examples
     --------
-    >>> test = means((4500, 9000), (4250, 9000), 15000, 1)
+    >>> test = means((4250, 9000), (4500, 9000), 15000, 1)
     >>> round(test.value), round(test.p_value, 5)
     (902, 0.00019)
     """
@@ -281,7 +281,7 @@ def means(
         raise UsageError(
             "All bits of a group are alike, so that their error is unknown.", code="bits-alike"
         )
-    return Difference.of_error((shares[0] - shares[1]) * scale, sqrt(variance) * scale, question)
+    return Difference.of_error((shares[1] - shares[0]) * scale, sqrt(variance) * scale, question)
 
 
 def _design(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from geodp.errors import UsageError
 
@@ -58,6 +58,8 @@ class Option:
         Word for the value in help.
     others : tuple of str
         Further flags that mean the same, such as ``"-o"``.
+    kinds : tuple of str
+        Kinds of release for which it is, such as ``"flows"``; empty: all.
     """
 
     flag: str
@@ -79,6 +81,7 @@ class Option:
     field: str = field(default="", compare=False)
     metavar: str | None = None
     others: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         name = self.name or self.flag.removeprefix("--").replace("-", "_")
@@ -131,7 +134,7 @@ class Option:
         kind = self.type if isinstance(self.type, str) else self.type.__name__
         names = [
             *("group", "choices", "low", "high", "default", "many", "values", "required"),
-            *("everyday", "needs", "excludes", "metavar", "others", "help"),
+            *("everyday", "needs", "excludes", "metavar", "others", "kinds", "help"),
         ]
         stated = {name: getattr(self, name) for name in names}
         said = {name: value for name, value in stated.items() if is_present(value) and value != ""}
@@ -157,6 +160,23 @@ class OptionTable(tuple[Option, ...]):
         """Return the option of a name, with other values where they are given, such as the help."""
         (found,) = (option for option in self if option.name == name)
         return replace(found, **values)
+
+
+class Own(NamedTuple):
+    """Options that a command has for one kind of release alone.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the kind.
+    options : OptionTable
+    reading : tuple of str
+        Names of options of readers, with which a public file is read again.
+    """
+
+    kind: str
+    options: OptionTable
+    reading: tuple[str, ...] = ()
 
 
 def grouped(group: str, *options: Option) -> OptionTable:
@@ -226,46 +246,6 @@ def check_together(
                     f"Give {spelling(one)} or {spelling(other)}, not both.",
                     code="option-excludes-option",
                 )
-
-
-def check_kind(
-    options: Iterable[Option],
-    values: Mapping[str, Any],
-    kind: tuple[str, str],
-    spelling: Spelling = as_flag,
-) -> dict[str, Any]:
-    """Return the values of options of a kind alone; UsageError for a given one of another kind.
-
-    Parameters
-    ----------
-    options : iterable of Option
-        Those of kinds, each in the group of its kind.
-    values : mapping
-        By name; a default asks for nothing.
-    kind : (str, str)
-        Name of the kind of the release, and its title for the sentence.
-    spelling : callable
-
-    Examples
-    --------
-    >>> table = grouped("Flows", Option("--from", "-", name="origin"))
-    >>> check_kind(table, {"origin": "533945"}, ("flows-series", "a series of flows"))
-    {'origin': '533945'}
-    >>> check_kind(table, {"origin": "533945"}, ("amounts", "a release of amounts"))
-    Traceback (most recent call last):
-    geodp.errors.UsageError: --from is for flows, and this is a release of amounts.
-    """
-    own = {}
-    for one in options:
-        value, group = values.get(one.name), one.group.lower()
-        if kind[0].startswith(group):
-            own[one.name] = value
-        elif is_present(value) and value != one.default:
-            raise UsageError(
-                f"{spelling(one)} is for {group}, and this is {kind[1]}.",
-                code="option-of-other-kind",
-            )
-    return own
 
 
 def _known(names: Iterable[str], known: Mapping[str, Option]) -> Iterator[Option]:

@@ -348,6 +348,72 @@ JSON = Option(
     "--json", "Print one JSON document to stdout.", name="as_json", group="Output", type=bool
 )
 
+POLYGONS = grouped(
+    "Domain",
+    Option(
+        "--polygons",
+        "File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
+        "or GeoParquet. Units with outlines are never split.",
+        type=Path,
+        everyday=True,
+    ),
+    Option(
+        "--polygon-name",
+        "Field that names the polygons; default: name, id or code.",
+        needs=("polygons",),
+    ),
+)
+"""Polygons of a file."""
+
+AREAS = joined(
+    POLYGONS,
+    Option(
+        "--area",
+        "Code of an area of the grid, or of a region or unit; for pairs of units "
+        "ORIGIN:DESTINATION; repeatable.",
+        many=True,
+        everyday=True,
+        group="Domain",
+    ),
+)
+"""Areas of which a release is asked."""
+
+TIME = Option(
+    "--time",
+    "Period of a series, such as 2020; repeatable.",
+    name="times",
+    many=True,
+    everyday=True,
+    group="Domain",
+)
+
+LABEL = Option(
+    "--label",
+    "Of this label alone, such as sex=f; of several labels of one attribute together; repeatable.",
+    name="labels_of",
+    many=True,
+    everyday=True,
+    metavar="NAME=LABEL",
+    group="Domain",
+)
+
+AGAINST = Option(
+    "--against",
+    "Compare two groups in one release: the second has this label in place of those of --label; "
+    "repeatable.",
+    many=True,
+    everyday=True,
+    metavar="NAME=LABEL",
+    group="Domain",
+)
+
+PRIOR_AGAIN = Option(
+    "--prior",
+    "The prior of the release, given again where it is not among its files: the folder of an "
+    "earlier release, or for amounts a file, too, which is read with the options of --help-all.",
+    type=Path,
+)
+
 RUN = joined(
     PAD_TIME,
     OUTPUT,

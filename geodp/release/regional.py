@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,10 @@ OTHER_KIND = Rule(
     "compare-other-kind",
     "A release is compared with one of the same kind, and of the same quantities.",
 )
+
+OTHER_GRID = Rule("compare-grids", "The two releases have different grids.")
+
+SAME = Rule("compare-same", "Both are one and the same release: nothing changed between them.")
 
 
 class Compared(NamedTuple):
@@ -73,10 +77,7 @@ class Regional(ABC):
             and one.public_facts == other.public_facts
             for one, other in pairs
         ):
-            raise UsageError(
-                "Both are the same release, which differs nowhere from itself.",
-                code="compare-same-release",
-            )
+            raise UsageError(SAME)
 
     def compare(
         self,
@@ -127,22 +128,37 @@ class Regional(ABC):
         else:
             self.require_other(release)
         opposite = 1.0 if release is None else 0.0
-        return [
-            Compared(first, second, subtract_all(first, second, opposite))
-            for first, second in zip(*self.list_sides(pairs, release), strict=True)
-        ]
+        sides = estimate_sides(self, release, pairs, lambda one, regions: one.list_figures(regions))
+        return [Compared(*both, subtract_all(*both, opposite)) for both in zip(*sides, strict=True)]
 
-    def list_sides(
-        self, pairs: Sequence[tuple[Region, Region]], release: Self | None
-    ) -> tuple[list[Figures], list[Figures]]:
-        """Return the quantities of all first and of all second regions, each estimated once."""
-        if release is not None:
-            firsts, seconds = ([pair[at] for pair in pairs] for at in (0, 1))
-            return self.list_figures(firsts), release.list_figures(seconds)
-        # In one release a region may be in many pairs.
-        distinct = {id(one): one for pair in pairs for one in pair}
-        found = dict(zip(distinct, self.list_figures(distinct.values()), strict=True))
-        return [found[id(one)] for one, _ in pairs], [found[id(other)] for _, other in pairs]
+
+Estimated = TypeVar("Estimated")
+"""What is estimated of a region."""
+
+
+def estimate_sides(
+    one: Any,
+    other: Any,
+    pairs: Sequence[tuple[Region, Region]],
+    estimate: Callable[[Any, list[Region]], Sequence[Estimated]],
+) -> tuple[list[Estimated], list[Estimated]]:
+    """Estimate all first and all second regions, those of a release together and each once.
+
+    Parameters
+    ----------
+    one, other : Regional
+        Releases of the first regions, and of the second ones; None: the same release.
+    pairs : sequence of (Region, Region)
+    estimate : callable
+        Estimates regions of a release, in their order.
+    """
+    firsts, seconds = ([pair[at] for pair in pairs] for at in (0, 1))
+    if other is not None:
+        return [*estimate(one, firsts)], [*estimate(other, seconds)]
+    # In one release a region may be in many pairs.
+    distinct = {id(region): region for region in (*firsts, *seconds)}
+    found = dict(zip(distinct, estimate(one, [*distinct.values()]), strict=True))
+    return [found[id(region)] for region in firsts], [found[id(region)] for region in seconds]
 
 
 def require_apart(one: Region, other: Region) -> None:

@@ -259,24 +259,24 @@ def test_the_text_of_a_report_says_it_too(withdrawn):
 ENDS = ("--from", "10kmN300E400", "--to", "10kmN300E400")
 READERS = {
     "flows": [
-        (*("flows", "estimate", "GONE", "--simulations", "20"), *ENDS),
-        ("flows", "compare", "GONE", "NEW", *ENDS),
+        (*("estimate", "GONE", "--simulations", "20"), *ENDS),
+        ("compare", "GONE", "NEW", *ENDS),
         ("export", "GONE/public/flows", "--to", "csv:excel", "--output", "OUT"),
     ],
     "households": [
-        ("households", "estimate", "GONE", "--area", "10kmN300E400"),
-        ("households", "compare", "GONE", "NEW", "--area", "10kmN300E400"),
+        ("estimate", "GONE", "--area", "10kmN300E400"),
+        ("compare", "GONE", "NEW", "--area", "10kmN300E400"),
         ("export", "GONE/public/persons", "--to", "csv:excel", "--output", "OUT"),
     ],
     "amounts": [
-        ("amounts", "estimate", "GONE", "--area", "5339"),
-        ("amounts", "compare", "GONE", "NEW", "--area", "5339"),
+        ("estimate", "GONE", "--area", "5339"),
+        ("compare", "GONE", "NEW", "--area", "5339"),
         ("export", "GONE/public/count", "--to", "csv:excel", "--output", "OUT"),
     ],
     "amounts series": [
-        ("amounts", "estimate", "GONE", "--area", "5339", "--time", "2015"),
-        ("amounts", "estimate", "GONE/public/2015", "--area", "5339"),
-        ("amounts", "compare", "GONE", "--time", "2015", "--time", "2020", "--area", "5339"),
+        ("estimate", "GONE", "--area", "5339", "--time", "2015"),
+        ("estimate", "GONE/public/2015", "--area", "5339"),
+        ("compare", "GONE", "--time", "2015", "--time", "2020", "--area", "5339"),
     ],
     "table": [("map", "GONE", "--output", "MAP")],
 }

@@ -76,8 +76,8 @@ class Desk:
         return (option, *values) if any(option in one.opts for one in params) else ()
 
     def use(self, word: str, *words: object) -> Done:
-        """Run a command of this kind on a release: ``geodp flows estimate ...`` for flows."""
-        return self.run(*self.kind.tools, word, *words)
+        """Run a command on a release: ``geodp flows report ...`` for a page of flows."""
+        return self.run(*(self.kind.tools if word == "report" else ()), word, *words)
 
     def open_ledger(self) -> None:
         """Make a new ledger, with a cap of 100."""

@@ -73,7 +73,7 @@ class Kind:
     index : str
         Name of the card, or of the index of all tables, in ``public``.
     tools : tuple of str
-        First words of the commands that use it: ``flows`` of ``geodp flows estimate``.
+        First words of its ``report``: ``flows`` of ``geodp flows report``.
     region : tuple of str
         Words that name a region, or a flow, for ``estimate`` and ``compare``.
     other : tuple of str

@@ -35,12 +35,9 @@ READ = {
         name: {"release": "a release, to read"}
         for name in (
             *(
-                "amounts estimate",
                 "estimate",
                 "explain",
                 "export",
-                "flows estimate",
-                "households estimate",
                 "map",
                 "report",
                 "statistics",

@@ -55,7 +55,7 @@ def test_a_smaller_mean_needs_as_many_as_a_larger_one_seen_from_there():
 
 def test_the_statistic_is_that_of_the_paper():
     t, n, m = math.tanh(0.5), (900, 1000), (430, 420)
-    found = literature.means((m[0], n[0]), (m[1], n[1]), MOST, 1, null=100)
+    found = literature.means((m[1], n[1]), (m[0], n[0]), MOST, 1, null=100)
     pa, pb = m[0] / n[0], m[1] / n[1]
     spread = math.sqrt(pa * (1 - pa) / (n[0] - 1) + pb * (1 - pb) / (n[1] - 1))
     z = (pa - pb - 100 * t / MOST) / spread
@@ -65,8 +65,8 @@ def test_the_statistic_is_that_of_the_paper():
     )
     assert (found.value - 100) / found.standard_error == pytest.approx(z)
     assert found.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
-    greater = literature.means((m[0], n[0]), (m[1], n[1]), MOST, 1, null=100, alternative="greater")
-    less = literature.means((m[0], n[0]), (m[1], n[1]), MOST, 1, null=100, alternative="less")
+    greater = literature.means((m[1], n[1]), (m[0], n[0]), MOST, 1, null=100, alternative="greater")
+    less = literature.means((m[1], n[1]), (m[0], n[0]), MOST, 1, null=100, alternative="less")
     assert greater.p_value + less.p_value == pytest.approx(1)
     assert greater.p_value == pytest.approx(math.erfc(z / math.sqrt(2)) / 2)
     assert (found.low + found.high) / 2 == pytest.approx(found.value)
@@ -91,7 +91,7 @@ def test_errors_of_both_kinds_as_simulated(epsilon):
     n = literature.sample_size(*SETTING, epsilon, share=SHARE, sides=1)
     same = rejected(random, n, (SHARE, SHARE), epsilon, trials)
     assert same == pytest.approx(0.05, abs=0.005)
-    greater = {"alternative": "less"}
+    greater = {"alternative": "greater"}
     assert rejected(random, n, (SHARE, SHARE), epsilon, trials, **greater) == pytest.approx(
         0.05, abs=0.005
     )
@@ -111,7 +111,7 @@ def test_errors_of_both_kinds_of_devices_with_values_of_their_own():
         ]
         for which in (0, 1):
             pair = ((ones[0], n), (ones[1 + which], n))
-            found[which] += literature.means(*pair, MOST, 2, alternative="less").p_value <= 0.05
+            found[which] += literature.means(*pair, MOST, 2, alternative="greater").p_value <= 0.05
     assert found / trials == pytest.approx([0.05, 0.8], abs=0.01)
     assert found[0] / trials == pytest.approx(0.05, abs=0.005)
 

@@ -1,65 +1,81 @@
-"""``geodp estimate``: sums of regions of a release, with intervals."""
+"""``geodp estimate``: numbers of regions of a release of any kind, with intervals."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from geodp.cli.figures import list_estimates, show_rows
-from geodp.cli.options import StrictCommand
-from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
+from geodp.cli.figures import Answer
+from geodp.cli.help import with_options
 from geodp.cli.running import report_progress
-from geodp.errors import UsageError
+from geodp.cli.using import (
+    AS_JSON,
+    Parts,
+    UsingCommand,
+    estimate_quantities,
+    find_answer,
+    list_periods,
+    open_used,
+)
+from geodp.options.option import Option, grouped
+from geodp.options.shared import AREAS, LABEL, PRIOR_AGAIN, TIME
 
 METHODS = ("closed-form", "simulation")
 
+OF_COUNTS = grouped(
+    "Counts",
+    Option(
+        "--method",
+        "How errors are computed: simulation takes minutes, and gives narrower intervals.",
+        choices=METHODS,
+        default=METHODS[0],
+        everyday=True,
+    ),
+    PRIOR_AGAIN,
+)
+"""Options of estimates of counts alone."""
 
-@click.command(cls=StrictCommand, no_args_is_help=True)
+
+@click.command(cls=UsingCommand, door="estimate", counts=OF_COUNTS, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@polygons_option("--polygons", "--regions", "polygons")
-@POLYGON_NAME
-@AREA
-@click.option(
-    "--method",
-    type=click.Choice(METHODS),
-    default=METHODS[0],
-    show_default=True,
-    help="How errors are computed: simulation takes minutes, and gives narrower intervals.",
-)
-@click.option(
-    "--prior",
-    type=click.Path(path_type=Path),
-    metavar="RELEASE",
-    help="Folder of the earlier release that was the prior, for its simulation.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@with_options(TIME, AREAS, LABEL, AS_JSON)
 def estimate(**options: Any) -> None:
-    """Estimate sums of regions of a RELEASE, with 95 % intervals; costs no budget.
+    """Estimate numbers of regions of a RELEASE of any kind, with 95 % intervals; costs no budget.
 
     \b
     geodp estimate release-2025 --area 5339 --area 5340
     geodp estimate release-2025 --polygons cities.geojson --method simulation
-    geodp estimate release-of-tracts --regions counties.shp --polygon-name GEOID
-    """
-    if options["polygons"] is None and not options["area"]:
-        raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
-    require_named(options)
-    from geodp.release.opening import open_release
+    geodp estimate release-of-tracts --polygons counties.shp --polygon-name GEOID
+    geodp estimate release-by-sex --area 5339 --label sex=f
+    geodp estimate series --area 5339
+    geodp estimate incomes --area 5339 --quantile 0.9 --below 150
+    geodp estimate trips --from 533945 --to 533946
 
-    release = open_release(options["release"])
-    regions = read_regions(options, release)
-    prior = None if options["prior"] is None else open_release(options["prior"])
+    Counts; persons, households and mean size; records, sum, mean and median; or trips. Of a series
+    all periods are estimated, or those of --time. A mean that may be anything is left out.
+    """
+    opened = open_used(options["release"], "estimate")
+    parts = list_periods(opened, options["times"])
+    answer = find_answer([*parts.values()], "estimate", _estimate)
     with report_progress():
-        estimates = release.estimate_all(regions.values(), method=options["method"], prior=prior)
-    limit = release.card().display_below
-    rows = [
-        row
-        for name, one in zip(regions, estimates, strict=True)
-        for row in list_estimates(name, {"count": one}, limit)
-    ]
-    show_rows(rows, "estimate", as_json=options["as_json"], method=options["method"])
+        found = answer(parts, options)
+    found.show("estimate", as_json=options["as_json"])
 
 
 COMMAND = estimate
+
+
+def _estimate(parts: Parts, options: Mapping[str, Any]) -> Answer:
+    """Estimate quantities that every kind has, and counts by a method."""
+    from geodp.release.opening import open_release
+    from geodp.release.release import Release
+
+    if not isinstance(next(iter(parts.values())), Release):
+        return estimate_quantities(parts, options)
+    prior = None if options["prior"] is None else open_release(options["prior"])
+    found = estimate_quantities(parts, options, method=options["method"], prior=prior)
+    return replace(found, about={"method": options["method"]})

@@ -75,17 +75,22 @@ class Kind(ABC):
     doors : mapping of str to str
         Functions that only this kind has, as ``package.module:function`` inside geodp: ``open``
         (of the public folder and the card), ``explain`` (of the card and the language), ``draw``
-        (of what was opened, the look of a map and the day of a withdrawal), and ``page`` (of what
-        was opened, the language, and by name places, notice and the kind's own options). They are
-        imported when they are called, so that reading a card loads nothing else.
+        (of what was opened, the look of a map and the day of a withdrawal), ``page`` (of what was
+        opened, the language, and by name places, notice and the kind's own options), and commands
+        whose answers only this kind has (:mod:`geodp.cli.using`). They are imported when they are
+        called, so that reading a card loads nothing else.
+    lacks : mapping of str to str
+        What this kind cannot do, by the name of the command, with a sentence on why and what to do.
     """
+
+    doors: ClassVar[Mapping[str, str]] = {}
+    lacks: ClassVar[Mapping[str, str]] = {}
 
     name: ClassVar[str]
     title: ClassVar[str]
     file: ClassVar[str] = CARD
     schemas: ClassVar[tuple[str, ...]]
     instead: ClassVar[str] = "geodp report, geodp verify and geodp explain read it"
-    doors: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def read_card(self, folder: Path) -> PublicCard:
@@ -107,14 +112,6 @@ class Kind(ABC):
         """Open a public folder, for :func:`geodp.open`."""
         self.refuse_table()
 
-    def find(self, door: str) -> Callable[..., Any] | None:
-        """Import the function of a door; None where this kind has none of its own."""
-        if door not in self.doors:
-            return None
-        module, _, name = self.doors[door].partition(":")
-        found: Callable[..., Any] = getattr(import_module(f"geodp.{module}"), name)
-        return found
-
     def explain(self, card: Any, language: str) -> Any:
         """Explain what a release means for people, as a :class:`geodp.explain.Explanation`."""
         explain = self.find("explain")
@@ -124,6 +121,14 @@ class Kind(ABC):
                 code="kind-not-explained",
             )
         return explain(card, language)
+
+    def find(self, door: str) -> Callable[..., Any] | None:
+        """Import and return the function of a door; None where this kind has none of its own."""
+        if door not in self.doors:
+            return None
+        module, _, name = self.doors[door].partition(":")
+        found: Callable[..., Any] = getattr(import_module(f"geodp.{module}"), name)
+        return found
 
     def refuse_table(self) -> NoReturn:
         """Raise UsageError where a table is requested, with what to do instead."""

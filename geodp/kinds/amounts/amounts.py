@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.interval import Interval
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -19,7 +18,7 @@ from geodp.io.opening import read_parquet
 from geodp.io.read.rows.decimals import GIVEN
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import explain_errors
-from geodp.kinds.amounts.comparison import compare
+from geodp.kinds.amounts.comparison import compare_all
 from geodp.kinds.amounts.declaring import AnyPrior, recognize_prior, state_learned
 from geodp.kinds.amounts.estimates import AmountEstimate
 from geodp.kinds.amounts.joint import NAME, AmountsView, name_classes, view_of, write_joint
@@ -44,6 +43,7 @@ from geodp.release.card import PRIOR_PUBLIC, PUBLIC_CARD, state_budget
 from geodp.release.composite import JointRelease, fill_tables
 from geodp.release.opening import open_release
 from geodp.release.preview import preview_release
+from geodp.release.regional import Compared
 from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.reprs import one_line
@@ -158,47 +158,19 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
         return self._estimate_listed(listed, quantiles, below, known.streams[:2])
 
-    def compare(
-        self,
-        one: Any,
-        other: Any = None,
-        labels: tuple[Labels | None, Labels | None] = (None, None),
-        *,
-        release: Amounts | None = None,
-    ) -> dict[str, Interval | None]:
-        """Estimate by how much a second region differs from a first, or a later release from this.
+    def compare_all(
+        self, pairs: Sequence[tuple[Region, Region]], release: Self | None = None
+    ) -> list[Compared]:
+        """Compare many pairs of regions, in their order.
 
-        Parameters
-        ----------
-        one : region
-            As for :meth:`estimate`.
-        other : region, optional
-            The second region, without common cells; default: ``one``.
-        labels : (labels, labels)
-            Of either region, such as those of two groups of one region.
-        release : Amounts, optional
-            Release of the second region, of amounts of the same unit, clip and largest weight;
-            default: this one.
+        Differences are ``count``, ``sum``, ``mean`` and ``median``, as far as both releases have
+        them; None where two medians have other edges of classes, too. Intervals allow for noise
+        that both regions share, and for what the clamp may have moved.
 
-        Returns
-        -------
-        dict of str
-            ``count``, ``sum``, ``mean`` and ``median``, as far as both releases have them, with
-            95 % intervals, the second less the first; None where one of the two is not estimable,
-            or two medians have other edges of classes. Intervals allow for noise that both regions
-            share, and for what the clamp may have moved. Where ``is_certain`` is False, the noise
-            does not tell the two apart.
-
-        Raises
-        ------
-        UsageError
-            Regions of this release that overlap; or the same release twice, or amounts of another
-            unit or clip, or another largest weight.
+        Raises UsageError for amounts of another unit or clip, or another largest weight, besides
+        what :meth:`compare` refuses.
         """
-        second = self if release is None else release
-        places = (self.count.grid, one), (second.count.grid, one if other is None else other)
-        regions = [Region.of(*at, each) for at, each in zip(places, labels, strict=True)]
-        return compare(self, regions[0], regions[1], release)
+        return compare_all(self, pairs, release)
 
     def with_fact(self, fact: str) -> Self:
         """Return the release with one more public fact on the cards of all numbers."""

@@ -10,6 +10,7 @@ What the clamp at 0 may have moved has no such law: it is added up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,9 @@ from geodp.accuracy.bounded_counts import Figures, subtract
 from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.kinds.amounts.estimates import Ends
 from geodp.kinds.amounts.kind import COUNT, IDENTITY, MEAN, MEDIAN, SUM
 from geodp.kinds.amounts.numbers import AmountNumbers
-from geodp.release.regional import OTHER_KIND, require_apart
+from geodp.release.regional import OTHER_KIND, SAME, Compared, estimate_sides, require_apart
 from geodp.release.release import Release
 
 
@@ -31,44 +31,53 @@ class AmountSide(NamedTuple):
     Attributes
     ----------
     figures : mapping of str to Interval or None
-    noise : dict of str to (float64[1], float64[1], float64[1])
+    noise : dict of str to (float, float, float)
         Values and 95 % intervals of the noise alone.
     """
 
     figures: Figures
-    noise: dict[str, Ends]
+    noise: dict[str, tuple[float, ...]]
 
 
-def compare(
-    first: AmountNumbers, one: Region, other: Region, second: AmountNumbers | None
-) -> dict[str, Interval | None]:
-    """Compare two regions of one release, or of two, whose noise is independent.
+def compare_all(
+    first: AmountNumbers, pairs: Sequence[tuple[Region, Region]], second: AmountNumbers | None
+) -> list[Compared]:
+    """Compare pairs of regions of one release, or of two, whose noise is independent.
 
     Parameters
     ----------
     first : AmountNumbers
-    one, other : Region
+    pairs : sequence of (Region, Region)
     second : AmountNumbers or None
-        The release of ``other``; None: the first.
+        The release of each second region; None: the first.
 
     Raises UsageError for regions of one release that have common cells; and for the same release
     twice, amounts of another unit or clip, or another largest weight.
     """
     names = first.quantities
     if second is None:
-        require_apart(one, other)
-        opposite = _correlations(first, one, other)
+        for pair in pairs:
+            require_apart(*pair)
+        opposites = [_correlations(first, *pair) for pair in pairs]
     else:
         require_comparable(first, second)
         names = tuple(name for name in names if name in second.quantities)
         opposite = dict.fromkeys(names, 0.0)
         if first.index.amount.edges != second.index.amount.edges:
             opposite.pop(MEDIAN, None)
-    sides = _estimate(first, one), _estimate(second or first, other)
-    return {
-        name: _subtract(*sides, name, opposite[name]) if name in opposite else None
-        for name in names
-    }
+        opposites = [opposite] * len(pairs)
+    sides = estimate_sides(first, second, pairs, _estimate)
+    return [
+        Compared(
+            one.figures,
+            other.figures,
+            {
+                name: _subtract(one, other, name, opposite[name]) if name in opposite else None
+                for name in names
+            },
+        )
+        for one, other, opposite in zip(*sides, opposites, strict=True)
+    ]
 
 
 def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
@@ -85,10 +94,7 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
         and np.array_equal(one.count, other.count)
         and one.key.size > 0
     ):
-        raise UsageError(
-            "Both are the same release, which differs nowhere from itself.",
-            code="amounts-compare-same",
-        )
+        raise UsageError(SAME)
     for later, earlier in ((first, second), (second, first)):
         prior = later.index.prior
         if prior is not None and earlier.identity == f"{IDENTITY}{prior.identity}":
@@ -113,9 +119,15 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
         )
 
 
-def _estimate(release: AmountNumbers, region: Region) -> AmountSide:
-    """Estimate a region with the noise and with all, and with the noise alone."""
-    return AmountSide(release.list_figures([region])[0], release.noise_of([region]))
+def _estimate(release: AmountNumbers, regions: list[Region]) -> list[AmountSide]:
+    """Estimate regions with the noise and with all, and with the noise alone."""
+    noise = release.noise_of(regions)
+    return [
+        AmountSide(
+            figures, {name: tuple(float(end[at]) for end in ends) for name, ends in noise.items()}
+        )
+        for at, figures in enumerate(release.list_figures(regions))
+    ]
 
 
 def _correlations(release: AmountNumbers, one: Region, other: Region) -> dict[str, float]:
@@ -151,6 +163,6 @@ def _bounds(side: AmountSide, name: str) -> tuple[Interval, tuple[float, float]]
     whole = side.figures[name]
     if whole is None:
         return None
-    _, low, high = (float(part[0]) for part in side.noise[name])
+    _, low, high = side.noise[name]
     noise = Interval(whole.value, min(low, whole.value), max(high, whole.value))
     return noise, (max(noise.low - whole.low, 0.0), max(whole.high - noise.high, 0.0))

@@ -234,6 +234,9 @@ class AmountsKind(IndexKind):
         "draw": "kinds.amounts.drawing:draw_amounts",
         "page": "kinds.amounts.page:write_page",
         "explain": "kinds.amounts.page:explain_amounts",
+        "estimate": "kinds.amounts.running.estimate:estimate",
+        "compare": "kinds.amounts.running.estimate:compare",
+        "diff": "kinds.amounts.running.estimate:diff",
     }
 
 

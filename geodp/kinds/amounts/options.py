@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import PERSON_IN, REQUEST, WEIGHTS
+from geodp.options.option import Option, Own, grouped, joined
+from geodp.options.shared import PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 AMOUNT = joined(
@@ -180,3 +180,47 @@ QUERY = joined(
     SHARED_QUERY,
 )
 """Options of a query."""
+
+PRIOR_READING = (
+    *("points", "x", "y", "points_crs", "allow_ballpark", "column", "by", "labels"),
+    *("encoding", "delimiter", "decimal", "layer", "header_row", "first_row", "last_row"),
+    *("member", "code"),
+)
+"""Options of readers with which records are read, and a file of their prior with them."""
+
+OWN = {
+    "estimate": Own(
+        "amounts",
+        joined(
+            grouped(
+                "Amounts",
+                Option(
+                    "--quantile",
+                    "Also estimate a quantile above 0 and below 1, such as 0.9, by classes; "
+                    "repeatable.",
+                    many=True,
+                    low=0.0,
+                    high=1.0,
+                    everyday=True,
+                ),
+                Option(
+                    "--below",
+                    "Also estimate the share of records below an amount, by classes; repeatable.",
+                    many=True,
+                    type=float,
+                    everyday=True,
+                ),
+            ),
+            PRIOR_AGAIN,
+            Option(
+                "--prior-value",
+                "Label or name of the column of counts in a file of the prior; repeatable.",
+                many=True,
+                group="Amounts",
+                needs=("prior",),
+            ),
+        ),
+        PRIOR_READING,
+    )
+}
+"""Options that commands have for amounts alone, by what they do."""

@@ -14,14 +14,18 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from geodp.accuracy.bounded_counts import subtract
-from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
 from geodp.kinds.flows.estimates import FlowEstimator, find_zones
 from geodp.kinds.flows.kind import FlowsGuarantee, StatedFlowsPrior
 from geodp.kinds.flows.prior_flows import FlowsPrior
 from geodp.kinds.flows.reading.reader import find_bounds
 from geodp.kinds.flows.zones import zones_of
+from geodp.release.regional import OTHER_GRID, SAME, Compared
 from geodp.table.counts import ReleasedTable
+
+TRIPS = "trips"
+"""Name of the quantity of flows between two regions."""
 
 Group: TypeAlias = Sequence[tuple[Any, Any]]
 """Pairs of regions of origins and of destinations, whose flows are summed."""
@@ -51,14 +55,6 @@ class SimulationSettings:
 
     simulations: int
     seed: int = 0
-
-
-class Compared(NamedTuple):
-    """Two estimated flows, and the second less the first."""
-
-    first: Estimate
-    second: Estimate
-    difference: Interval
 
 
 class FlowSide(NamedTuple):
@@ -122,9 +118,14 @@ def _subtract_simulated(
     for pair in pairs:
         errors = [one.errors[:, at] for one, at in zip(simulated, pair, strict=True)]
         first, second = (one[at] for one, at in zip(estimates, pair, strict=True))
-        apart = subtract(first, second, find_opposite(*errors))
-        found.append(Compared(first, second, apart))
+        found.append(_compare(first, second, find_opposite(*errors)))
     return found
+
+
+def _compare(first: Estimate, second: Estimate, opposite: float = 0.0) -> Compared:
+    """Compare two estimates of flows."""
+    apart = subtract(first, second, opposite)
+    return Compared({TRIPS: first}, {TRIPS: second}, {TRIPS: apart})
 
 
 def compare_between(
@@ -142,10 +143,7 @@ def compare_between(
         groups = [pair[at].group for pair in sides]
         labels = sides[0][at].labels
         found.append(estimator.estimate_sums(groups, labels, how.simulations, how.seed))
-    return [
-        Compared(first, second, subtract(first, second))
-        for first, second in zip(*found, strict=True)
-    ]
+    return [_compare(first, second) for first, second in zip(*found, strict=True)]
 
 
 def find_opposite(one: Any, other: Any) -> float:
@@ -184,16 +182,13 @@ def require_comparable(
     """
     (one, other), (first, second) = promises, flows
     if zones_of(first.grid) != zones_of(second.grid):
-        raise UsageError("The two releases have different grids.", code="compare-grids")
+        raise UsageError(OTHER_GRID)
     if first is second or (
         first.key.size > 0
         and np.array_equal(first.key, second.key)
         and np.array_equal(first.count, second.count)
     ):
-        raise UsageError(
-            "Both are the same release, which differs nowhere from itself.",
-            code="flows-compare-same",
-        )
+        raise UsageError(SAME)
     if (one.unit, one.contribution) != (other.unit, other.contribution):
         raise UsageError(
             "Of the two releases other units are protected, or another number of trips of each is "

@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
@@ -17,7 +18,7 @@ from geodp.io.read.rows.decimals import find_weights
 from geodp.io.verify.card import require
 from geodp.io.write.tables import UNCERTAINTY_COLUMNS
 from geodp.kinds.flows.comparison import (
-    Compared,
+    TRIPS,
     FlowSide,
     Group,
     SimulationSettings,
@@ -77,6 +78,7 @@ from geodp.privacy.terms import Terms
 from geodp.release.card import PRIOR_PUBLIC
 from geodp.release.composite import Composite, fill_tables
 from geodp.release.opening import open_release
+from geodp.release.regional import Compared, Regional
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.counts import ReleasedTable, coalesce
@@ -92,6 +94,37 @@ COUNTED = "One {} has at most {:,} of all trips."
 
 WEIGHED = "One {} has at most {:,} of all trips, each counted as its weight."
 """The assumption where trips have weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class EndsOfRegions(Regional):
+    """Trips that begin in a region, and that end there.
+
+    Attributes
+    ----------
+    origins, destinations : Release
+        Both maps of ends.
+    """
+
+    origins: Release
+    destinations: Release
+
+    quantities = (ORIGINS, DESTINATIONS)
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """Both maps by name."""
+        return {ORIGINS: self.origins, DESTINATIONS: self.destinations}
+
+    def estimate_all(self, regions: Iterable[Any]) -> list[dict[str, Estimate]]:
+        """Estimate many regions, in their order, by the names of the maps."""
+        listed = [*regions]
+        found = zip(*(one.estimate_all(listed) for one in self.tables.values()), strict=True)
+        return [dict(zip(self.tables, both, strict=True)) for both in found]
+
+    def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
+        """Return both numbers of many regions."""
+        return [*self.estimate_all(regions)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +156,11 @@ class Flows(Composite[FlowsCard]):
     noisy: tuple[NoisyPairs, ...] = field(repr=False)
     labels: tuple[NoisyLabels, ...] = field(default=(), repr=False)
     prior: FlowsPrior | None = field(default=None, repr=False)
+
+    @property
+    def ends(self) -> EndsOfRegions:
+        """Both maps of ends, of which regions are asked."""
+        return EndsOfRegions(self.origins, self.destinations)
 
     @property
     def tables(self) -> dict[str, Release]:
@@ -191,7 +229,7 @@ class Flows(Composite[FlowsCard]):
         if self.flows.table.grid.attributes:
             raise UsageError(
                 "Errors of single pairs are those of all labels together, and these flows are by "
-                "label: estimate them (Flows.estimate, geodp flows estimate).",
+                "label: estimate them (Flows.estimate, geodp estimate).",
                 code="flows-errors-by-label",
             )
         count = rows["count"].to_numpy().astype(np.float64)
@@ -364,8 +402,10 @@ class Flows(Composite[FlowsCard]):
         how = SimulationSettings(simulations, seed)
         first, second = pair_sides((one, one if other is None else other), labels)
         if release is None:
-            return self.compare_sides(first, second, how).difference
-        return self.compare_all(release, [(first, second)], how)[0].difference
+            found = self.compare_sides(first, second, how)
+        else:
+            (found,) = self.compare_all(release, [(first, second)], how)
+        return cast(Interval, found.difference[TRIPS])
 
     def compare_sides(self, one: FlowSide, other: FlowSide, how: SimulationSettings) -> Compared:
         """Compare two flows of this release, each of many regions; see :meth:`compare`."""
@@ -380,15 +420,19 @@ class Flows(Composite[FlowsCard]):
         """Compare many flows of this release by two sets of labels; see :meth:`compare`."""
         return compare_labels(self._estimator(), groups, labels, how)
 
-    def compare_all(
-        self, release: Flows, sides: Sequence[tuple[FlowSide, FlowSide]], how: SimulationSettings
-    ) -> list[Compared]:
-        """Compare many flows with those of another release; see :meth:`compare`."""
+    def require_comparable(self, release: Flows) -> None:
+        """Raise UsageError unless another release is of units with as many trips on one grid."""
         require_comparable(
             (self.index.guarantee, release.index.guarantee),
             (self.flows.table, release.flows.table),
             (self._facts, release._facts),
         )
+
+    def compare_all(
+        self, release: Flows, sides: Sequence[tuple[FlowSide, FlowSide]], how: SimulationSettings
+    ) -> list[Compared]:
+        """Compare many flows with those of another release; see :meth:`compare`."""
+        self.require_comparable(release)
         estimators = self._estimator(), release._estimator()
         require_no_prior((self.index.prior, release.index.prior), estimators)
         return compare_between(estimators, sides, how)
@@ -483,7 +527,7 @@ class Flows(Composite[FlowsCard]):
         if stated is not None and stated.is_used and self.prior is None:
             raise UsageError(
                 "This release was estimated with a prior, which its files do not have: errors and "
-                "intervals need it. Give it again (geodp.flows.give_prior(); geodp flows estimate "
+                "intervals need it. Give it again (geodp.flows.give_prior(); geodp estimate "
                 f"--prior): {stated.source}.",
                 code="flows-prior-not-given",
             )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import DOMAIN, REQUEST, WEIGHTS
+from geodp.options.option import Option, Own, grouped, joined
+from geodp.options.shared import DOMAIN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
 UNITS = ("person", "person-day", "person-week", "person-month")
@@ -85,7 +86,7 @@ PRIOR = joined(
 LEFT_OUT = Option(
     "--leave-out-prior",
     "Leave the prior, which has no noise, out of the public files. Errors and intervals then "
-    "need it again (geodp flows estimate --prior).",
+    "need it again (geodp estimate --prior).",
     type=bool,
     needs=("prior",),
     group="Output",
@@ -429,3 +430,75 @@ QUERY = joined(
     SHARED_QUERY,
 )
 """Options of a query."""
+
+SIMULATIONS = Option(
+    "--simulations",
+    "Releases that are simulated from this one; more give steadier intervals.",
+    low=20,
+    default=40,
+    group="Flows",
+)
+
+BETWEEN = joined(
+    grouped(
+        "Flows",
+        Option(
+            "--from",
+            "Code of an area or of a zone from which trips begin; on a grid without codes "
+            "ROW_COL, or ROW_COL:ROW_COL for the box between two zones; repeatable, together with "
+            "--to.",
+            name="origins",
+            many=True,
+            everyday=True,
+            metavar="AREA",
+        ),
+        Option(
+            "--to",
+            "Code of the area in which they end.",
+            name="destinations",
+            many=True,
+            everyday=True,
+            metavar="AREA",
+        ),
+        Option(
+            "--across",
+            "File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, "
+            "FlatGeobuf or GeoParquet. Each divides the map in two.",
+            type=Path,
+            everyday=True,
+            excludes=("polygons", "area", "origins"),
+        ),
+    ),
+    SIMULATIONS,
+)
+"""Options of flows between two areas."""
+
+ON_A_PAGE = joined(
+    grouped(
+        "Flows",
+        Option(
+            "--from",
+            "Code of an area, or name of one of --places: the page is about trips out of it alone.",
+            name="origin",
+            metavar="AREA",
+            everyday=True,
+        ),
+        Option(
+            "--to",
+            "Area or place: the page is about trips into it alone; with --from, about both ways.",
+            name="destination",
+            metavar="AREA",
+            everyday=True,
+        ),
+    ),
+    SIMULATIONS,
+)
+"""Options of a page."""
+
+OWN = {
+    "estimate": Own("flows", joined(BETWEEN, PRIOR_AGAIN)),
+    "compare": Own("flows", BETWEEN),
+    "diff": Own("flows", BETWEEN),
+    "page": Own("flows", ON_A_PAGE),
+}
+"""Options that commands have for flows alone, by what they do."""

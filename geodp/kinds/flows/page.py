@@ -618,7 +618,7 @@ def _list_partners(flows: Found, place: int, own: int) -> list[tuple[int, int]]:
 
 
 def _ends(one: Estimate, page: Page, limit: int | None) -> dict[str, str]:
-    """Write an estimate and its interval, of whole trips, as ``geodp flows estimate`` does."""
+    """Write an estimate and its interval, of whole trips, as ``geodp estimate`` does."""
     return write_ends(one, Rounded.of(one, 1), page, limit)
 
 

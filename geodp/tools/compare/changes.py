@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z
 from geodp.errors import Rule, UsageError
+from geodp.release.regional import OTHER_GRID, SAME
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.tools.compare.difference import (
@@ -33,7 +34,7 @@ FEW = 2048
 
 @dataclass(frozen=True, eq=False)
 class CellDifferences:
-    """Differences of the cells of two releases, first less second.
+    """Differences of the cells of two releases, second less first.
 
     Attributes
     ----------
@@ -91,13 +92,7 @@ def compare_cells(
     True
     """
     question = Hypothesis(0.0, alternative)
-    if first.grid != second.grid:
-        raise UsageError(
-            "The two releases are of different grids; compare regions of them.",
-            code="compared-grids-differ",
-        )
-    if is_same(first, second):
-        raise UsageError("The two releases are one and the same.", code="compared-release-twice")
+    require_two(first, second)
     # A clamp moves people by amounts whose law is not known, so that no p-value holds.
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
@@ -108,12 +103,12 @@ def compare_cells(
         )
     key = np.union1d(first.table.key, second.table.key)
     counts = [counts_at(one, key) for one in (first, second)]
-    difference = counts[0] - counts[1]
+    difference = counts[1] - counts[0]
     noises = [noise_of_cells(one) for one in (first, second)]
     # Only independent Laplace noise of each cell has a known law of the difference.
     if noises[0] is not None and noises[1] is not None:
         basis = "exact"
-        above, below = (_tails(noises[0], noises[1], sign * difference) for sign in (1, -1))
+        above, below = (_tails(noises[1], noises[0], sign * difference) for sign in (1, -1))
     else:
         basis = "long-tailed"
         one, two = (variances_at(release, key) for release in (first, second))
@@ -192,14 +187,9 @@ class CellChanges:
 def require_two(old: Release, new: Release) -> None:
     """Raise UsageError for releases of different grids, or for one release twice."""
     if old.grid != new.grid:
-        raise UsageError(
-            "The two releases are of different grids, so that no cell changed.",
-            code="changed-grids-differ",
-        )
+        raise UsageError(OTHER_GRID)
     if is_same(old, new):
-        raise UsageError(
-            "The two releases are one and the same: nothing changed.", code="changed-release-twice"
-        )
+        raise UsageError(SAME)
 
 
 def estimate_cell_changes(old: Release, new: Release) -> CellChanges:

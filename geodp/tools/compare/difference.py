@@ -173,7 +173,7 @@ MIN_ALPHA = 1e-15
 
 @dataclass(frozen=True)
 class Difference(Interval):
-    """A difference of two private numbers, first less second.
+    """A difference of two private numbers, second less first.
 
     Its interval is two-sided, of confidence ``1 - alpha``.
 

@@ -79,7 +79,7 @@ def compare_regions(
         Twice the same release, or two; a region as for :meth:`geodp.Release.estimate`. A place is
         looked up in the grid of its release.
     null : float
-        The difference, first less second, of the null hypothesis.
+        The difference, second less first, of the null hypothesis.
     alternative : str
         ``"two-sided"``, ``"greater"`` or ``"less"``.
     alpha : float
@@ -102,14 +102,14 @@ def compare_regions(
     >>> table = geodp.CountTable.from_dense(np.full(grid.shape, 100), grid)
     >>> release = geodp.publish(table, epsilon=1, contribution=1)
     >>> small, large = (139.5, 35.5, 139.6, 35.6), (139.4, 35.4, 139.7, 35.6)
-    >>> pair = ((release, large), (release, small))
+    >>> pair = ((release, small), (release, large))
     >>> bool(geodp.compare.compare_regions(*pair, conservative=True).low > 0)
     True
     """
     question = Hypothesis(null, alternative, alpha)
     is_one = is_same(first[0], second[0])
     sides = _sides(first, second, is_one)
-    difference = sides[0].estimate.count - sides[1].estimate.count
+    difference = sides[1].estimate.count - sides[0].estimate.count
     if any(side.estimate.clamped for side in sides):
         if not conservative:
             raise UsageError(
@@ -121,7 +121,7 @@ def compare_regions(
         return _conservative(sides, difference, question)
     noises = [_noise_of(side) for side in sides]
     if noises[0] is not None and noises[1] is not None:
-        return _exact(noises[0], noises[1], difference, question)
+        return _exact(noises[1], noises[0], difference, question)
     return _by_errors(sides, difference, question, is_one=is_one)
 
 
@@ -257,11 +257,11 @@ def _reach(first: LatticeNoise, second: LatticeNoise, chance: float) -> float:
 
 def _conservative(sides: tuple[Side, Side], difference: float, question: Hypothesis) -> Difference:
     """Test a difference by how far the intervals reach towards each other and apart."""
-    one, two = (side.estimate for side in sides)
+    start, end = (side.estimate for side in sides)
     # An interval that the clamp has cut at 0 is shorter than the noise: count at least both errors.
-    smallest = one.standard_error + two.standard_error
-    down = max(((one.count - one.low) + (two.high - two.count)) / LAPLACE_Z, smallest)
-    up = max(((one.high - one.count) + (two.count - two.low)) / LAPLACE_Z, smallest)
+    smallest = start.standard_error + end.standard_error
+    down = max(((end.count - end.low) + (start.high - start.count)) / LAPLACE_Z, smallest)
+    up = max(((end.high - end.count) + (start.count - start.low)) / LAPLACE_Z, smallest)
     # The p-value is that of the side to which the difference points.
     is_above = question.alternative == "greater" or (
         question.alternative == "two-sided" and difference > question.null
@@ -286,8 +286,8 @@ CLAMPED = Rule(
 
 
 @dataclass(frozen=True)
-class Ratio(Interval):
-    """The ratio of two released sums.
+class Change(Interval):
+    """A number that follows from two released sums.
 
     Its interval is two-sided, of confidence ``1 - alpha``.
 
@@ -302,6 +302,11 @@ class Ratio(Interval):
 
     standard_error: float
     basis: str
+
+
+@dataclass(frozen=True)
+class Ratio(Change):
+    """The ratio of two released sums."""
 
     def minus(self, number: float) -> Ratio:
         """Subtract a number: 1 makes the relative change from the ratio of two dates."""

@@ -17,7 +17,7 @@ SUBJECTS: dict[str, set[str]] = {
     "own kind": {
         *("charging", "checking", "folders", "interrupted", "numbers", "opening", "refusing"),
         *("replaying", "running", "silence", "stating", "verifying", "withdrawn", "inspecting"),
-        *("reporting", "explaining"),
+        *("reporting", "explaining", "estimating", "comparing", "display"),
     }
 }
 """Files whose checks a kind is asked for, if not for all: how a release is made, kept and checked.

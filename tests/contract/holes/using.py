@@ -50,21 +50,10 @@ OF_COUNTS = (
 """Checks of numbers of a release."""
 
 HOLES: dict[str, dict[str, str]] = {
-    "estimate_answers_the_folder_that_was_published": {
-        "series": "geodp estimate has no --time, as geodp amounts estimate has",
-    },
-    "compare_answers_the_folder_that_was_published": {
-        "series": "geodp compare has no --time, as geodp amounts compare has",
-    },
-    "a_difference_is_the_second_less_the_first": dict.fromkeys(
-        TABLES, "geodp compare subtracts the second region, other kinds subtract the first"
-    ),
-    "diff_shows_what_changed": refused("diff", *OF_SEVERAL),
-    "diff_refuses_one_release_twice_and_another_grid": refused("diff", *OF_SEVERAL),
     "a_limit_of_display_changes_no_count": NO_LIMIT,
     "estimates_below_the_limit_are_not_printed": NO_LIMIT,
     "differences_below_the_limit_are_not_printed": NO_LIMIT,
-    "changes_below_the_limit_are_not_printed": NO_LIMIT | refused("diff", *OF_SEVERAL),
+    "changes_below_the_limit_are_not_printed": NO_LIMIT,
     "documents_mark_what_is_below_the_limit": NO_LIMIT,
     "pages_hide_counts_below_the_limit": NO_LIMIT,
     "reports_state_the_limit": NO_LIMIT,

@@ -107,9 +107,18 @@ READ = {
         "places": ("release", "--places", PIPE, "--output", "x.html"),
     },
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
-    "compare": {"polygons": ("release", "release", "--polygons", PIPE)},
-    "estimate": {"polygons": ("release", "--polygons", PIPE)},
-    "diff": {"polygons": ("release", "other", "--polygons", PIPE)},
+    "compare": {
+        "polygons": ("release", "release", "--polygons", PIPE),
+        "across": ("flows", "--across", PIPE),
+    },
+    "estimate": {
+        "polygons": ("release", "--polygons", PIPE),
+        "across": ("flows", "--across", PIPE),
+    },
+    "diff": {
+        "polygons": ("release", "other", "--polygons", PIPE),
+        "across": ("flows", "trips", "--across", PIPE),
+    },
     "local plan": {
         "mask": (*ROUND, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*ROUND, "--regions", PIPE, "--regions-source", "s"),
@@ -130,8 +139,6 @@ READ = {
         "mask": (*MESH, "--protect", "person", "--mask", PIPE, "--mask-source", "s"),
         "regions": (*MESH, "--protect", "person", "--regions", PIPE, "--regions-source", "s"),
     },
-    "households estimate": {"polygons": ("homes", "--polygons", PIPE)},
-    "households compare": {"polygons": ("homes", "--polygons", PIPE)},
     "amounts publish": {
         "inputs": (PIPE, *INCOMES),
         "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
@@ -154,8 +161,6 @@ READ = {
         "mask": (*GUESSES, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*GUESSES, "--regions", PIPE, "--regions-source", "s"),
     },
-    "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
-    "amounts compare": {"polygons": ("incomes", "--polygons", PIPE)},
     "flows publish": {
         "inputs": (PIPE, *TRIPS),
         "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),
@@ -173,14 +178,6 @@ READ = {
         "inputs": (PIPE, *MOST_TRIPS),
         "mask": ("in.csv", *MOST_TRIPS, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *MOST_TRIPS, "--regions", PIPE, "--regions-source", "s"),
-    },
-    "flows estimate": {
-        "polygons": ("flows", "--polygons", PIPE),
-        "across": ("flows", "--across", PIPE),
-    },
-    "flows compare": {
-        "polygons": ("flows", "--polygons", PIPE),
-        "across": ("flows", "--across", PIPE),
     },
     "flows plan": {
         "mask": (*MESH, "--trips", "1", "--mask", PIPE, "--mask-source", "s"),

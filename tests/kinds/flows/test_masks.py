@@ -238,7 +238,7 @@ def test_polygons_without_a_zone_are_refused_by_their_names(release, tmp_path):
     ]
     path = tmp_path / "areas.geojson"
     path.write_text(json.dumps({"type": "FeatureCollection", "features": areas}))
-    refused = call("flows", "estimate", tmp_path / "out", "--polygons", path)
+    refused = call("estimate", tmp_path / "out", "--polygons", path)
     assert refused.returncode == 2
     assert "Atlantis" in refused.stderr
     assert "Harbour" not in refused.stderr

@@ -415,7 +415,7 @@ class TestCommand:
         places = ("--from", "oy,ox", "--to", "dy,dx")
         done("flows", "publish", files / "trips.csv", *self.grid(files), *places, *persons)
         done("verify", files / "out")
-        rows_ = done("flows", "estimate", files / "out", "--from", OTHER, "--to", OTHER, "--json")
+        rows_ = done("estimate", files / "out", "--from", OTHER, "--to", OTHER, "--json")
         assert json.loads(rows_.stdout)["estimates"][0]["value"] > 0
         done("report", files / "out", "--output", files / "a.html", "--simulations", "20")
 

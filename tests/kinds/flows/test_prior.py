@@ -458,8 +458,8 @@ def test_the_command_takes_a_file_or_a_folder(tmp_path):
     assert "no noise" not in done.stdout
     assert not (tmp_path / "again" / "public" / "prior.parquet").exists()
     area = ("--from", "523940", "--to", "523940", "--simulations", "20")
-    asked = ("flows", "estimate", tmp_path / "again", *area)
-    assert "geodp flows estimate --prior" in run(*asked).stderr
+    asked = ("estimate", tmp_path / "again", *area)
+    assert "geodp estimate --prior" in run(*asked).stderr
     done = run(*asked, "--prior", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     done = run(

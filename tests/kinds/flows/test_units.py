@@ -525,9 +525,9 @@ class TestCells:
         page = write_page(again, places={"West": west, "Near": circle}, simulations=20)
         assert "Near" in page
         path = write(tmp_path / "areas.geojson", west, east, names=["west", "east"])
-        rows = json.loads(
-            done("flows", "estimate", tmp_path / "out", "--polygons", path, "--json").stdout
-        )["estimates"]
+        rows = json.loads(done("estimate", tmp_path / "out", "--polygons", path, "--json").stdout)[
+            "estimates"
+        ]
         (found,) = [row for row in rows if (row["from"], row["to"]) == ("west", "east")]
         assert found["value"] == one.count
         done("report", tmp_path / "out", "--places", path, "--output", tmp_path / "a.html")

@@ -29,7 +29,7 @@ def test_the_error_of_a_difference_is_the_real_one(spec):
     for seed in range(trials):
         one = released(spec, seed)
         for name, (a, b) in PAIRS.items():
-            true = 100_000 * (a.size - b.size)
+            true = 100_000 * (b.size - a.size)
             found = compare.compare_regions((one, a), (one, b), null=true)
             z[name].append((found.value - true) / found.standard_error)
     # The fourth moment of Laplace noise is 6: four standard errors of the mean square.
@@ -51,7 +51,7 @@ def test_two_releases_have_errors_that_add_up():
     a, b = run(0, 16), run(3, 19)
     found = compare.compare_regions((one, a), (two, b))
     first, second = one.estimate(a), two.estimate(b)
-    assert found.value == first.count - second.count
+    assert found.value == second.count - first.count
     assert found.standard_error == pytest.approx(
         math.hypot(first.standard_error, second.standard_error)
     )
@@ -79,7 +79,7 @@ def rates(spec, trials, levels, **terms):
     for seed in range(trials):
         one = released(spec, seed, **terms)
         # How often a difference is found is known well enough from every third release.
-        for which, null in enumerate((0, -2.5 * error)[: 1 + (seed % 3 == 0)]):
+        for which, null in enumerate((0, 2.5 * error)[: 1 + (seed % 3 == 0)]):
             p_value = compare.compare_regions((one, a), (one, b), null=null).p_value
             refuted[which] += p_value <= np.array(levels)
             asked[which] += 1
@@ -160,15 +160,15 @@ def test_clamped_regions_need_to_be_asked_for():
     assert one.estimate(a).clamped
     with refuses(UsageError, "region-clamped"):
         compare.compare_regions((one, a), (one, b))
-    found = compare.compare_regions((one, b), (one, a), conservative=True)
+    found = compare.compare_regions((one, a), (one, b), conservative=True)
     assert found.basis == "conservative"
     apart = one.estimate(b).low - one.estimate(a).high
     assert (found.p_value <= 0.05) == (apart >= 0)
     assert found.low <= 600 <= found.high
-    other = compare.compare_regions((one, a), (one, b), conservative=True)
+    other = compare.compare_regions((one, b), (one, a), conservative=True)
     assert other.p_value == found.p_value
     assert (other.low, other.high) == pytest.approx((-found.high, -found.low))
-    less = compare.compare_regions((one, b), (one, a), conservative=True, alternative="less")
+    less = compare.compare_regions((one, a), (one, b), conservative=True, alternative="less")
     assert less.p_value > 0.5
 
 
@@ -192,7 +192,7 @@ def test_differences_of_counts_beyond_floats_are_exact():
     people[0, 0], people[0, 1] = (1 << 58) + 12, 1 << 58
     one = released("geometric", 1, people, 50)
     a, b = (GRID.encode(np.array([[0], [col]])) for col in (0, 1))
-    found = compare.compare_regions((one, a), (one, b))
+    found = compare.compare_regions((one, b), (one, a))
     assert found.value == 12
     assert (found.low, found.high) == (12, 12)  # of e^-50 there is nothing at 5 %
     assert found.p_value < 1e-6

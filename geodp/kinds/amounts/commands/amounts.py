@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from geodp.kinds.amounts.running.clip import choose_clip, plan
-from geodp.kinds.amounts.running.estimate import compare, estimate
 from geodp.kinds.amounts.running.publish import publish, publish_series
 from geodp.kinds.amounts.running.sql import sql
 
@@ -20,12 +19,12 @@ def amounts() -> None:
     geodp amounts publish-series 2015=FILE 2020=FILE ... --person-in all --output out
     geodp amounts plan --grid jis:half ... --median 250 --upper-tenth 600 --people 1e7 --epsilon 1
     geodp amounts choose-clip FILE ... --lowest 100 --highest 10000 --epsilon 0.02 --output clip
-    geodp amounts estimate out --area 5339
-    geodp amounts compare out --area 5339 --area 5340
+    geodp estimate out --area 5339
+    geodp compare out --area 5339 --area 5340
     """
 
 
-for one in (publish, publish_series, choose_clip, plan, estimate, compare, sql):
+for one in (publish, publish_series, choose_clip, plan, sql):
     amounts.add_command(one)
 
 

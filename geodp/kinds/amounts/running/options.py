@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import hide, with_options
-from geodp.cli.options import StrictCommand
+from geodp.cli.help import hide
+from geodp.cli.options import is_stated
 from geodp.cli.readers import (
     ReadingCommand,
     make_reader,
@@ -20,7 +20,7 @@ from geodp.cli.readers import (
     require_public_prior,
 )
 from geodp.errors import UsageError
-from geodp.options.option import Option
+from geodp.kinds.amounts.options import PRIOR_READING
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -64,46 +64,6 @@ def _describe_person(parameter: click.Parameter) -> click.Parameter:
     if isinstance(described, click.Option):
         described.help = PERSON
     return described
-
-
-PRIOR_READING = (
-    *("points", "x", "y", "points_crs", "allow_ballpark", "column", "by", "labels"),
-    *("encoding", "delimiter", "decimal", "layer", "header_row", "first_row", "last_row"),
-    *("member", "code"),
-)
-"""Options of readers with which records are read, and a file of their prior with them."""
-
-
-time_option = with_options(
-    Option(
-        "--time",
-        "Period of a series whose folder is RELEASE, such as 2020.",
-        metavar="TIME",
-        everyday=True,
-    )
-)
-label_option = with_options(
-    Option(
-        "--label",
-        "Of records with this label alone, such as sex=f; of several labels of one attribute "
-        "together; repeatable.",
-        name="labels_of",
-        many=True,
-        everyday=True,
-        metavar="NAME=LABEL",
-    )
-)
-
-
-class PriorCommand(StrictCommand):
-    """A command that reads the prior of a release again, with the options of its publication."""
-
-    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options, with those of readers after those of the prior."""
-        params = super().list_params(ctx)
-        at = next(i for i, one in enumerate(params) if one.name == "prior_value") + 1
-        reading = [one for one in reader_options() if one.name in PRIOR_READING]
-        return [*params[:at], *reading, *params[at:]]
 
 
 def check_reading(context: click.Context, options: dict[str, Any]) -> None:
@@ -207,21 +167,17 @@ def read_known_prior(context: click.Context, release: Amounts) -> Any:
         fixed = {"spec": "", "public_file": (), "outside": "drop"}
         column = {"inputs": (path,), "value": options["prior_value"]}
         return read({**defaults, **options, **fixed, **column}, release.count.grid, None)
+    if path is None:
+        return None
     names = {"prior_value", *PRIOR_READING}
-    used = [
-        one.opts[-1]
-        for one in context.command.get_params(context)
-        if one.name in names
-        and context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
-    ]
+    params = context.command.get_params(context)
+    used = [one.opts[-1] for one in params if one.name in names and is_stated(context, one.name)]
     if used:
         raise UsageError(
             f"{', '.join(used)}: these say how the file of a prior is read, and --prior names no "
             "file: leave them out, or name it.",
             code="amounts-prior-reading-unused",
         )
-    if path is None:
-        return None
     from geodp.release.opening import open_written
 
     return open_written(path)
@@ -255,15 +211,3 @@ def open_amounts(path: Path, time: str | None = None) -> Amounts:
             code="amounts-time-unused",
         )
     return release
-
-
-def open_all(paths: tuple[Path, ...], times: tuple[str, ...]) -> list[Amounts]:
-    """Open the releases to compare, or two periods of one series."""
-    if not times:
-        return [open_amounts(path) for path in paths]
-    if len(paths) != 1 or len(times) != 2:
-        raise UsageError(
-            "Two periods of one series are compared: give its folder, and --time twice.",
-            code="amounts-two-times",
-        )
-    return [open_amounts(paths[0], time) for time in times]

@@ -12,7 +12,6 @@ from geodp.cli.help import with_options
 from geodp.cli.options import GridCommand
 from geodp.kinds.flows.options import PLANNED
 from geodp.kinds.flows.running.choose_trips import choose_trips
-from geodp.kinds.flows.running.estimate import compare, estimate
 from geodp.kinds.flows.running.evaluate import evaluate
 from geodp.kinds.flows.running.inputs import read_by, read_levels, split_grid
 from geodp.kinds.flows.running.publish import publish
@@ -32,12 +31,12 @@ def flows() -> None:
         --person id --trips 10 --epsilon 1 --output out
     geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
     geodp flows choose-trips trips.csv ... --person id --largest 100 --epsilon 0.01 --output trips
-    geodp flows estimate out --from 533945 --to 533946
-    geodp flows compare out-2019 out-2023 --from 533945 --to 533946
+    geodp estimate out --from 533945 --to 533946
+    geodp compare out-2019 out-2023 --from 533945 --to 533946
     """
 
 
-for one in (publish, choose_trips, estimate, compare, evaluate, sql):
+for one in (publish, choose_trips, evaluate, sql):
     flows.add_command(one)
 
 

@@ -1,111 +1,128 @@
-"""``geodp flows estimate`` and ``compare``: flows between regions with intervals."""
+"""What ``geodp estimate``, ``compare`` and ``diff`` answer of flows between regions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from geodp.cli.figures import Row, show_rows
-from geodp.cli.help import add_options, json_option, option
-from geodp.cli.options import StrictCommand
-from geodp.cli.regions import POLYGON_NAME, polygons_option, read_labels, require_named
-from geodp.cli.running import report_progress
+from geodp.cli.figures import DASH, Answer, Row, list_differences, list_estimates
+from geodp.cli.regions import read_labels, show_labels
+from geodp.cli.using import (
+    Changed,
+    Parts,
+    asks_regions,
+    compare_quantities,
+    diff_quantities,
+    estimate_quantities,
+    name_place,
+    require_two,
+)
 from geodp.errors import UsageError
+from geodp.grid.region import find_named
+from geodp.io.read.public.polygons import read_polygons
+from geodp.kinds.flows.comparison import TRIPS, FlowSide, SimulationSettings
+from geodp.kinds.flows.publish import give_prior
+from geodp.kinds.flows.regions import divide_zones, find_region, ground_of, read_lines
 from geodp.kinds.flows.running.inputs import open_flows
-from geodp.kinds.flows.running.options import simulations_option
 
 if TYPE_CHECKING:
-    from geodp.kinds.flows.comparison import Compared
     from geodp.kinds.flows.flows import Flows
-
-
-flow_options = add_options(
-    option(
-        "--from",
-        "origins",
-        group="Options",
-        everyday=True,
-        multiple=True,
-        metavar="AREA",
-        help="Code of an area or of a zone from which trips begin; on a grid without codes "
-        "ROW_COL, or ROW_COL:ROW_COL for the box between two zones; repeatable, together with "
-        "--to.",
-    ),
-    option(
-        "--to",
-        "destinations",
-        group="Options",
-        everyday=True,
-        multiple=True,
-        metavar="AREA",
-        help="Code of the area in which they end.",
-    ),
-    polygons_option("--polygons"),
-    POLYGON_NAME,
-    option(
-        "--across",
-        group="Domain",
-        type=click.Path(path_type=Path),
-        help="File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, "
-        "FlatGeobuf or GeoParquet. Each divides the map in two.",
-    ),
-    option(
-        "--label",
-        "labels",
-        group="Options",
-        multiple=True,
-        metavar="NAME=LABEL",
-        help="Estimate trips with this label: hour=8; repeatable. Several labels of one attribute "
-        "are added up.",
-    ),
-)
-"""Options that say which flows are estimated."""
-
-
-@click.command(cls=StrictCommand, no_args_is_help=True)
-@click.argument("release", type=click.Path(path_type=Path))
-@flow_options
-@simulations_option
-@option(
-    "--prior",
-    group="Options",
-    type=click.Path(path_type=Path),
-    metavar="RELEASE",
-    help="Folder of the earlier release of flows that was the prior, where RELEASE does not have "
-    "it.",
-)
-@json_option
-def estimate(**options: Any) -> None:
-    """Estimate trips between areas of a RELEASE, or across lines; costs no budget.
-
-    \b
-    geodp flows estimate out --from 533945 --to 533946 --from 533946 --to 533945
-    geodp flows estimate out --polygons cities.geojson
-    geodp flows estimate out --across river.geojson
-
-    All have 95 % intervals, of which far fewer hold the truth where the trips from a zone go to one
-    or two others (docs/flows.md). Between at most 32 polygons, all pairs are estimated. Across a
-    line, trips from its left to its right, as seen along it, from its right to its left, and both
-    together; zones lie where their centres do.
-    """
-    require_named(options)
-    _require_what(options)
-    release = open_flows(options["release"])
-    if options["prior"] is not None:
-        from geodp.kinds.flows.publish import give_prior
-
-        release = give_prior(release, open_flows(options["prior"]))
-    with report_progress():
-        rows = _estimate(release, options)
-    show_rows(rows, "estimate", as_json=options["as_json"])
-
+    from geodp.release.regional import Compared
 
 MOST_POLYGONS = 32
 """Most polygons between all of which flows are estimated."""
+
+Groups = list[tuple[str, str, list[tuple[Any, Any]]]]
+"""Flows that are asked for: names of both ends, and pairs of regions."""
+
+
+def estimate(parts: Parts, options: Mapping[str, Any]) -> Answer:
+    """Estimate trips between areas, or across lines; of areas alone, trips from and to them."""
+    if options["area"]:
+        _require_whole(options)
+        return estimate_quantities({time: one.ends for time, one in parts.items()}, options)
+    labels, simulations = read_labels(options["labels_of"], "--label"), options["simulations"]
+    asked = _list_groups(next(iter(parts.values())), options)
+    rows = []
+    for time, release in parts.items():
+        if options["prior"] is not None:
+            release = give_prior(release, open_flows(options["prior"]))
+        found = release.estimate_groups(
+            [group for _, _, group in asked], simulations=simulations, labels=labels
+        )
+        of_time: list[Row] = []
+        for (start, end, _), one in zip(asked, found, strict=True):
+            place = {"from": start, "to": end, **name_place(time)}
+            of_time += list_estimates(place, {TRIPS: one}, _limit_of(release))
+        rows += _hide_sums(of_time, options)
+    return Answer(rows)
+
+
+def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> Answer:
+    """Estimate differences of two flows, of two labels of flows, or of flows in two releases."""
+    require_two([one.ends for one in releases])
+    if len(releases) == 2:
+        releases[0].require_comparable(releases[1])
+    if options["area"]:
+        _require_whole(options)
+        return compare_quantities([one.ends for one in releases], options)
+    limits = [_limit_of(one) for one in (releases[0], releases[-1])]
+    rows = [
+        row
+        for name, one in _compare(releases, options)
+        for row in list_differences({"name": name}, one, limits)
+    ]
+    return Answer(_hide_sums(rows, options))
+
+
+def diff(pairs: Changed, options: Mapping[str, Any]) -> Answer:
+    """Estimate changes of flows between areas or across lines, or of both maps of ends."""
+    for old, new in pairs.values():
+        require_two((old.ends, new.ends))
+        old.require_comparable(new)
+    if options["area"] or not asks_regions(options):
+        _require_whole(options)
+        ends = {time: (old.ends, new.ends) for time, (old, new) in pairs.items()}
+        return diff_quantities(ends, options)
+    rows = []
+    for time, (old, new) in pairs.items():
+        limits, of_time = [_limit_of(one) for one in (old, new)], list[Row]()
+        for name, one in _compare((old, new), options):
+            of_time += list_differences(name_place(time, name=name), one, limits, sides=True)
+        rows += _hide_sums(of_time, options)
+    return Answer(rows)
+
+
+def _limit_of(release: Flows) -> int | None:
+    """Return the limit of display of a release."""
+    return release.flows.card().display_below
+
+
+def _require_whole(options: Mapping[str, Any]) -> None:
+    """Raise UsageError for options of flows where trips from and to areas are asked for."""
+    if any(map(options.get, ("labels_of", "against", "origins", "across", "prior"))):
+        raise UsageError(
+            "--area asks for all trips that begin and end in an area: leave out what is for flows "
+            "between two areas, such as --from, --across and --label.",
+            code="flows-ends-alone",
+        )
+
+
+def _hide_sums(rows: list[Row], options: Mapping[str, Any]) -> list[Row]:
+    """Hide the sum of both directions across a line, every third row, where one of them is hidden.
+
+    The direction that is shown would reveal the hidden one.
+    """
+    if options["across"] is None:
+        return rows
+    return [
+        replace(row, below=True, columns=(DASH,) * len(row.columns))
+        if at % 3 == 2 and (rows[at - 2].below or rows[at - 1].below)
+        else row
+        for at, row in enumerate(rows)
+    ]
 
 
 def _require_what(options: Mapping[str, Any]) -> None:
@@ -117,46 +134,16 @@ def _require_what(options: Mapping[str, Any]) -> None:
     ways = (options["origins"] or None, options["polygons"], options["across"])
     if sum(one is not None for one in ways) != 1:
         raise UsageError(
-            "Say in one way what to estimate: --from and --to, --polygons or --across.",
+            "Say in one way what to estimate: --from and --to, --polygons, --across or --area.",
             code="flows-estimate-what",
         )
 
 
-def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
-    """Estimate what is asked for; what a limit of display hides is told."""
-    from geodp.table.display import is_below
-
-    simulations, labels = options["simulations"], read_labels(options["labels"], "--label")
-    asked, limit = _list_groups(release, options), release.flows.card().display_below
-    found = release.estimate_groups(
-        [group for _, _, group in asked], simulations=simulations, labels=labels
-    )
-    hidden = [bool(is_below(one.count, limit)) for one in found]
-    if options["across"] is not None:
-        _hide_sums(hidden)
-    return [
-        Row({"from": start, "to": end}, "trips", one, limit, below)
-        for (start, end, _), one, below in zip(asked, found, hidden, strict=True)
-    ]
-
-
-def _hide_sums(hidden: list[bool]) -> None:
-    """Hide the sum of both directions across a line, every third row, where one of them is hidden.
-
-    The direction that is shown would reveal the hidden one.
-    """
-    for at in range(0, len(hidden), 3):
-        hidden[at + 2] |= hidden[at] != hidden[at + 1]
-
-
-def _list_groups(
-    release: Flows, options: Mapping[str, Any]
-) -> list[tuple[str, str, list[tuple[Any, Any]]]]:
-    """List the flows that are asked for: names of both ends, and pairs of regions."""
+def _list_groups(release: Flows, options: Mapping[str, Any]) -> Groups:
+    """List the flows that are asked for; UsageError unless it is said in one way which."""
+    _require_what(options)
     grid = release.origins.grid
     if options["across"] is not None:
-        from geodp.kinds.flows.regions import divide_zones, read_lines
-
         rows = []
         for name, line in read_lines(options["across"], grid).items():
             left, right = divide_zones(grid, line)
@@ -168,10 +155,6 @@ def _list_groups(
     names = [*dict.fromkeys(zip(options["origins"], options["destinations"], strict=True))]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}
     if options["polygons"] is not None:
-        from geodp.grid.region import find_named
-        from geodp.io.read.public.polygons import read_polygons
-        from geodp.kinds.flows.regions import find_region, ground_of
-
         name = options["polygon_name"]
         shapes = read_polygons(options["polygons"], ground_of(grid), name=name)
         if len(shapes) > MOST_POLYGONS:
@@ -185,84 +168,30 @@ def _list_groups(
     return [(start, end, [(regions[start], regions[end])]) for start, end in names]
 
 
-@click.command(cls=StrictCommand, no_args_is_help=True)
-@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
-@flow_options
-@option(
-    "--other-label",
-    "other_labels",
-    group="Options",
-    multiple=True,
-    metavar="NAME=LABEL",
-    help="Label of the second flow, where it differs: --label hour=8 --other-label hour=18 "
-    "compares two hours of one release; repeatable, as --label.",
-)
-@simulations_option
-@json_option
-def compare(**options: Any) -> None:
-    """Compare two flows of a release, or the same flows in two RELEASES; costs no budget.
-
-    \b
-    geodp flows compare out --from 533945 --to 533946 --from 533946 --to 533945
-    geodp flows compare out --from 533945 --to 533946 --label hour=8 --other-label hour=18
-    geodp flows compare out-2019 out-2023 --from 533945 --to 533946
-    geodp flows compare out-2019 out-2023 --across river.geojson
-
-    Differences of trips, the second less the first, have 95 % intervals; a star marks those that
-    noise and model do not explain. In both releases the same unit must be protected, and as many
-    trips of each counted.
-    """
-    require_named(options)
-    _require_what(options)
-    releases = [open_flows(path) for path in options["releases"]]
-    with report_progress():
-        found = _compare(releases, options)
-    limits = [one.flows.card().display_below for one in releases]
-    limit = next((one for one in limits if one is not None), None)
-    # A difference would reveal the trips that a limit of display hides.
-    hidden = [_is_hidden(one, limits) for _, one in found]
-    if options["across"] is not None:
-        _hide_sums(hidden)
-    rows = [
-        Row({"name": name}, "trips", one.difference, limit, below)
-        for (name, one), below in zip(found, hidden, strict=True)
-    ]
-    show_rows(rows, "difference", as_json=options["as_json"])
-
-
 def _compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> list[tuple[str, Compared]]:
     """Compare what is asked for; UsageError for other numbers of releases or of flows."""
-    from geodp.kinds.flows.comparison import FlowSide, SimulationSettings
-
-    asked, by_label = _list_groups(releases[0], options), bool(options["other_labels"])
-    if len(releases) > 2 or (len(releases) == 1 and not by_label and len(asked) != 2):
+    asked, against = _list_groups(releases[0], options), options.get("against", ())
+    if len(releases) == 1 and not against and len(asked) != 2:
         raise UsageError(
             "Compare exactly two flows of one release (--from and --to, twice), flows of one "
-            "release with two labels (--label and --other-label), or the same flows in two "
-            "releases.",
+            "release with two labels (--label and --against), or the same flows in two releases.",
             code="flows-compare-two",
         )
     how = SimulationSettings(options["simulations"])
-    labels = read_labels(options["labels"], "--label")
-    others = read_labels(options["other_labels"], "--other-label") if by_label else labels
+    labels = read_labels(options["labels_of"], "--label")
+    others = {**labels, **read_labels(against, "--against")}
     sides = [(FlowSide(group, labels), FlowSide(group, others)) for _, _, group in asked]
     names = [f"{start} to {end}" for start, end, _ in asked]
-    if by_label:
-        shown = " - ".join(", ".join(options[one]) for one in ("other_labels", "labels"))
-        named = [f"{name}: {shown}" for name in names]
+    if against:
+        shown = f"{show_labels(others)} - {show_labels(labels) or 'all'}"
+        names = [f"{name}: {shown}" for name in names]
     if len(releases) == 2:
         first, second = releases
         found = first.compare_all(second, sides, how)
-        return [*zip(named if by_label else names, found, strict=True)]
-    if by_label:
+    elif against:
         groups = [group for _, _, group in asked]
-        return [*zip(named, releases[0].compare_labels(groups, (labels, others), how), strict=True)]
-    one, other = (side for side, _ in sides)
-    return [(" - ".join(names[::-1]), releases[0].compare_sides(one, other, how))]
-
-
-def _is_hidden(one: Compared, limits: Sequence[int | None]) -> bool:
-    """Return whether an office's limit of display hides one of two compared flows."""
-    from geodp.table.display import is_below
-
-    return any(is_below(each.count, limit) for each in one[:2] for limit in limits)
+        found = releases[0].compare_labels(groups, (labels, others), how)
+    else:
+        one, other = (side for side, _ in sides)
+        names, found = [" - ".join(names[::-1])], [releases[0].compare_sides(one, other, how)]
+    return [*zip(names, found, strict=True)]

@@ -1,12 +1,11 @@
-"""Commands of flows that read trips, and an option of those that simulate."""
+"""Commands of flows that read trips."""
 
 from __future__ import annotations
 
 import click
 
-from geodp.cli.help import hide, make_option, with_options
+from geodp.cli.help import hide, make_option
 from geodp.cli.readers import InputCommand, state_field
-from geodp.options.option import Option
 
 COUNTED = ("missing", "flags", "round", "raster_unit", "duplicates")
 """Shared options on how counts are read, which rows of persons do not have."""
@@ -40,13 +39,3 @@ class PersonsCommand(TripsCommand):
     """A command that reads trips of persons alone."""
 
     counted = False
-
-
-simulations_option = with_options(
-    Option(
-        "--simulations",
-        "Releases that are simulated from this one; more give steadier intervals.",
-        low=20,
-        default=40,
-    )
-)

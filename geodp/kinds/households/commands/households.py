@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from geodp.cli.check import begin_check
 from geodp.cli.commands.sql import locate_records
-from geodp.cli.figures import list_differences, list_estimates, pair_regions, show_rows
-from geodp.cli.help import json_option, with_options
+from geodp.cli.help import with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete
-from geodp.cli.options import GridCommand, StrictCommand, inputs
+from geodp.cli.options import GridCommand, inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
-from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_regions, require_named
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
@@ -63,7 +60,7 @@ def households() -> None:
     geodp households publish FILE --value PERSONS --households HOUSEHOLDS
         --protect person --epsilon 1 --contribution 1 --output out
     geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
-    geodp households estimate out --area 5339
+    geodp estimate out --area 5339
     """
 
 
@@ -117,82 +114,6 @@ def plan(**options: Any) -> None:
         errors = (one.persons, one.households, one.mean_size)
         shown = ("-" if error is None else f"{error:,.3g}" for error in errors)
         click.echo(f"{one.cells:>13,}" + "".join(f"{text:>12}" for text in shown))
-
-
-@households.command(cls=StrictCommand, no_args_is_help=True)
-@click.argument("release", type=click.Path(path_type=Path))
-@polygons_option("--polygons")
-@POLYGON_NAME
-@AREA
-@json_option
-def estimate(**options: Any) -> None:
-    """Estimate persons, households and mean size of regions of a RELEASE; costs no budget.
-
-    \b
-    geodp households estimate out --area 5339 --area 5340
-    geodp households estimate out --polygons cities.geojson
-
-    All three have 95 % intervals. A region that may have no household, or any mean size, has none
-    of the latter.
-    """
-    if options["polygons"] is None and not options["area"]:
-        raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
-    require_named(options)
-    release = _open(options["release"])
-    regions = read_regions(options, release.households)
-    show_rows(
-        [
-            row
-            for name, one in zip(regions, release.list_figures(regions.values()), strict=True)
-            for row in list_estimates(name, one, release.counts.card().display_below)
-        ],
-        "estimate",
-        as_json=options["as_json"],
-    )
-
-
-@households.command(cls=StrictCommand, no_args_is_help=True)
-@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
-@polygons_option("--polygons")
-@POLYGON_NAME
-@AREA
-@json_option
-def compare(**options: Any) -> None:
-    """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
-
-    \b
-    geodp households compare out --area 533945 --area 533904
-    geodp households compare out-2015 out-2020 --polygons cities.geojson
-
-    Differences of persons, households and mean size, the second less the first, have 95 %
-    intervals; a star marks those that noise does not explain. Those between regions of one release
-    are bounds, as their errors may be opposite.
-    """
-    releases = [_open(path) for path in options["releases"]]
-    require_named(options)
-    regions = read_regions(options, releases[0].households)
-    named, found = (
-        pair_regions([*regions], [one.households for one in releases]),
-        [*regions.values()],
-    )
-    pairs = {name: ((i, found[a]), (j, found[b])) for name, ((i, a), (j, b)) in named.items()}
-    rows = [*list_differences(releases, pairs)]
-    show_rows(rows, "difference", as_json=options["as_json"])
-
-
-def _open(path: Path) -> Households:
-    """Open a written release of persons and households; UsageError for another one."""
-    from geodp.kinds.households.households import Households
-    from geodp.release.opening import open_written
-
-    release = open_written(path)
-    if not isinstance(release, Households):
-        raise UsageError(
-            "This is no release of persons and households; geodp estimate and geodp report know "
-            "others.",
-            code="households-release-expected",
-        )
-    return release
 
 
 @households.command(cls=GridCommand, no_args_is_help=True)

@@ -3,133 +3,79 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from geodp.cli.figures import DASH, align, mark_below
-from geodp.cli.options import StrictCommand
+from geodp.cli.figures import DASH, Answer, Row, align, mark_below
+from geodp.cli.help import with_options
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_picture
-from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_regions, require_named
+from geodp.cli.using import (
+    AS_JSON,
+    Side,
+    UsingCommand,
+    compare_quantities,
+    find_answer,
+    limit_of,
+    list_pair,
+    open_used,
+    pair_regions,
+)
 from geodp.errors import UsageError
+from geodp.options.shared import AGAINST, AREAS, LABEL, TIME
+from geodp.tools.compare.options import DEVICES, OF_COUNTS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from geodp.release.release import Release
-
-
-ALTERNATIVES = ("two-sided", "greater", "less")
-CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
 COMMON = ("0.5", "1", "2", "4", None)
 """Epsilons whose sample sizes and powers are shown along with those of the requested one."""
-RATED = ("alternative", "correction")
-TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
-MAX_PAIRS = 10_000
 
 
-@click.command(
-    cls=StrictCommand,
-    rare=("plan", "maximum", "difference", "epsilon", "share", "power", "devices", "bits", "plot"),
-    no_args_is_help=True,
-)
+@click.command(cls=UsingCommand, door="compare", counts=OF_COUNTS, no_args_is_help=True)
 @click.argument("releases", nargs=-1, type=click.Path(path_type=Path))
-@POLYGONS
-@POLYGON_NAME
-@AREA
-@click.option(
-    "--cells", is_flag=True, help="Compare every cell of two releases instead of regions."
-)
-@click.option(
-    "--alternative",
-    type=click.Choice(ALTERNATIVES),
-    default=ALTERNATIVES[0],
-    show_default=True,
-    help="Alternative hypothesis: the first differs, is greater, or is less.",
-)
-@click.option(
-    "--alpha",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="Significance level: the probability of a false finding.",
-)
-@click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default=CORRECTIONS[0],
-    show_default=True,
-    help="Correction for many tests: bound the probability of any false finding, or their "
-    "expected share.",
-)
-@click.option(
-    "--conservative",
-    is_flag=True,
-    help="Use the regions' 95 % intervals where clamping at 0 may have moved people.",
-)
-@click.option(
-    "--ratio",
-    is_flag=True,
-    help="Estimate ratios, first to second, with intervals, instead of testing differences.",
-)
-@click.option(
-    "--plan",
-    is_flag=True,
-    help="Without a release: compute how many devices are needed to show a difference.",
-)
-@click.option(
-    "--maximum", type=float, help="With --plan: largest value of a device; the smallest is 0."
-)
-@click.option(
-    "--difference", type=float, help="With --plan: difference between the means of the two groups."
-)
-@click.option("--epsilon", help="With --plan: epsilon of a device's bit. Default: no noise.")
-@click.option(
-    "--share",
-    type=float,
-    help="With --plan: mean of the first group, divided by --maximum. Default: the worst case.",
-)
-@click.option(
-    "--power", type=float, default=0.8, show_default=True, help="With --plan: power of the test."
-)
-@click.option(
-    "--devices",
-    type=int,
-    help="With --plan: compute the power with this many devices in each group.",
-)
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path),
-    help="With --plan: PNG, PDF or SVG file of the power by devices, for several epsilons.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace this file.")
-@click.option(
-    "--bits",
-    multiple=True,
-    metavar="ONES:ALL",
-    help="Without a release: ONES:DEVICES of a group's bits, once for each of two groups; with "
-    "--maximum, --epsilon.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@with_options(TIME, AREAS, LABEL, AGAINST, DEVICES, AS_JSON)
 def compare(**options: Any) -> None:
-    """Test whether regions or RELEASES differ by more than their noise; costs no budget.
+    """Compare regions, groups or RELEASES of any kind, beside their noise; costs no budget.
 
     \b
     geodp compare release-2020 release-2025 --polygons cities.geojson --conservative
     geodp compare release-2025 --area 5339 --area 5340 --conservative
+    geodp compare series --time 2015 --time 2020 --area 5339
+    geodp compare incomes --area 5339 --label sex=m --against sex=f
+    geodp compare trips-2019 trips-2023 --from 533945 --to 533946
     geodp compare --plan --maximum 15000 --difference 600 --epsilon 1 --share 0.2 --plot power.svg
-    geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
+    geodp compare --bits 4250:9000 --bits 4500:9000 --maximum 15000 --epsilon 1
 
-    One release: every region against every other. Two releases: every region in the first against
-    itself in the second. Tests are exact for single cells with Laplace noise, use normal errors
-    otherwise, and are corrected for their number.
+    One release: every region with every other. Two releases, or two periods of a series: every
+    region with itself. Differences are the second less the first, with 95 % intervals; a star marks
+    those that noise does not explain. Counts are tested: exactly for single cells with Laplace
+    noise, by normal errors otherwise, and corrected for their number.
     """
-    _require_fitting(click.get_current_context())
+    if options["plan"] or options["bits"]:
+        _compare_devices(options)
+        return
+    opened = [open_used(path, "compare") for path in options["releases"]]
+    releases = list_pair(opened, options["times"])
+    answer = find_answer(releases, "compare", _compare)
+    if options["cells"]:
+        _compare_cells(releases, options)
+        return
+    answer(releases, options).show(
+        "ratio" if options["ratio"] else "difference", as_json=options["as_json"]
+    )
+
+
+COMMAND = compare
+
+
+def _compare_devices(options: Mapping[str, Any]) -> None:
+    """Print a plan of groups of devices, or the test of their bits."""
+    if options["releases"]:
+        raise UsageError(
+            "--plan and --bits read no release; leave out releases.", code="plan-has-no-release"
+        )
     if options["plan"]:
         require_free(options["plot"], "--plot", PICTURES, overwrite=options["overwrite"])
         require_drawn(options["plot"])
@@ -137,91 +83,24 @@ def compare(**options: Any) -> None:
         text = _plan_text(document)
         if options["plot"] is not None:
             _draw_power(options)
-    elif options["ratio"]:
-        document = _ratios(options)
-        text = _ratios_text(document)
-    elif options["bits"]:
+    else:
         document = _bits(options)
         text = _bits_text(document)
-    elif options["cells"]:
-        document = _cells(options)
-        text = _cells_text(document)
-    else:
-        document = _regions(options)
-        text = _regions_text(document)
-    if options["as_json"]:
-        text = json.dumps(document, ensure_ascii=False, indent=1)
-    click.echo(text)
+    click.echo(json.dumps(document, ensure_ascii=False, indent=1) if options["as_json"] else text)
 
 
-COMMAND = compare
+def _compare(releases: Sequence[Any], options: Mapping[str, Any]) -> Answer:
+    """Compare quantities that every kind has, and test counts."""
+    from geodp.release.release import Release
+
+    if not isinstance(releases[0], Release):
+        return compare_quantities(releases, options)
+    pairs = pair_regions(releases, options, "{0} / {1}" if options["ratio"] else "{1} - {0}")
+    hidden = _find_hidden(releases, pairs)
+    return (_estimate_ratios if options["ratio"] else _test)(releases, pairs, hidden, options)
 
 
-def _require_fitting(context: click.Context) -> None:
-    """Require options that go together, or raise UsageError."""
-    options = context.params
-    names = {option.name: option.opts[-1] for option in context.command.params}
-    # Options left at their defaults are not in the way; only those that were given are.
-    explicit_names = {
-        n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
-    }
-    if options["bits"]:
-        if options["releases"] or explicit_names & {*TESTED, *PLANNED, "plan", "plot"} - {
-            "maximum",
-            "epsilon",
-        }:
-            raise UsageError(
-                "--bits goes with --maximum, --epsilon, --alternative and --alpha.",
-                code="option-needs-bits",
-            )
-        if len(options["bits"]) != 2 or options["maximum"] is None:
-            raise UsageError(
-                "--bits is given for each of two groups, with --maximum.",
-                code="bits-of-two-groups",
-            )
-        return
-    if options["plan"]:
-        if options["releases"] or explicit_names & {*TESTED}:
-            raise UsageError(
-                "--plan reads no release; leave out releases and regions.",
-                code="plan-has-no-release",
-            )
-        if options["maximum"] is None or options["difference"] is None:
-            raise UsageError("--plan needs --maximum and --difference.", code="plan-incomplete")
-        if options["devices"] is not None and "power" in explicit_names:
-            raise UsageError("Give --power or --devices, not both.", code="power-or-devices")
-        return
-    for name in (*PLANNED, "plot", "overwrite"):
-        if name in explicit_names:
-            raise UsageError(
-                f"{names[name]} goes with --plan or --bits only.", code="option-needs-plan-or-bits"
-            )
-    count = len(options["releases"])
-    if count not in (1, 2):
-        raise UsageError("Give one release or two, or --plan.", code="releases-one-or-two")
-    has_regions = options["polygons"] is not None or bool(options["area"])
-    # An interval of a ratio tests nothing: options of tests would be ignored.
-    if options["ratio"] and (options["cells"] or explicit_names & {*RATED}):
-        raise UsageError(
-            "--ratio estimates ratios of regions: leave out --cells and options of tests.",
-            code="ratio-of-regions",
-        )
-    if options["cells"] == has_regions:
-        raise UsageError(
-            "Name what to compare: --area CODE, repeatable, or --polygons FILE, with "
-            "--conservative where the releases have no negative counts; or --cells of two releases "
-            "that have them. geodp diff OLD NEW estimates changes of cells of any two.",
-            code="compare-what",
-        )
-    if options["cells"] and (count != 2 or options["conservative"]):
-        raise UsageError(
-            "--cells compares two releases, and --conservative is for regions.",
-            code="cells-of-two-releases",
-        )
-    require_named(options)
-
-
-def _plan(options: dict[str, Any]) -> dict[str, Any]:
+def _plan(options: Mapping[str, Any]) -> dict[str, Any]:
     from geodp.literature.api import power, sample_size
 
     sides = 2 if options["alternative"] == "two-sided" else 1
@@ -259,7 +138,7 @@ def _list_epsilons(requested: str | None) -> list[str | None]:
     return [*sorted([requested, *COMMON[:-1]], key=rational), None]
 
 
-def _draw_power(options: dict[str, Any]) -> None:
+def _draw_power(options: Mapping[str, Any]) -> None:
     from geodp.literature.bit_means import plot_power
 
     arguments = (options["difference"], options["maximum"], _list_epsilons(options["epsilon"]))
@@ -298,9 +177,11 @@ def _sizes_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _bits(options: dict[str, Any]) -> dict[str, Any]:
+def _bits(options: Mapping[str, Any]) -> dict[str, Any]:
     from geodp.literature.api import means
 
+    if len(options["bits"]) != 2:
+        raise UsageError("--bits is given for each of two groups.", code="bits-of-two-groups")
     groups = [one.split(":") for one in options["bits"]]
     if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
         raise UsageError(
@@ -319,130 +200,122 @@ def _bits_text(document: dict[str, Any]) -> str:
     if document["epsilon"] is not None:
         noise = f"of epsilon {document['epsilon']}"
     return (
-        f"The first mean less the second is {difference} ({low} to {high} at "
+        f"The second mean less the first is {difference} ({low} to {high} at "
         f"{100 * (1 - document['alpha']):g} %, by bits {noise}): p-value "
         f"{document['p_value']:.2g}, {document['alternative']}, "
         f"{'found' if document['found'] else 'not found'} at {document['alpha']:g}."
     )
 
 
-def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
-    """Yield names and pairs of regions: all pairs of one release, or each region of two."""
-    from geodp.release.opening import open_release
-
-    releases = [open_release(path) for path in options["releases"]]
-    regions = [read_regions(options, release) for release in releases]
-    if len(releases) == 2:
-        for name, region in regions[0].items():
-            yield name, (releases[0], region), (releases[1], regions[1][name])
-        return
-    count = len(regions[0])
-    if count < 2:
-        raise UsageError("Give at least two regions of one release.", code="regions-fewer-than-two")
-    # Each pair is a test with sums of its own, and a row of the output.
-    if count * (count - 1) // 2 > MAX_PAIRS:
-        raise UsageError(
-            f"{count} regions have more than {MAX_PAIRS} pairs; give fewer.", code="pairs-too-many"
-        )
-    for (one, region), (two, other) in combinations(regions[0].items(), 2):
-        yield f"{one} {between} {two}", (releases[0], region), (releases[0], other)
+Pairs = Mapping[str, tuple[Side, Side]]
+"""Pairs of regions by their names."""
 
 
-def _mark(*places: tuple[Release, Any]) -> dict[str, bool]:
-    """Return the field that marks a row in which a limit of display hides a count of a region."""
+def _find_hidden(releases: Sequence[Any], pairs: Pairs) -> dict[str, dict[str, Any]]:
+    """Return limit of display of each pair, and whether it hides a count, as values of its row."""
     from geodp.table.display import is_below
 
-    limits = [release.card().display_below for release, _ in places]
-    if all(limit is None for limit in limits):
-        return {}
-    counts = (release.estimate(region).count for release, region in places)
-    hidden = any(is_below(*pair) for pair in zip(counts, limits, strict=True))
-    return mark_below(hidden, limits)
+    limits = [limit_of(one) for one in releases]
+    if all(one is None for one in limits):
+        return {name: {} for name in pairs}
+    few: set[tuple[int, int]] = set()
+    for at, limit in enumerate(limits):
+        of = {id(one): one for pair in pairs.values() for side, one in pair if side == at}
+        found = releases[at].estimate_all(of.values())
+        few |= {(at, one) for one, e in zip(of, found, strict=True) if is_below(e.count, limit)}
+    limit = next(one for one in limits if one is not None)
+    return {
+        name: {"limit": limit, "below": any((at, id(one)) in few for at, one in pair)}
+        for name, pair in pairs.items()
+    }
 
 
-def _hide(row: dict[str, Any], *figures: str) -> tuple[str, ...]:
-    """Return the figures of a row, or dashes where they would reveal a count that is hidden."""
-    return (DASH,) * len(figures) if row.get("below") else figures
+def _sides_of(releases: Sequence[Any], pair: tuple[Side, Side]) -> tuple[Any, Any]:
+    """Return both releases of a pair with their regions."""
+    first, second = ((releases[at], region) for at, region in pair)
+    return first, second
 
 
-def _ends(row: dict[str, Any], form: str) -> tuple[str, str, str]:
-    """Format the value of a row, its standard error and its interval."""
-    value, error, low, high = (
-        format(row[name], form) for name in ("value", "standard_error", "low", "high")
-    )
-    return value, error, f"{low} to {high}"
-
-
-def _regions(options: dict[str, Any]) -> dict[str, Any]:
+def _test(
+    releases: Sequence[Any],
+    pairs: Pairs,
+    hidden: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> Answer:
+    """Test differences of counts."""
     from geodp.tools.compare.api import adjust, compare_regions
 
     names = ("alternative", "alpha", "conservative")
-    arguments = {name: options[name] for name in names}
-    rows: list[dict[str, Any]] = []
-    for name, first, second in _pairs(options):
+    asked = {name: options[name] for name in names}
+    tests = {}
+    for name, pair in pairs.items():
         try:
-            test = compare_regions(first, second, **arguments)
+            tests[name] = compare_regions(*_sides_of(releases, pair), **asked)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, "quantity": "count", **test.to_dict(), **_mark(first, second)})
     # One correction for all rows, as anybody who reads the table picks the smallest p-value.
-    adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
-    for row, p_value in zip(rows, adjusted, strict=True):
-        row |= {"adjusted": p_value, "found": p_value <= options["alpha"]}
-    return {**arguments, "correction": options["correction"], "differences": rows}
-
-
-def _regions_text(document: dict[str, Any]) -> str:
-    rows = document["differences"]
-    confidence = f"{100 * (1 - document['alpha']):g} % interval"
-    lines = [
-        ("region", "difference", "standard error", confidence, "p-value", "adjusted", ""),
-    ]
-    for row in rows:
-        value, error, ends = _ends(row, ",.1f")
-        chances = (f"{row[name]:.2g}" for name in ("p_value", "adjusted"))
-        star = "*" if row["found"] else ""
-        lines.append((row["name"], *_hide(row, value, error, ends, *chances, star)))
-    shown = [row for row in rows if not row.get("below")]
-    significant = sum(row["found"] for row in shown)
-    kinds = ", ".join(sorted({row["basis"] for row in rows}))
-    return (
-        f"{align(lines)}\n\n{significant} of {len(shown)} found (*) at {document['alpha']:g}, "
-        f"{document['alternative']}, corrected by {document['correction']}; errors: {kinds}."
+    chances = [one.p_value for one in tests.values()]
+    adjusted = adjust(chances, options["correction"]).tolist()
+    rows = []
+    for (name, test), chance in zip(tests.items(), adjusted, strict=True):
+        below, found = hidden[name].get("below"), chance <= options["alpha"]
+        shown = ("", "") if below else (f"{test.p_value:.2g}", f"{chance:.2g}")
+        more: dict[str, Any] = {"adjusted": chance, "found": found}
+        of_row = {**hidden[name], "more": more, "columns": shown, "found": found}
+        rows.append(Row({"name": name}, "count", test, **of_row))
+    shown_rows = [one for one in rows if not one.below]
+    significant = sum(bool(one.found) for one in shown_rows)
+    kinds = ", ".join(sorted({one.basis for one in tests.values()}))
+    note = (
+        f"\n{significant} of {len(shown_rows)} found (*) at {options['alpha']:g}, "
+        f"{options['alternative']}, corrected by {options['correction']}; errors: {kinds}."
+    )
+    return Answer(
+        rows,
+        about={**asked, "correction": options["correction"]},
+        columns=("p-value", "adjusted"),
+        confidence=100 * (1 - options["alpha"]),
+        notes=(note,),
     )
 
 
-def _ratios(options: dict[str, Any]) -> dict[str, Any]:
+def _estimate_ratios(
+    releases: Sequence[Any],
+    pairs: Pairs,
+    hidden: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> Answer:
+    """Estimate ratios of counts, the first to the second."""
     from geodp.tools.compare.api import estimate_ratio
 
-    arguments = {name: options[name] for name in ("alpha", "conservative")}
-    rows: list[dict[str, Any]] = []
-    for name, first, second in _pairs(options, "/"):
+    asked = {name: options[name] for name in ("alpha", "conservative")}
+    rows, kinds = [], set()
+    for name, pair in pairs.items():
         try:
-            ratio = estimate_ratio(first, second, **arguments)
+            ratio = estimate_ratio(*_sides_of(releases, pair), **asked)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, "quantity": "ratio", **ratio.to_dict(), **_mark(first, second)})
-    return {**arguments, "ratios": rows}
+        kinds.add(ratio.basis)
+        rows.append(Row({"name": name}, "ratio", ratio, **hidden[name]))
+    note = f"\nOne interval each, not corrected for many; errors: {', '.join(sorted(kinds))}."
+    confidence = 100 * (1 - options["alpha"])
+    return Answer(rows, about=asked, confidence=confidence, notes=(note,))
 
 
-def _ratios_text(document: dict[str, Any]) -> str:
-    rows = document["ratios"]
-    confidence = f"{100 * (1 - document['alpha']):g} % interval"
-    # The error of a ratio depends on both of its numbers.
-    lines = [(row["name"], *_hide(row, *_ends(row, ".4f"))) for row in rows]
-    kinds = ", ".join(sorted({row["basis"] for row in rows}))
-    table = align([("region", "ratio", "standard error", confidence), *lines])
-    return f"{table}\n\nOne interval each, not corrected for many; errors: {kinds}."
+def _compare_cells(releases: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Print the test of every cell of two releases."""
+    if len(releases) != 2:
+        raise UsageError("--cells compares two releases.", code="cells-of-two-releases")
+    document = _cells(releases[0], releases[1], options)
+    text = json.dumps(document, ensure_ascii=False, indent=1)
+    click.echo(text if options["as_json"] else _cells_text(document))
 
 
-def _cells(options: dict[str, Any]) -> dict[str, Any]:
-    from geodp.release.opening import open_release
+def _cells(first: Any, second: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     from geodp.table.display import is_below
     from geodp.tools.compare.api import compare_cells
     from geodp.tools.compare.changes import counts_at
 
-    first, second = (open_release(path) for path in options["releases"])
     names = ("alternative", "correction")
     arguments = {name: options[name] for name in names}
     tests = compare_cells(first, second, **arguments)
@@ -464,11 +337,20 @@ def _cells(options: dict[str, Any]) -> dict[str, Any]:
     return {**arguments, **counts, "found": rows}
 
 
+def _hide(row: dict[str, Any], *figures: str) -> tuple[str, ...]:
+    """Return the figures of a row, or dashes where they would reveal a count that is hidden."""
+    return (DASH,) * len(figures) if row.get("below") else figures
+
+
 def _cells_text(document: dict[str, Any]) -> str:
     lines = [
         (
             " ".join(map(str, row["cell"])),
-            *_hide(row, f"{row['value']:,.1f}", f"{row['adjusted']:.2g}"),
+            *(
+                (DASH,) * 2
+                if row.get("below")
+                else (f"{row['value']:+,.1f}", f"{row['adjusted']:.2g}")
+            ),
         )
         for row in document["found"]
     ]

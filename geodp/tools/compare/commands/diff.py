@@ -4,39 +4,60 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.figures import DASH, align
-from geodp.cli.options import StrictCommand
+from geodp.cli.figures import SIDES, Answer, Row, list_differences
+from geodp.cli.help import with_options
 from geodp.cli.output import require_free, write_file
-from geodp.cli.regions import AREA, POLYGON_NAME, POLYGONS, read_shapes, require_named
+from geodp.cli.regions import find_regions, read_labels, read_shapes
+from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
+from geodp.cli.using import (
+    AS_JSON,
+    Changed,
+    UsingCommand,
+    asks_regions,
+    diff_quantities,
+    find_answer,
+    limit_of,
+    list_periods,
+    name_place,
+    open_used,
+)
 from geodp.errors import UsageError
+from geodp.options.option import Option
+from geodp.options.shared import AREAS, LABEL, TIME
 
 if TYPE_CHECKING:
+    from geodp.accuracy.interval import Estimate
     from geodp.release.release import Release
+    from geodp.tools.compare.regions import Change
+
+COUNT = "count"
+"""Quantity of a release of counts."""
 
 MAX_ROWS = 40
 """Cells that are shown on the screen at most."""
 
-FIGURES = ("old", "new", "value", "standard_error", "low", "high")
+WRITTEN = (
+    Option("--output", "CSV file to write instead of printing.", type=Path, group="Output",
+           excludes=("as_json",)),
+    Option("--overwrite", "Replace the file of --output.", type=bool, group="Output",
+           needs=("output",)),
+)  # fmt: skip
+"""Options of the file."""
 
 
-@click.command(cls=StrictCommand, no_args_is_help=True)
+@click.command(cls=UsingCommand, door="diff", no_args_is_help=True)
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
-@POLYGONS
-@POLYGON_NAME
-@AREA
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="CSV file to write instead of printing."
-)
-@click.option("--overwrite", is_flag=True, help="Replace the file of --output.")
+@with_options(TIME, AREAS, LABEL, AS_JSON, *WRITTEN)
 def diff(**options: Any) -> None:
     """Estimate what changed from release OLD to NEW, with 95 % intervals; costs no budget.
 
@@ -47,100 +68,123 @@ def diff(**options: Any) -> None:
 
     Rows are the cells that either release lists, on the screen those that changed most; or the
     regions of --area and --polygons. Changes are new minus old. Each interval holds for its own
-    row;
-    geodp compare tests many rows together.
+    row; geodp compare tests many rows of counts together. Of two series the periods that both have
+    are compared, each with itself; of flows, without --from, the maps of their ends.
     """
-    has_regions = options["polygons"] is not None or bool(options["area"])
-    if options["as_json"] and options["output"] is not None:
-        raise UsageError("Give --json or --output, not both.", code="json-or-output")
-    require_named(options)
     require_free(options["output"], "--output", (".csv",), overwrite=options["overwrite"])
-    from geodp.release.opening import open_release
-    from geodp.tools.compare.changes import require_two
-
-    old, new = (open_release(options[name]) for name in ("old", "new"))
-    # Releases of different grids are refused before places are looked up in either.
-    require_two(old, new)
-    rows = _regions(old, new, options) if has_regions else _cells(old, new)
-    if options["as_json"]:
-        click.echo(json.dumps({"changes": rows}, ensure_ascii=False, indent=1))
-    elif options["output"] is not None:
-        text = _csv(rows).encode()
+    old, new = (
+        list_periods(open_used(options[name], "diff"), options["times"]) for name in ("old", "new")
+    )
+    pairs = {time: (one, new[time]) for time, one in old.items() if time in new}
+    if not pairs:
+        raise UsageError(
+            "The two have no period in common: give two series of the same times, or two releases.",
+            code="diff-no-common-time",
+        )
+    answer = find_answer([one for pair in pairs.values() for one in pair], "diff", _diff)
+    with report_progress():
+        found = answer(pairs, options)
+    if options["output"] is not None:
+        text = _write_csv(found.rows).encode()
         write_file(options["output"], text, public=True, overwrite=options["overwrite"])
         click.echo(str(options["output"]))
-    else:
-        shown = rows if has_regions else _select_largest(rows)
-        click.echo(_text(shown, old.card().display_below, new.card().display_below))
-        if len(shown) < len(rows):
-            message = (
-                f"Of {len(rows):,} cells, the {len(shown)} that changed most; all: --output "
-                "FILE.csv"
-            )
-            click.echo(translate_message(message))
+        return
+    all_shown = options["as_json"] or asks_regions(options)
+    rows = found.rows if all_shown else _select_largest(found.rows)
+    shown = replace(found, columns=SIDES, rows=rows)
+    shown.show("difference", as_json=options["as_json"])
+    if len(shown.rows) < len(found.rows):
+        message = f"Of {len(found.rows):,} rows, those that changed most; all: --output FILE.csv"
+        click.echo(translate_message(message))
 
 
 COMMAND = diff
 
 
-def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[str, Any]]:
-    from geodp.tools.compare.api import compare_regions
+def _diff(pairs: Changed, options: Mapping[str, Any]) -> Answer:
+    """Estimate changes of quantities that every kind has, and of counts by their own errors."""
+    from geodp.release.regional import Compared
+    from geodp.release.release import Release
+    from geodp.tools.compare.changes import require_two
 
-    rows: list[dict[str, Any]] = []
-    for name, shape in read_shapes(options, new).items():
+    if not isinstance(next(iter(pairs.values()))[0], Release):
+        return diff_quantities(pairs, options)
+    for pair in pairs.values():
+        # Releases of different grids are refused before places are looked up in either.
+        require_two(*pair)
+    changes = _change_regions if asks_regions(options) else _change_cells
+    rows: list[Row] = []
+    kinds = set()
+    for time, (old, new) in pairs.items():
+        limits = limit_of(old), limit_of(new)
+        for name, before, after, change in changes(old, new, options):
+            kinds.add(change.basis)
+            compared = Compared({COUNT: before}, {COUNT: after}, {COUNT: change})
+            rows += list_differences(name_place(time, name=name), compared, limits, sides=True)
+    found = ", ".join(sorted(kinds)) or "none"
+    return Answer(rows, notes=(f"\nOne interval each, not corrected for many; errors: {found}.",))
+
+
+def _change_regions(
+    old: Release, new: Release, options: Mapping[str, Any]
+) -> Iterator[tuple[str, Estimate, Estimate, Change]]:
+    """Yield regions by name, with both counts and their change."""
+    from geodp.tools.compare.regions import Change, compare_regions
+
+    labels = read_labels(options["labels_of"], "--label")
+    regions = find_regions(read_shapes(options, new.grid), new.grid, labels)
+    counts = zip(*(one.estimate_all(regions.values()) for one in (old, new)), strict=True)
+    for (name, region), (before, after) in zip(regions.items(), counts, strict=True):
         try:
-            change = compare_regions((new, shape), (old, shape), conservative=True)
+            one = compare_regions((old, region), (new, region), conservative=True)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        counts = (one.estimate(shape).count for one in (old, new))
-        figures = (*counts, change.value, change.standard_error, change.low, change.high)
-        row = dict(zip(FIGURES, figures, strict=True))
-        rows.append({"name": name, **row, "basis": change.basis})
-    return rows
+        change = Change(one.value, one.low, one.high, one.standard_error, one.basis)
+        yield name, before, after, change
 
 
-def _cells(old: Release, new: Release) -> list[dict[str, Any]]:
+def _change_cells(
+    old: Release, new: Release, options: Mapping[str, Any]
+) -> Iterator[tuple[str, Estimate, Estimate, Change]]:
+    """Yield the cells that either release lists by name, with both counts and their change."""
+    from geodp.accuracy.interval import Estimate
     from geodp.grid.units import name_cells
-    from geodp.tools.compare.api import estimate_cell_changes
+    from geodp.tools.compare.changes import estimate_cell_changes
+    from geodp.tools.compare.regions import Change
 
-    changes = estimate_cell_changes(old, new)
-    names = name_cells(new.grid, changes.key)
-    columns = (getattr(changes, name).tolist() for name in FIGURES)
-    return [
-        {"name": name, **dict(zip(FIGURES, figures, strict=True)), "basis": changes.basis}
-        for name, *figures in zip(names, *columns, strict=True)
-    ]
+    found = estimate_cell_changes(old, new)
+    names = ("old", "new", "value", "low", "high", "standard_error")
+    columns = (getattr(found, name).tolist() for name in names)
+    for name, *numbers in zip(name_cells(new.grid, found.key), *columns, strict=True):
+        # Of both counts nothing but the value is shown.
+        before, after = (Estimate(one, one, one, 0.0, clamped=False) for one in numbers[:2])
+        yield name, before, after, Change(*numbers[2:], found.basis)
 
 
-def _select_largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Select the rows of the largest changes, in the order of all rows."""
-    if len(rows) <= MAX_ROWS:
-        return rows
+def _select_largest(rows: list[Row]) -> list[Row]:
+    """Select the rows of the largest changes of each quantity, in the order of all rows."""
+    most = MAX_ROWS // max(len({one.quantity for one in rows}), 1)
+    left: Counter[str] = Counter()
+    chosen = set()
+    for at in sorted(range(len(rows)), key=lambda at: -_size_of(rows[at])):
+        left[rows[at].quantity] += 1
+        if left[rows[at].quantity] <= most:
+            chosen.add(at)
     # Rows stay in key order, so that neighbours on the map stay close on the screen.
-    limit = sorted((abs(row["value"]) for row in rows), reverse=True)[MAX_ROWS - 1]
-    return [row for row in rows if abs(row["value"]) >= limit][:MAX_ROWS]
+    return [one for at, one in enumerate(rows) if at in chosen]
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
-    """Format rows as CSV, with all digits of the numbers."""
+def _size_of(row: Row) -> float:
+    """Return the size of a change; below 0 where it is not estimable."""
+    return -1.0 if row.number is None else abs(row.number.value)
+
+
+def _write_csv(rows: list[Row]) -> str:
+    """Write rows as CSV, with all digits of the numbers."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, ("name", *FIGURES, "basis"), lineterminator="\n")
+    plain = [one.to_dict() for one in rows]
+    names = dict.fromkeys(name for one in plain for name in one)
+    writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(plain)
     return text.getvalue()
-
-
-def _text(rows: list[dict[str, Any]], *limits: int | None) -> str:
-    """Format rows as a table; ``limits``: limits of display of the old and the new release."""
-    from geodp.table.display import is_below, show_count
-
-    lines = [("region", "old", "new", "change", "standard error", "95 % interval")]
-    for row in rows:
-        change, error, low, high = (f"{row[name]:,.1f}" for name in FIGURES[2:])
-        ends, pairs = f"{low} to {high}", [*zip((row["old"], row["new"]), limits, strict=True)]
-        old, new = (show_count(count, limit, ",.1f") for count, limit in pairs)
-        # A change, or its error, would reveal the count that the limit of display hides.
-        if any(is_below(*pair) for pair in pairs):
-            change = error = ends = DASH
-        lines.append((row["name"], old, new, change, error, ends))
-    kinds = ", ".join(sorted({row["basis"] for row in rows})) or "none"
-    return f"{align(lines)}\n\nOne interval each, not corrected for many; errors: {kinds}."

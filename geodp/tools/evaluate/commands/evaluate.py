@@ -24,11 +24,10 @@ from geodp.cli.output import (
     write_picture,
 )
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.regions import REGIONS
 from geodp.cli.request_options import open_key, terms_of
 from geodp.cli.running import report_progress
 from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
+from geodp.options.shared import EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, POLYGONS, REQUEST
 
 if TYPE_CHECKING:
     from geodp.tools.evaluate.result import Evaluation
@@ -75,7 +74,7 @@ OPTIONS = joined(
 @click.command(cls=ReadingCommand, rare=("mask", "where"), no_args_is_help=True)
 @inputs
 @with_options(
-    *(GIVEN_DOMAIN, REQUEST.of(*FIELDS), OPTIONS, REGIONS, EVALUATION),
+    *(GIVEN_DOMAIN, REQUEST.of(*FIELDS), OPTIONS, POLYGONS, EVALUATION),
     *(FOLDER.one("overwrite", help="Replace these files."), JSON),
 )
 def evaluate(**options: Any) -> None:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.help import with_options
-from geodp.cli.options import StrictCommand
+from geodp.cli.help import GroupedOption, with_options
+from geodp.cli.options import is_stated
 from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.running import report_progress
+from geodp.cli.using import UsingCommand, read_own
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
-from geodp.options.option import Option, check_kind, grouped, is_present, joined
+from geodp.options.option import Option, joined
 from geodp.options.shared import JSON, LANGUAGE, MEMORY, PART, PLACES
 
 if TYPE_CHECKING:
@@ -32,27 +33,6 @@ OF_PAGES = joined(
         group="Output",
         type=bool,
         excludes=("about",),
-    ),
-    grouped(
-        "Flows",
-        Option(
-            "--from",
-            "Code of an area, or name of one of --places: the page is about trips out of it alone.",
-            name="origin",
-            metavar="AREA",
-        ),
-        Option(
-            "--to",
-            "Area or place: the page is about trips into it alone; with --from, about both ways.",
-            name="destination",
-            metavar="AREA",
-        ),
-        Option(
-            "--simulations",
-            "Releases that are simulated from this one; more give steadier intervals.",
-            low=20,
-            default=40,
-        ),
     ),
 )
 """Options that pages alone have."""
@@ -84,7 +64,7 @@ REPORT = joined(
 """Options of a report."""
 
 
-@click.command(cls=StrictCommand)
+@click.command(cls=UsingCommand, door="page")
 @click.argument("release", type=click.Path(path_type=Path))
 @with_options(REPORT)
 def report(release: Path, **options: Any) -> None:
@@ -132,11 +112,12 @@ COMMAND = report
 
 def _require_fitting(options: dict[str, Any], is_page: bool) -> None:
     """Raise UsageError for options of pages where none is written."""
-    given = [one for one in OF_PAGES if is_present(options[one.name]) and not is_page]
-    if options["about"] is not None and not (is_page or options["as_json"]):
-        given.append(REPORT.one("about"))
+    context = click.get_current_context()
+    every = [one for one in context.command.get_params(context) if isinstance(one, GroupedOption)]
+    given = [one.stated for one in every if one.stated and is_stated(context, one.name)]
+    names = {one.name for one in OF_PAGES} | ({"about"} if not options["as_json"] else set())
     for one in given:
-        if options[one.name] != one.default:
+        if not is_page and (one.kinds or one.name in names):
             raise UsageError(
                 f"{one.flag} is for pages: name one with --output, such as release.html.",
                 code="option-of-pages",
@@ -180,7 +161,7 @@ def _one_table(card: PublicCard) -> Card:
 
 def _write_page(folder: Path, card: PublicCard, options: dict[str, Any]) -> str:
     """Write the page of a release: that of its kind, or the general one."""
-    from geodp.io.folder.kinds import TABLE, kind_of
+    from geodp.io.folder.kinds import kind_of
     from geodp.io.verify.card import find_notice
     from geodp.release.opening import open_written
     from geodp.release.report.html.general import write_general
@@ -192,8 +173,7 @@ def _write_page(folder: Path, card: PublicCard, options: dict[str, Any]) -> str:
     kind = None if of_table else kind_of(card)
     if not of_table and (options["embed"] or options["about"] is not None):
         _one_table(card)
-    named = ("table", TABLE) if kind is None else (kind.name, kind.title)
-    own = check_kind([one for one in OF_PAGES if one.group == "Flows"], options, named)
+    own = read_own(kind)
     opened = open_written(folder)
     places = _read_places(opened, options)
     if kind is None:

@@ -14,12 +14,11 @@ from geodp.cli.help import with_options
 from geodp.cli.inputs import check_grid, grid_of
 from geodp.cli.options import GridCommand, split_specs
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_file, write_picture
-from geodp.cli.regions import REGIONS
 from geodp.cli.request_options import choose_with_marginals, terms_of
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
 from geodp.options.option import Option
-from geodp.options.shared import GIVEN_DOMAIN, GUESSED_PEOPLE, JSON, REQUEST
+from geodp.options.shared import GIVEN_DOMAIN, GUESSED_PEOPLE, JSON, POLYGONS, REQUEST
 from geodp.tools.plan.tables import show
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ FIELDS = (
         many=True,
         values=4,
     ),
-    REGIONS,
+    POLYGONS,
     Option(
         "--smallest",
         "POPULATION PERCENT: show the smallest area whose 95 % margin is at most PERCENT % of "

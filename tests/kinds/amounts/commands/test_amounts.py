@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 
 from geodp import open as geodp_open
+from geodp.cli.commands.estimate import estimate
 from geodp.io.folder.staged_release import StagedTables
 from geodp.kinds.amounts.commands.amounts import report
-from geodp.kinds.amounts.running.estimate import compare, estimate
 from geodp.kinds.amounts.running.publish import publish
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release import simulation
+from geodp.tools.compare.commands.compare import compare
 from tests.command import Runner, figures_of, geodp, override
 from tests.kinds.amounts import made
 from tests.kinds.amounts.made import incomes
@@ -52,12 +53,12 @@ def test_two_commands_give_means(call, tmp_path):
     # The clip's numbers are for the operator only.
     assert run["records_beyond_clip"]["above"] > 0
     assert str(run["records_beyond_clip"]["above"]) not in done.stdout
-    done = geodp("amounts", "estimate", out, "--area", "1kmN3000E4000", "--area", "10kmN300E400",
+    done = geodp("estimate", out, "--area", "1kmN3000E4000", "--area", "10kmN300E400",
                  "--quantile", "0.9", "--below", "150")  # fmt: skip
     assert done.returncode == 0, done.stderr
     for text in ("income in 10,000 yen", "mean", "median", "quantile 0.9", "below 150"):
         assert text in done.stdout
-    done = geodp("amounts", "estimate", out, "--area", "10kmN300E400", "--json")
+    done = geodp("estimate", out, "--area", "10kmN300E400", "--json")
     (region,) = figures_of(done.stdout)
     assert 200 < region["mean"]["low"] < region["mean"]["high"] < 400
     assert geodp("verify", out).returncode == 0
@@ -270,7 +271,7 @@ def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
     assert geodp("amounts", "publish", *call).returncode == 0
     more = (*call[:-1], later, "--prior", out, "--prior-is-public", "--prior-source", "made up")
     assert geodp("amounts", "publish", *more).returncode == 0
-    asked = ("amounts", "estimate", later, "--area", "1kmN3000E4000", "--json")
+    asked = ("estimate", later, "--area", "1kmN3000E4000", "--json")
     wide, narrow = (figures_of(geodp(*asked, *prior).stdout)[0] for prior in ((), ("--prior", out)))
     for name in ("count", "sum", "mean"):
         assert narrow[name]["value"] == wide[name]["value"]
@@ -281,9 +282,11 @@ def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
 def test_what_to_estimate_is_asked_for(call, tmp_path):
     assert geodp("amounts", "publish", *call).returncode == 0
     asking, area = Runner(estimate), ("--area", "10kmN300E400")
-    assert "Name what to estimate" in asking.error_of(tmp_path / "out")
+    assert "--polygons or --area" in asking.error_of(tmp_path / "out")
     count = tmp_path / "out" / "public" / "count"
-    assert "no release of amounts" in asking.error_of(count, *area)
+    assert asking.document_of(count, *area)["method"] == "closed-form"
+    told = asking.error_of(count, *area, "--quantile", "0.5")
+    assert told == "--quantile is for releases of amounts, and this is one of counts."
     assert "need classes" in asking.error_of(tmp_path / "out", *area, "--quantile", "0.5")
 
 
@@ -302,7 +305,7 @@ def test_regions_and_releases_are_compared(call, tmp_path):
     assert [row["name"] for row in rows] == [*areas[1::2]]
     assert all(row["mean"]["low"] < row["mean"]["value"] < row["mean"]["high"] for row in rows)
     assert "below" not in rows[0]["mean"]
-    assert "two regions" in asking.error_of(tmp_path / "out", *areas[:2])
+    assert "several --area" in asking.error_of(tmp_path / "out", *areas[:2])
     assert "the same release" in asking.error_of(tmp_path / "out", tmp_path / "out", *areas)
 
 
@@ -499,14 +502,3 @@ def test_a_polygon_without_a_cell_is_named(groups, tmp_path, monkeypatch, comman
     refused = Runner(first).error_of(folder / "out", *areas, *more)
     assert refused.startswith("far: The region contains no cell of the domain")
     assert not (tmp_path / "page.html").exists()
-
-
-def test_groups_of_two_releases_are_refused(groups):
-    out = groups[1] / "out"
-    area = ("--polygons", groups[1] / "areas.geojson", "--against", "sex=f")
-    assert "one release" in Runner(compare).error_of(out, out, *area)
-
-
-def test_a_folder_of_counts_is_told(groups):
-    said = Runner(estimate).error_of(groups[1] / "out" / "public" / "count", "--area", "1")
-    assert "holds no release of amounts" in said

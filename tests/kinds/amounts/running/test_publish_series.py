@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from geodp.cli.commands.estimate import estimate
 from geodp.io.folder.staged_release import StagedPeriods
-from geodp.kinds.amounts.running.estimate import compare, estimate
 from geodp.kinds.amounts.running.publish import publish_series
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.tools.compare.commands.compare import compare
 from tests.command import Runner, figures_of, geodp, override
 from tests.kinds.amounts.made import incomes
 
@@ -62,7 +63,7 @@ def test_a_series_is_published_verified_and_estimated(call, tmp_path):
     assert geodp("verify", out).returncode == 0
     assert geodp("verify", out / "public" / "2020").returncode == 0
     for words in ((out, "--time", "2020"), (out / "public" / "2020",)):
-        done = geodp("amounts", "estimate", *words, *AREA, "--quantile", "0.9", "--json")
+        done = geodp("estimate", *words, *AREA, "--quantile", "0.9", "--json")
         assert done.returncode == 0, done.stderr
         (region,) = figures_of(done.stdout)
         assert 300 < region["mean"]["low"] < region["mean"]["high"] < 500
@@ -79,7 +80,7 @@ def test_two_years_are_compared(call, tmp_path):
         (out, "--time", "2015", "--time", "2020"),
         (out / "public" / "2015", out / "public" / "2020"),
     )
-    documents = [geodp("amounts", "compare", *words, *AREA, "--json").stdout for words in pairs]
+    documents = [geodp("compare", *words, *AREA, "--json").stdout for words in pairs]
     assert documents[0] == documents[1]
     (change,) = figures_of(documents[0])
     assert 0 < change["mean"]["low"] < change["mean"]["value"] < change["mean"]["high"] < 200

@@ -434,7 +434,7 @@ def test_flows_of_areas_are_estimated(trips, tmp_path):
         "35.1333333333", "--from", "o", "--to", "d", "--contribution", "1", "--epsilon", "5",
         "--output", tmp_path / "out",
     )  # fmt: skip
-    words = ("flows", "estimate", tmp_path / "out", "--simulations", "20")
+    words = ("estimate", tmp_path / "out", "--simulations", "20")
     areas = ("--from", codes[0][0][:6], "--to", codes[1][0][:6])
     shown = done(*words, *areas).stdout.splitlines()
     assert len(shown) == 2
@@ -443,7 +443,11 @@ def test_flows_of_areas_are_estimated(trips, tmp_path):
     assert row["low"] <= row["value"] <= row["high"]
     assert geodp(*words, "--from", "1", "--from", "2", "--to", "3").returncode == 2
     table = tmp_path / "out" / "public" / "origins"
-    assert "geodp estimate" in geodp("flows", "estimate", table, *areas).stderr
+    assert "--from is for releases of flows" in geodp("estimate", table, *areas).stderr
+    shown = done("estimate", tmp_path / "out", "--area", codes[0][0][:6]).stdout
+    assert [line.split()[-8:][0] for line in shown.splitlines()[:1]] == ["region"]
+    assert "origins" in shown
+    assert "destinations" in shown
 
 
 @pytest.fixture(scope="module")
@@ -485,7 +489,7 @@ def box(west, south, east, north):
 
 
 def test_flows_between_polygons_and_across_lines_are_estimated(written, tmp_path):
-    words = ("flows", "estimate", written, "--simulations", "20")
+    words = ("estimate", written, "--simulations", "20")
     areas = shapes(tmp_path / "a.json", box(139, 35, 139.1, 35.2), box(139.1, 35, 139.3, 35.2))
     rows = json.loads(done(*words, "--polygons", areas, "--json").stdout)["estimates"]
     named = {(row["from"], row["to"]): row["value"] for row in rows}
@@ -502,7 +506,7 @@ def test_flows_between_polygons_and_across_lines_are_estimated(written, tmp_path
 
 
 def test_what_is_estimated_is_said_in_one_way(written, tmp_path, monkeypatch):
-    words = ("flows", "estimate", written, "--simulations", "20")
+    words = ("estimate", written, "--simulations", "20")
     path = shapes(tmp_path / "a.json", box(139, 35, 139.1, 35.2))
     for more in ((), ("--polygons", path, "--across", path), ("--polygon-name", "name")):
         assert geodp(*words, *more).returncode == 2
@@ -542,7 +546,7 @@ def test_flows_between_units_from_files(units, tmp_path, places):
     done("flows", "publish", tmp_path / "rows.csv", *units, *places, *persons)
     done("verify", out)
     codes = ("--from", "000", "--to", "001")
-    assert "95 % interval" in done("flows", "estimate", out, *codes).stdout
+    assert "95 % interval" in done("estimate", out, *codes).stdout
     done("report", out, "--output", tmp_path / "page.html")
     assert "000" in (tmp_path / "page.html").read_text()
 
@@ -581,13 +585,11 @@ def test_flows_between_units_by_label_are_written_explained_and_exported(unit_mo
     done(*unit_modes, "--json")
     done("verify", out)
     one = ("--from", "000", "--to", "001", "--simulations", "20")
-    cars = done("flows", "estimate", out, *one, "--label", "mode=car", "--json").stdout
-    (row,), (whole,) = map(
-        figures_of, (cars, done("flows", "estimate", out, *one, "--json").stdout)
-    )
+    cars = done("estimate", out, *one, "--label", "mode=car", "--json").stdout
+    (row,), (whole,) = map(figures_of, (cars, done("estimate", out, *one, "--json").stdout))
     assert 0 <= row["trips"]["value"] <= whole["trips"]["value"]
     two = (*one, "--from", "001", "--to", "000", "--label", "mode=car")
-    assert "difference" in done("flows", "compare", out, *two).stdout
+    assert "difference" in done("compare", out, *two).stdout
     said = done("explain", out).stdout
     assert "counted by mode, from and to blocks of at most 4 zones" in " ".join(said.split())
     # Of few trips no unit stands out, so that one is chosen.
@@ -634,7 +636,7 @@ def test_places_outside_are_counted_in_a_zone_of_cells(units, tmp_path):
     done("flows", "publish", tmp_path / "rows.csv", *bounds, *PLACES, *persons)
     done("verify", tmp_path / "out")
     ends = ("--from", "elsewhere", "--to", "elsewhere")
-    assert "elsewhere" in done("flows", "estimate", tmp_path / "out", *ends).stdout
+    assert "elsewhere" in done("estimate", tmp_path / "out", *ends).stdout
     refused = geodp(
         "flows", "publish", tmp_path / "rows.csv", *GRID, "--other", "x", *PLACES, *persons
     )
@@ -649,26 +651,26 @@ def test_flows_are_compared(tmp_path):
     areas = grid.places[0].format(np.array([0, 4]), np.array([0, 4])).tolist()
     there = ("--from", areas[0][:6], "--to", areas[0][:6], "--simulations", "20")
     (change,) = figures_of(
-        done("flows", "compare", tmp_path / "one", tmp_path / "two", *there, "--json").stdout
+        done("compare", tmp_path / "one", tmp_path / "two", *there, "--json").stdout
     )
     found = change["trips"]
     assert found["low"] <= found["value"] <= found["high"]
     assert found["low"] > 0
     assert set(found) == {"name", "quantity", "value", "low", "high"}
-    said = done("flows", "compare", tmp_path / "one", tmp_path / "two", *there).stdout
+    said = done("compare", tmp_path / "one", tmp_path / "two", *there).stdout
     assert said.splitlines()[1].endswith("*")
     pairs = ("--from", areas[0], "--to", areas[1], "--from", areas[1], "--to", areas[0])
-    said = done("flows", "compare", tmp_path / "one", *pairs, "--simulations", "20").stdout
+    said = done("compare", tmp_path / "one", *pairs, "--simulations", "20").stdout
     assert said.splitlines()[1].startswith(f"{areas[1]} to {areas[0]} - {areas[0]} to {areas[1]}")
     for words, of in (
         (there, "Compare exactly two flows"),
         ((*pairs[:4], *pairs[:4]), "Compare exactly two flows"),
         ((), "Say in one way"),
     ):
-        refused = geodp("flows", "compare", tmp_path / "one", *words)
+        refused = geodp("compare", tmp_path / "one", *words)
         assert refused.returncode == 2
         assert of in refused.stderr
-    refused = geodp("flows", "compare", tmp_path / "one", tmp_path / "one", *there)
+    refused = geodp("compare", tmp_path / "one", tmp_path / "one", *there)
     assert "same release" in refused.stderr
 
 
@@ -685,8 +687,8 @@ def test_two_labels_of_one_release_are_compared(tmp_path):
     place = release.origins.grid.places[0]
     areas = [code[:6] for code in place.format(np.array([0, 11]), np.array([0, 0])).tolist()]
     flows = ("--from", areas[0], "--to", areas[1], "--from", areas[1], "--to", areas[0])
-    hours = ("--label", "hour=8", "--other-label", "hour=18", "--simulations", "20")
-    words = ("flows", "compare", tmp_path / "out", *flows, *hours)
+    hours = ("--label", "hour=8", "--against", "hour=18", "--simulations", "20")
+    words = ("compare", tmp_path / "out", *flows, *hours)
     there, back = json.loads(done(*words, "--json").stdout)["differences"]
     assert there["name"] == f"{areas[0]} to {areas[1]}: hour=18 - hour=8"
     labels = {"hour": "8"}, {"hour": "18"}
@@ -697,11 +699,11 @@ def test_two_labels_of_one_release_are_compared(tmp_path):
     said = done(*words).stdout
     assert sum(line.endswith("*") for line in said.splitlines()) == 2
     for more, of in (
-        (("--label", "hour=8", "--other-label", "hour=8"), "common flows"),
-        (("--other-label", "18"), "--other-label '18' names no label"),
-        (("--other-label", "day=1"), "no such attribute"),
+        (("--label", "hour=8", "--against", "hour=8"), "common flows"),
+        (("--against", "18"), "--against '18' names no label"),
+        (("--against", "day=1"), "no such attribute"),
     ):
-        refused = geodp("flows", "compare", tmp_path / "out", *flows, *more)
+        refused = geodp("compare", tmp_path / "out", *flows, *more)
         assert refused.returncode == 2
         assert of in refused.stderr
 
@@ -713,16 +715,16 @@ def test_few_are_compared_as_the_office_shows_them(tmp_path):
     (code,) = MESH.places[0].format(np.array([0]), np.array([0])).tolist()
     area = code[:6]
     words = ("--from", area, "--to", area, "--simulations", "20")
-    said = done("flows", "compare", tmp_path / "one", tmp_path / "two", *words).stdout
+    said = done("compare", tmp_path / "one", tmp_path / "two", *words).stdout
     assert said.split("\n")[1].split() == [area, "to", area, "trips", "–", "–"]
     (found,) = figures_of(
-        done("flows", "compare", tmp_path / "one", tmp_path / "two", *words, "--json").stdout
+        done("compare", tmp_path / "one", tmp_path / "two", *words, "--json").stdout
     )
     assert found["trips"]["below"] is True
 
 
 def test_a_direction_that_is_hidden_does_not_follow_from_both(tmp_path):
-    words = ("flows", "estimate", tmp_path / "out", "--simulations", "20")
+    words = ("estimate", tmp_path / "out", "--simulations", "20")
     line = {"type": "LineString", "coordinates": [[139.1, 34], [139.1, 36]]}
     path = shapes(tmp_path / "l.json", line)
     table = trips_on(MESH, number=2000)
@@ -741,7 +743,7 @@ def test_a_direction_that_is_hidden_does_not_follow_from_both(tmp_path):
     assert sorted(f"<{limit}" in one for one in ways) == [False, True]
     many = trips_on(MESH, number=20_000)
     publish(many, key=package.NoiseKey(bytes([1] * 32))).write(tmp_path / "later")
-    pair = ("flows", "compare", tmp_path / "out", tmp_path / "later", "--simulations", "20")
+    pair = ("compare", tmp_path / "out", tmp_path / "later", "--simulations", "20")
     rows = json.loads(done(*pair, "--across", path, "--json").stdout)["differences"]
     assert [row["below"] for row in rows] == [counts[0] < limit, counts[1] < limit, True]
 
@@ -749,7 +751,7 @@ def test_a_direction_that_is_hidden_does_not_follow_from_both(tmp_path):
 def test_zones_without_codes_are_named_by_row_and_column(tmp_path):
     made = publish(trips_on(number=20_000), contribution=1)
     made.write(tmp_path / "out")
-    words = ("flows", "estimate", tmp_path / "out", "--simulations", "20", "--json")
+    words = ("estimate", tmp_path / "out", "--simulations", "20", "--json")
     (row,) = figures_of(done(*words, "--from", "0_0:3_3", "--to", "2_5").stdout)
     grid = made.origins.grid
     index = made.flows.grid.decode(made.flows.table.key)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import geodp as package
+from geodp.cli.commands.estimate import estimate
 from geodp.io.folder import staged_release
-from geodp.kinds.households.commands.households import estimate, publish
+from geodp.kinds.households.commands.households import publish
 from geodp.privacy.ledger import Ledger
 from tests.command import Runner, figures_of, geodp, override
 from tests.kinds.households.test_publish import LABELS, MEANS, require_near, sizes_on
@@ -326,7 +327,7 @@ def test_regions_are_estimated_with_intervals(tmp_path):
     for protect in ("person", "household"):
         release = publish_release(by_size=sizes, protect=protect)
         release.write(tmp_path / protect)
-        words = ("households", "estimate", tmp_path / protect, "--area", "523940", "--area")
+        words = ("estimate", tmp_path / protect, "--area", "523940", "--area")
         done = geodp(*words, "52394000")
         assert done.returncode == 0, done.stderr
         head, persons, _, size, *cell = done.stdout.splitlines()
@@ -341,15 +342,15 @@ def test_regions_are_estimated_with_intervals(tmp_path):
 
 def test_what_has_no_households_is_not_estimated(call, tmp_path):
     run(*call)
-    error = Runner(estimate).error_of(tmp_path / "out" / "public" / "persons", "--area", "5")
-    assert "no release of persons and households" in error
-    assert "Name what to estimate" in Runner(estimate).error_of(tmp_path / "out")
+    persons = tmp_path / "out" / "public" / "persons"
+    assert Runner(estimate).run(persons, "--area", "5").exit_code != 0
+    assert "--polygons or --area" in Runner(estimate).error_of(tmp_path / "out")
 
 
 def test_small_counts_are_shown_as_the_office_does(tmp_path):
     release = publish_release(by_size=sizes_on(MESH), metadata={"display_below": 100_000})
     release.write(tmp_path / "out")
-    done = geodp("households", "estimate", tmp_path / "out", "--area", "523940")
+    done = geodp("estimate", tmp_path / "out", "--area", "523940")
     assert done.returncode == 0, done.stderr
     size = done.stdout.splitlines()[3].split()
     assert size == ["mean", "size", "\N{EN DASH}", "\N{EN DASH}"]
@@ -361,7 +362,7 @@ def test_the_error_of_persons_does_not_tell_how_many_households_are_hidden(tmp_p
     persons = publish_release(**terms).estimate("523940").persons.count
     release = publish_release(**terms, metadata={"display_below": persons})
     release.write(tmp_path / "out")
-    done = geodp("households", "estimate", tmp_path / "out", "--area", "523940")
+    done = geodp("estimate", tmp_path / "out", "--area", "523940")
     assert done.returncode == 0, done.stderr
     shown, hidden = (line.split() for line in done.stdout.splitlines()[1:3])
     assert shown == ["523940", "persons", f"{persons:,}", "\N{EN DASH}"]
@@ -397,7 +398,7 @@ def test_regions_are_compared(written, tmp_path):
     codes = package.open(written).persons.view().all_rows.columns["code"].to_pylist()
     one, other = codes[0], codes[-1]
     areas = ("--area", one, "--area", other)
-    result = geodp("households", "compare", written, *areas, "--json")
+    result = geodp("compare", written, *areas, "--json")
     (row,) = figures_of(result.stdout)
     first, second = package.open(written).estimate_all([[one], [other]])
     assert row["name"] == f"{other} - {one}"
@@ -409,16 +410,16 @@ def test_regions_are_compared(written, tmp_path):
         json.dumps({"type": "Feature", "properties": {"name": "far"}, "geometry": far})
     )
     for command in ("estimate", "compare"):
-        result = geodp("households", command, written, "--polygons", tmp_path / "far.geojson")
+        result = geodp(command, written, "--polygons", tmp_path / "far.geojson")
         assert "far: The region contains no cell of the domain" in result.stderr
-    result = geodp("households", "compare", written, written, *areas)
+    result = geodp("compare", written, written, *areas)
     assert "the same release" in result.stderr
     publish_release(by_size=sizes_on(MESH, scale=9)).write(tmp_path / "later")
-    result = geodp("households", "compare", written, tmp_path / "later", *areas)
+    result = geodp("compare", written, tmp_path / "later", *areas)
     table = result.stdout.splitlines()
     assert [line.split()[0] for line in table[::3]] == ["region", "mean", "mean"]
     assert [line.split()[0] for line in table[1::3]] == [one, other]
-    assert geodp("households", "compare", written, *areas[:2]).returncode == 2
+    assert geodp("compare", written, *areas[:2]).returncode == 2
 
 
 def test_a_limit_of_display_hides_differences(tmp_path):
@@ -427,10 +428,10 @@ def test_a_limit_of_display_hides_differences(tmp_path):
     codes = package.open(tmp_path / "out").persons.view().all_rows.columns["code"].to_pylist()
     areas = ("--area", codes[0], "--area", codes[-1])
     for command, rows in (("estimate", 2), ("compare", 1)):
-        result = geodp("households", command, tmp_path / "out", *areas, "--json")
+        result = geodp(command, tmp_path / "out", *areas, "--json")
         found = figures_of(result.stdout)
         assert [row["mean_size"]["below"] for row in found] == [True] * rows
-    lines = geodp("households", "compare", tmp_path / "out", *areas).stdout.splitlines()[1:]
+    lines = geodp("compare", tmp_path / "out", *areas).stdout.splitlines()[1:]
     assert [line.split()[-2:] for line in lines] == [["\N{EN DASH}"] * 2] * 3
 
 
@@ -443,10 +444,3 @@ def test_a_query_is_printed_that_publish_can_continue():
     assert (
         geodp("households", "sql", "--grid", "jis:basic", *options, "--table", " ").returncode == 2
     )
-
-
-def test_other_releases_have_no_households(tmp_path):
-    table = package.CountTable.from_dense(np.full((4, 4), 9), package.Grid.regular((4, 4)))
-    package.publish(table, epsilon=1, contribution=1).write(tmp_path / "plain")
-    for command in ("estimate", "compare"):
-        assert geodp("households", command, tmp_path / "plain", "--area", "5339").returncode == 2

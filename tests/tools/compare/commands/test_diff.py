@@ -7,6 +7,7 @@ import pytest
 
 import geodp
 from geodp import compare
+from geodp.table.display import show_estimate
 from geodp.tools.compare.commands.diff import MAX_ROWS, diff
 from tests.command import Runner
 from tests.tools.compare.releases import released
@@ -34,7 +35,7 @@ def pair(folders, method):
 
 @pytest.mark.parametrize("method", ["hay", "laplace", "pyramid"])
 def test_an_area_changed_by_what_was_added(folders, method):
-    (row,) = document_of(*pair(folders, method), "--area", AREA)["changes"]
+    (row,) = document_of(*pair(folders, method), "--area", AREA)["differences"]
     true = 40 * GRID.size // 4
     assert row["low"] <= true <= row["high"]
     assert row["value"] == row["new"] - row["old"]
@@ -44,7 +45,7 @@ def test_an_area_changed_by_what_was_added(folders, method):
 
 @pytest.mark.parametrize("method", ["hay", "laplace", "pyramid"])
 def test_nine_of_ten_cells_at_least_are_in_their_intervals(folders, method):
-    rows = document_of(*pair(folders, method))["changes"]
+    rows = document_of(*pair(folders, method))["differences"]
     assert len({row["name"] for row in rows}) == GRID.size
     assert all(row["name"].startswith(("5239", "5339")) for row in rows)
     held = np.mean([row["low"] <= 40 <= row["high"] for row in rows])
@@ -63,9 +64,9 @@ def test_a_clamped_cell_has_both_intervals(folders):
 
 def test_the_screen_shows_the_cells_that_changed_most(folders):
     old, new = pair(folders, "hay")
-    rows = document_of(old, new)["changes"]
+    rows = document_of(old, new)["differences"]
     text = run(old, new).output
-    assert f"Of {len(rows):,} cells, the {MAX_ROWS} that changed most" in text
+    assert f"Of {len(rows):,} rows, those that changed most" in text
     shown = [line.split()[0] for line in text.splitlines()[1 : MAX_ROWS + 1]]
     most = sorted(rows, key=lambda row: -abs(row["value"]))[:MAX_ROWS]
     assert {*shown} == {row["name"] for row in most}
@@ -74,20 +75,20 @@ def test_the_screen_shows_the_cells_that_changed_most(folders):
 def test_a_sheet_and_a_table_show_the_same(folders, tmp_path):
     output = tmp_path / "changes.csv"
     asked = (*pair(folders, "hay"), "--area", AREA)
-    (row,) = document_of(*asked)["changes"]
+    (row,) = document_of(*asked)["differences"]
     assert run(*asked, "--output", output).output == f"{output}\n"
     with output.open(encoding="utf-8", newline="") as file:
         (line,) = csv.DictReader(file)
     assert line == {name: str(value) for name, value in row.items()}
     assert "exists" in error_of(*asked, "--output", output)
     text = run(*asked).output
-    assert f"{row['value']:,.1f}" in text
+    assert show_estimate(row["value"], "+") in text
     assert "One interval each" in text
 
 
 def test_what_cannot_be_compared_is_refused(folders):
     old, new = pair(folders, "hay")
-    assert "one and the same" in error_of(old, old)
+    assert "nothing changed" in error_of(old, old)
     assert "different grids" in error_of(old, folders / "elsewhere")
     assert "not both" in error_of(old, new, "--json", "--output", "a.csv")
     assert "goes with --polygons" in error_of(old, new, "--polygon-name", "a")
@@ -104,10 +105,15 @@ def test_a_count_below_its_offices_limit_is_not_printed_nor_what_lies_between(tm
     cell = f"{AREA}001"
     asked = (tmp_path / "old", tmp_path / "new", "--area", cell, "--area", AREA)
     small, large = (line.split() for line in run(*asked).output.splitlines()[1:3])
-    one, area = document_of(*asked)["changes"]
+    one, area = document_of(*asked)["differences"]
     assert 0 < one["new"] < 100 < one["old"]
     # The error, too, follows from the hidden count.
-    assert small == [cell, f"{one['old']:,.1f}", "<100", "–", "–", "–"]
-    figures = [f"{area[name]:,.1f}" for name in ("old", "new", "value", "standard_error")]
-    assert large[:5] == [AREA, *figures]
-    assert large[5:] == [f"{area['low']:,.1f}", "to", f"{area['high']:,.1f}"]
+    old = show_estimate(one["old"])
+    assert small == [cell, "count", "\N{EN DASH}", "\N{EN DASH}", old, "<100"]
+    value, error, low, high = (
+        show_estimate(area[name], sign)
+        for name, sign in (("value", "+"), ("standard_error", ""), ("low", "+"), ("high", "+"))
+    )
+    counts = [show_estimate(area[name]) for name in ("old", "new")]
+    assert large[:8] == [AREA, "count", value, error, low, "to", high, counts[0]]
+    assert large[8] == counts[1]

@@ -1,0 +1,334 @@
+"""Commands that use releases of every kind: options, opening, periods, and pairs of regions.
+
+A command answers for all kinds by what they have in common
+(:class:`geodp.release.regional.Regional`). What one kind alone can say is a function of its
+``doors``, and options of the table ``OWN`` in its file ``options``; what it cannot is a sentence of
+its ``lacks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp.cli.figures import Answer, Row, list_differences, list_estimates
+from geodp.cli.help import make_option
+from geodp.cli.options import StrictCommand, is_stated
+from geodp.cli.readers import reader_options
+from geodp.cli.regions import find_regions, read_labels, read_shapes, show_labels
+from geodp.errors import UsageError
+from geodp.options.option import Option, Own
+from geodp.options.shared import JSON
+from geodp.registry import find_modules
+
+if TYPE_CHECKING:
+    from geodp.grid.region import Region
+    from geodp.io.folder.kinds import Kind
+
+AS_JSON = replace(JSON, everyday=True)
+
+COUNTS = "counts"
+"""Name of the kind of release that the core knows, in options."""
+
+MAX_PAIRS = 10_000
+
+Parts = Mapping[str | None, Any]
+"""Releases of a series by their times; of any other release, this one by None."""
+
+
+class UsingCommand(StrictCommand):
+    """A command that uses releases, with the options that only some kinds have.
+
+    Parameters
+    ----------
+    door : str
+        What it does, by which kinds state their own options.
+    counts : iterable of Option
+        Own options of releases of counts.
+    """
+
+    def __init__(
+        self, *args: Any, door: str, counts: Iterable[Option] = (), **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        self.door, self.counts = door, counts
+
+    def list_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the command's own options, with those of kinds after them."""
+        found: dict[str, Option] = {}
+        for own in self._list_own():
+            read = (one.stated for one in reader_options() if one.name in own.reading)
+            again = [replace(one, everyday=False, needs=("prior",)) for one in read if one]
+            for one in (*own.options, *again):
+                known = found.get(one.name, one)
+                found[one.name] = replace(known, kinds=(*known.kinds, own.kind))
+        params, own = super().list_params(ctx), map(make_option, found.values())
+        # Before the option of help.
+        return [*params[: len(self.params)], *own, *params[len(self.params) :]]
+
+    def _list_own(self) -> list[Own]:
+        tables = (getattr(one, "OWN", {}) for one in find_modules("options"))
+        own = [one[self.door] for one in tables if self.door in one]
+        return [Own(COUNTS, self.counts), *own]
+
+
+def open_used(path: Path, door: str) -> Any:
+    """Open a release of any kind; UsageError for one that lacks what a command does."""
+    from geodp.io.folder.kinds import find_kind
+    from geodp.io.verify.card import public_folder
+    from geodp.release.opening import open_written
+    from geodp.release.regional import Regional
+    from geodp.release.series import ReleasedPeriods
+
+    folder = public_folder(path)
+    kind = find_kind(folder)
+    if kind is not None and door in kind.lacks:
+        raise UsageError(kind.lacks[door], code="kind-lacks")
+    opened = open_written(folder)
+    known = kind is None or door in kind.doors or isinstance(opened, Regional | ReleasedPeriods)
+    if kind is not None and not known:
+        raise UsageError(
+            f"This is {kind.title}, which geodp {door} does not know.", code="kind-lacks"
+        )
+    return opened
+
+
+def list_periods(opened: Any, times: Sequence[str]) -> dict[str | None, Any]:
+    """Return the periods of a series by time, all or those asked for; another release by None.
+
+    Raises UsageError for times of what is no series, and for a time that is no period.
+    """
+    if hasattr(opened, "times"):
+        return {time: opened[time] for time in dict.fromkeys(times or opened.times)}
+    if times:
+        raise UsageError(
+            "This release is no series and has no periods: leave out --time.", code="time-unused"
+        )
+    return {None: opened}
+
+
+def list_pair(opened: Sequence[Any], times: Sequence[str]) -> list[Any]:
+    """Return what is compared: a release, two of them, or two periods of one series.
+
+    Raises UsageError for other numbers of releases and of times.
+    """
+    if not 1 <= len(opened) <= 2:
+        raise UsageError("Give one release or two.", code="releases-one-or-two")
+    series = [one for one in opened if hasattr(one, "times")]
+    if not series and not times:
+        return [*opened]
+    if series != [*opened] or len(opened) != 1 or len({*times}) != 2 or len(times) != 2:
+        raise UsageError(
+            "Two periods of one series are compared: give its folder, and --time twice; or the "
+            "folders of two periods, inside its public folder.",
+            code="series-two-times",
+        )
+    return [series[0][time] for time in times]
+
+
+def find_answer(
+    releases: Sequence[Any], door: str, otherwise: Callable[..., Answer]
+) -> Callable[..., Answer]:
+    """Return what answers for releases of one kind: a function of the kind, or the common one.
+
+    Raises UsageError for releases of several kinds, and for given options of another kind.
+    """
+    from geodp.release.regional import OTHER_KIND
+
+    kinds = [_kind_of(one) for one in releases]
+    if len({*kinds}) != 1:
+        raise UsageError(OTHER_KIND)
+    name = COUNTS if kinds[0] is None else kinds[0].name
+    _refuse_others(click.get_current_context(), name)
+    return (None if kinds[0] is None else kinds[0].find(door)) or otherwise
+
+
+def _kind_of(release: Any) -> Kind | None:
+    """Return the kind of an opened release that is no series; None: that of a table."""
+    from geodp.io.folder.kinds import kind_of
+    from geodp.release.release import Release
+
+    return None if isinstance(release, Release) else kind_of(release.card())
+
+
+def _refuse_others(context: click.Context, kind: str) -> None:
+    """Raise UsageError for given options that are for other kinds of release."""
+    for one in context.command.get_params(context):
+        kinds = getattr(getattr(one, "stated", None), "kinds", ())
+        if kinds and kind not in kinds and is_stated(context, one.name):
+            raise UsageError(
+                f"{one.opts[-1]} is for releases of {' and '.join(kinds)}, and this is one of "
+                f"{kind}.",
+                code="option-of-other-kind",
+            )
+
+
+def read_own(kind: Kind | None) -> dict[str, Any]:
+    """Return the values of the options that only a kind has, by name; None: that of a table.
+
+    Raises UsageError for given options of another kind.
+    """
+    context, name = click.get_current_context(), COUNTS if kind is None else kind.name
+    _refuse_others(context, name)
+    stated = (getattr(one, "stated", None) for one in context.command.get_params(context))
+    own = [one.name for one in stated if one is not None and name in one.kinds]
+    return {one: context.params[one] for one in own}
+
+
+def name_place(time: str | None, **names: str) -> dict[str, str]:
+    """Return the columns that say where and when a number is."""
+    return names if time is None else {**names, "time": time}
+
+
+def limit_of(release: Any) -> int | None:
+    """Return the limit of display of a release of one period."""
+    limit: int | None = release.counts.card().display_below
+    return limit
+
+
+def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) -> Answer:
+    """Estimate the quantities of the requested areas; ``how``: options of ``list_figures``."""
+    grid = next(iter(parts.values())).counts.grid
+    labels = read_labels(options["labels_of"], "--label")
+    regions = find_regions(read_shapes(options, grid), grid, labels)
+    found = {time: one.list_figures(regions.values(), **how) for time, one in parts.items()}
+    return Answer(
+        [
+            row
+            for at, name in enumerate(regions)
+            for time, one in parts.items()
+            for row in list_estimates(name_place(time, name=name), found[time][at], limit_of(one))
+        ]
+    )
+
+
+Side = tuple[int, "Region"]
+"""Position of a release, and a region in its grid."""
+
+
+def pair_regions(
+    releases: Sequence[Any], options: Mapping[str, Any], form: str = "{1} - {0}"
+) -> dict[str, tuple[Side, Side]]:
+    """Pair what is compared, by its name.
+
+    All regions of one release with each other, two groups of each region, or the same regions in
+    two releases.
+
+    Parameters
+    ----------
+    releases : sequence of Regional
+        One or two.
+    options : mapping
+        Of the command.
+    form : str
+        How the names of a first and of a second one make that of a pair.
+
+    Raises
+    ------
+    UsageError
+        Other numbers of releases or regions, releases of different grids, or the same one twice.
+    """
+    require_two(releases)
+    grid, again = releases[0].counts.grid, len(releases) - 1
+    shapes, labels = read_shapes(options, grid), read_labels(options["labels_of"], "--label")
+    regions = find_regions(shapes, grid, labels)
+    if options["against"]:
+        other = {**labels, **read_labels(options["against"], "--against")}
+        named = form.format(show_labels(labels) or "all", show_labels(other))
+        seconds = find_regions(shapes, grid, other)
+        return {
+            f"{name}: {named}": ((0, one), (again, seconds[name])) for name, one in regions.items()
+        }
+    if again:
+        return {name: ((0, one), (1, one)) for name, one in regions.items()}
+    number = len(regions)
+    if number < 2:
+        raise UsageError(
+            "Compare regions of one release (several --area, or --polygons), two groups of one "
+            "(--against), or the same regions in two releases.",
+            code="regions-fewer-than-two",
+        )
+    if number * (number - 1) // 2 > MAX_PAIRS:
+        raise UsageError(
+            f"{number} regions have more than {MAX_PAIRS} pairs; give fewer.", code="pairs-too-many"
+        )
+    return {
+        form.format(name, later): ((0, one), (0, other))
+        for (name, one), (later, other) in combinations(regions.items(), 2)
+    }
+
+
+def require_two(releases: Sequence[Any]) -> None:
+    """Raise UsageError for two releases of different grids, and for one release twice."""
+    from geodp.release.regional import OTHER_GRID, SAME
+
+    if len(releases) == 2:
+        first, second = (one.counts for one in releases)
+        if first.grid != second.grid:
+            raise UsageError(OTHER_GRID)
+        if first.card().release_id == second.card().release_id:
+            raise UsageError(SAME)
+
+
+def compare_quantities(releases: Sequence[Any], options: Mapping[str, Any]) -> Answer:
+    """Estimate differences of quantities of regions: of one release, or of two."""
+    pairs = pair_regions(releases, options)
+    limits = [limit_of(one) for one in releases]
+    regions = [(first, second) for (_, first), (_, second) in pairs.values()]
+    found = releases[0].compare_all(regions, *releases[1:])
+    return Answer(
+        [
+            row
+            for (name, (one, other)), compared in zip(pairs.items(), found, strict=True)
+            for row in list_differences(
+                {"name": name}, compared, (limits[one[0]], limits[other[0]])
+            )
+        ]
+    )
+
+
+Changed = Mapping[str | None, tuple[Any, Any]]
+"""The old and the new release of each period, or by None."""
+
+
+def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> Answer:
+    """Estimate changes of quantities: of the requested areas, or of all cells that are listed."""
+    rows: list[Row] = []
+    labels = read_labels(options["labels_of"], "--label")
+    for time, (old, new) in pairs.items():
+        require_two((old, new))
+        grid = new.counts.grid
+        if asks_regions(options):
+            regions = find_regions(read_shapes(options, grid), grid, labels)
+        else:
+            regions = _list_cells(old, new)
+        found = old.compare_all([(one, one) for one in regions.values()], new)
+        limits = limit_of(old), limit_of(new)
+        for name, compared in zip(regions, found, strict=True):
+            rows += list_differences(name_place(time, name=name), compared, limits, sides=True)
+    return Answer(rows)
+
+
+def asks_regions(options: Mapping[str, Any]) -> bool:
+    """Test whether areas, flows or lines are named."""
+    return any(options.get(name) for name in ("polygons", "area", "origins", "across"))
+
+
+def _list_cells(old: Any, new: Any) -> dict[str, Region]:
+    """Return the cells that either of two releases lists, by their names."""
+    import numpy as np
+
+    from geodp.grid.region import Region
+    from geodp.grid.units import name_cells
+
+    grid = new.counts.grid
+    tables = (table for one in (old, new) for table in one.tables.values())
+    keys = [one.table.key for one in tables if one.grid == grid]
+    key = np.unique(np.concatenate(keys))
+    names = name_cells(grid, key)
+    return {name: Region(grid, one) for name, one in zip(names, key.reshape(-1, 1), strict=True)}
