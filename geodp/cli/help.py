@@ -170,24 +170,6 @@ def hide(params: Iterable[click.Parameter], names: Collection[str]) -> list[clic
     return found
 
 
-def option(
-    *flags: str, group: str, everyday: bool = False, **settings: Any
-) -> Callable[[Any], Any]:
-    """Return a decorator that gives a command a :class:`GroupedOption`; the rest is Click's."""
-    return click.option(*flags, cls=GroupedOption, group=group, everyday=everyday, **settings)
-
-
-def add_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return a decorator that adds options to a command, which its help shows in this order."""
-
-    def decorate(command: Command) -> Command:
-        for add in reversed(options):
-            command = add(command)
-        return command
-
-    return decorate
-
-
 ALL = "geodp.help-all"
 """Key in a context's ``meta``: help shows all options."""
 

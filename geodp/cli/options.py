@@ -10,11 +10,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from geodp.cli.help import ALL, HELP_ALL, GroupedOption, group_options, with_options
+from geodp.cli.help import ALL, HELP_ALL, GroupedOption, group_options
 from geodp.cli.values import find_inputs, join_bounds
 from geodp.errors import UsageError
 from geodp.options.option import check_together
-from geodp.options.shared import MEMORY
 
 SHORT = 20
 """Most options that ``--help`` shows; a command with more of them has ``--help-all``, too."""
@@ -137,6 +136,3 @@ def split_specs(texts: Sequence[str]) -> list[str]:
             elif part.strip():
                 specs.append(part.strip())
     return specs
-
-
-memory_option = with_options(MEMORY)

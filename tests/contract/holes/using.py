@@ -60,7 +60,8 @@ HOLES: dict[str, dict[str, str]] = {
     "statistics_are_computed": {
         "counts by label": "geodp statistics refuses a map with attributes",
         **dict.fromkeys(
-            OF_SEVERAL, "geodp statistics asks for one of its tables (--table) or periods (--time)"
+            (*OF_SEVERAL, "own kind"),
+            "geodp statistics asks for one of its tables (--table) or periods (--time)",
         ),
         "local round": "geodp statistics refuses it, as reports of devices are not simulated",
     },

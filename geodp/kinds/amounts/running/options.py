@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -181,33 +180,3 @@ def read_known_prior(context: click.Context, release: Amounts) -> Any:
     from geodp.release.opening import open_written
 
     return open_written(path)
-
-
-def open_amounts(path: Path, time: str | None = None) -> Amounts:
-    """Open a written release of amounts, or a period of a series; UsageError for another kind."""
-    from geodp.kinds.amounts.amounts import Amounts
-    from geodp.kinds.amounts.series import AmountsSeries
-    from geodp.release.opening import open_written
-
-    release = open_written(path)
-    if isinstance(release, AmountsSeries):
-        if time is None:
-            raise UsageError(
-                "This is a series of amounts: name one of its periods (--time), or give the folder "
-                "of one, inside its public folder.",
-                code="amounts-period-unnamed",
-            )
-        period: Amounts = release[time]
-        return period
-    if not isinstance(release, Amounts):
-        raise UsageError(
-            f"{path} holds no release of amounts: give a folder that geodp amounts publish wrote; "
-            "geodp estimate knows releases of counts.",
-            code="amounts-release-expected",
-        )
-    if time is not None:
-        raise UsageError(
-            "This release of amounts is no series and has no periods: leave out --time.",
-            code="amounts-time-unused",
-        )
-    return release
