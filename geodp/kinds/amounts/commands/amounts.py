@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.help import with_options
+from geodp.cli.help import Room, with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import page_options, read_notice, write_html
@@ -20,7 +20,7 @@ from geodp.kinds.amounts.running.sql import sql
 from geodp.options.shared import AREAS, TIME
 
 
-@click.group()
+@click.group(cls=Room)
 def amounts() -> None:
     """Release counts, sums, means and medians of amounts, such as incomes, by area.
 

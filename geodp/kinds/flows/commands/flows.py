@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import option, with_options
+from geodp.cli.help import Room, option, with_options
 from geodp.cli.options import GridCommand, StrictCommand
 from geodp.cli.output import require_unsealed
 from geodp.cli.pages import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from geodp.kinds.flows.plan import PlannedFlows
 
 
-@click.group()
+@click.group(cls=Room)
 def flows() -> None:
     """Release trips between zones, protected by person, with both maps of their ends.
 
