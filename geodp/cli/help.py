@@ -234,6 +234,21 @@ class CommandFiles(MutableMapping[str, click.Command]):
         return len(self._commands)
 
 
+class Room(click.Group):
+    """A group of commands of one kind, which names the command of all kinds in place of its own."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; UsageError of Click for one that is not here."""
+        everywhere = ctx.find_root().command
+        if args[0] not in self.commands and args[0] in getattr(everywhere, "commands", {}):
+            ctx.fail(
+                f"No such command {args[0]!r} here: geodp {args[0]} takes releases of all kinds."
+            )
+        return super().resolve_command(ctx, args)
+
+
 class Steps(click.Group):
     """A group that lists commands in the order of use, each with its full first sentence."""
 

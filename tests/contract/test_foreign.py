@@ -1,37 +1,31 @@
-"""A folder of another kind is named as what it is, with the command that reads it."""
+"""What is for another kind of release is refused: the sentence says for which, and what this is."""
 
-from geodp.io.folder.kinds import TABLE, find_kind
-from tests.contract.kinds import KINDS
+from tests.contract.using import DONE, WRONG_CALL, require_refused
 
-TOOLS = {kind.tools: kind for kind in reversed(KINDS.values()) if "estimate" in kind.uses}
-"""A kind for each group of commands."""
-
-
-def test_a_folder_of_another_kind_is_named_with_its_command(kind, released):
-    for tools, other in TOOLS.items():
-        if tools == kind.tools and "estimate" in kind.uses:
-            continue
-        for word, *words in (
-            ("estimate", *other.region),
-            ("compare", *other.region, *other.other),
-        ):
-            done = released.run(*tools, word, "out", *words)
-            assert done.returncode != 0
-            assert title_of(released) in done.stderr
-            use = word if word in kind.uses else kind.uses[0]
-            assert " ".join(("geodp", *kind.tools, use)) in done.stderr
+OWN = {
+    "counts": ("--method", "closed-form"),
+    "flows": ("--simulations", "20"),
+    "amounts": ("--quantile", "0.5"),
+}
+"""An option of ``estimate`` that only one kind has, by the name of the kind."""
 
 
-def test_all_commands_refuse_another_kind_with_one_exit_code(kind, released):
-    codes = {
-        released.run(*tools, "estimate", "out", *TOOLS[tools].region).returncode
-        for tools in TOOLS
-        if tools != kind.tools
-    }
-    assert len(codes) == 1
+def test_what_is_for_another_kind_is_refused(kind, released):
+    """Of a selection everything is: it has no numbers, and the sentence names what reads it."""
+    taken = 0
+    for name, option in OWN.items():
+        done = released.use("estimate", released.asked(), *kind.region, *option)
+        taken += done.returncode == DONE or "classes" in done.stderr
+        if done.returncode != DONE and "classes" not in done.stderr:
+            text = require_refused(done, WRONG_CALL)
+            assert f"of {name}, and this is one of" in text or "geodp explain" in text
+    assert taken <= 1
 
 
-def title_of(desk):
-    """Return what the release of a desk is called in sentences."""
-    kind = find_kind(desk.folder / "out" / "public")
-    return TABLE if kind is None else kind.title
+def test_a_command_of_all_kinds_is_named_in_place_of_one_of_its_own(kind, released):
+    """Groups of commands of kinds have none that uses releases."""
+    for word in ("estimate", "compare", "diff", "report"):
+        done = released.run(kind.command[0], word, "out")
+        if len(kind.command) > 1:
+            assert done.returncode == WRONG_CALL
+            assert f"geodp {word}" in done.stderr

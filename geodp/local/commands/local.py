@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import with_options
+from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import GridCommand, StrictCommand
 from geodp.cli.output import (
@@ -41,7 +41,7 @@ _OUTPUT = Option(
 )
 
 
-@click.group()
+@click.group(cls=Room)
 def local() -> None:
     """Collect counts from devices that randomise their own reports.
 

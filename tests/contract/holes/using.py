@@ -1,7 +1,5 @@
 """Holes of what uses a release: see :mod:`tests.contract.holes`."""
 
-from tests.contract.holes.every import EVERY
-
 OF_SEVERAL = (
     *("series", "households of persons", "households by size", "flows", "amounts"),
     "series of amounts",
@@ -73,12 +71,6 @@ HOLES: dict[str, dict[str, str]] = {
         "amounts": "geodp amounts plan compares clips, and predicts no error of an area",
         "series of amounts": "geodp amounts plan has no --snapshots, as geodp plan has",
     },
-    "a_folder_of_another_kind_is_named_with_its_command": {
-        EVERY: "geodp households, flows and amounts do not say what another folder is",
-    },
-    "all_commands_refuse_another_kind_with_one_exit_code": dict.fromkeys(
-        OF_SEVERAL[1:], "geodp estimate ends with 3, commands of other kinds with 2"
-    ),
     "a_release_is_no_input": {
         "local round": "geodp local publish says that it cannot read a directory",
     },

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from geodp.cli.help import Room
 from geodp.kinds.amounts.running.clip import choose_clip, plan
 from geodp.kinds.amounts.running.publish import publish, publish_series
 from geodp.kinds.amounts.running.sql import sql
 
 
-@click.group()
+@click.group(cls=Room)
 def amounts() -> None:
     """Release counts, sums, means and medians of amounts, such as incomes, by area.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import with_options
+from geodp.cli.help import Room, with_options
 from geodp.cli.options import GridCommand
 from geodp.kinds.flows.options import PLANNED
 from geodp.kinds.flows.running.choose_trips import choose_trips
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from geodp.kinds.flows.plan import PlannedFlows
 
 
-@click.group()
+@click.group(cls=Room)
 def flows() -> None:
     """Release trips between zones, protected by person, with both maps of their ends.
 

@@ -10,7 +10,7 @@ import click
 
 from geodp.cli.check import begin_check
 from geodp.cli.commands.sql import locate_records
-from geodp.cli.help import with_options
+from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete
 from geodp.cli.options import GridCommand, inputs
@@ -52,7 +52,7 @@ ELSEWHERE = (
 """Fields of a request that this release does not have, or has in another form."""
 
 
-@click.group()
+@click.group(cls=Room)
 def households() -> None:
     """Release persons and households of the same cells, possible in every area.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.check import begin_check
-from geodp.cli.help import with_options
+from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
 from geodp.cli.options import inputs
 from geodp.cli.readers import ReadingCommand, check_applicable, read
@@ -43,7 +43,7 @@ SELECTION = joined(
 )
 
 
-@click.group()
+@click.group(cls=Room)
 def select() -> None:
     """Select places with differential privacy: their codes are released, without counts.
 

@@ -33,6 +33,11 @@ COMMON = ("0.5", "1", "2", "4", None)
 """Epsilons whose sample sizes and powers are shown along with those of the requested one."""
 
 
+UNDERSTATED = (
+    "Releases are smoothed over time: changes that are smaller than the noise are underestimated."
+)
+
+
 @click.command(cls=UsingCommand, door="compare", counts=OF_COUNTS, no_args_is_help=True)
 @click.argument("releases", nargs=-1, type=click.Path(path_type=Path))
 @with_options(TIME, AREAS, LABEL, AGAINST, DEVICES, AS_JSON)
@@ -243,6 +248,7 @@ def _test(
     options: Mapping[str, Any],
 ) -> Answer:
     """Test differences of counts."""
+    from geodp.release.release import SMOOTHED
     from geodp.tools.compare.api import adjust, compare_regions
 
     names = ("alternative", "alpha", "conservative")
@@ -266,6 +272,7 @@ def _test(
     shown_rows = [one for one in rows if not one.below]
     significant = sum(bool(one.found) for one in shown_rows)
     kinds = ", ".join(sorted({one.basis for one in tests.values()}))
+    smoothed = any(of.startswith(SMOOTHED) for one in releases for of in one.postprocessing)
     note = (
         f"\n{significant} of {len(shown_rows)} found (*) at {options['alpha']:g}, "
         f"{options['alternative']}, corrected by {options['correction']}; errors: {kinds}."
@@ -275,7 +282,7 @@ def _test(
         about={**asked, "correction": options["correction"]},
         columns=("p-value", "adjusted"),
         confidence=100 * (1 - options["alpha"]),
-        notes=(note,),
+        notes=(note, *([UNDERSTATED] if smoothed else [])),
     )
 
 
