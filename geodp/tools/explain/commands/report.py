@@ -20,9 +20,7 @@ from geodp.options.option import Option, joined
 from geodp.options.shared import JSON, LANGUAGE, MEMORY, PART, PLACES
 
 if TYPE_CHECKING:
-    from geodp.io.folder.kinds import PublicCard
-    from geodp.release.report.registry import ReleaseMetadata
-    from geodp.table.card import Card
+    from geodp.io.folder.kinds import Kind
 
 OF_PAGES = joined(
     PLACES,
@@ -79,25 +77,29 @@ def report(release: Path, **options: Any) -> None:
     The page loads nothing from the network. That of flows lists the largest flows of every place,
     with 95 % intervals that fail more often where trips concentrate on few pairs (docs/flows.md).
     """
-    from geodp.io.verify.card import read_card
+    from geodp.io.folder.kinds import kind_of
+    from geodp.io.verify.card import find_notice, read_card
     from geodp.release.opening import find_part
+    from geodp.table.card import Card
 
     output: Path | None = options["output"]
     is_page = output is not None and output.suffix.lower() in (".html", ".htm")
     _require_fitting(options, is_page)
     require_unsealed(output)
     folder = find_part(release, time=options["time"], table=options["table"]).folder
-    card = read_card(folder)
+    card, notice = read_card(folder), find_notice(folder)
+    kind = None if isinstance(card, Card) else kind_of(card)
+    record = _make_record(card, kind, options)
     if is_page:
         from geodp.io.verify.readback import REPORTING, read_within
 
         with report_progress(), read_within([folder], options["memory"], REPORTING):
             progress.begin("Writing the page", public=True)
-            text = _write_page(folder, card, options)
+            text = _write_page(folder, kind, record, notice, options)
     elif options["as_json"]:
-        text = json.dumps(_to_json(card, options["about"]), ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(record or card.to_json(), ensure_ascii=False, indent=2) + "\n"
     else:
-        text = _write_text(folder, card)
+        text = _write_text(folder, card, kind, notice)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -115,105 +117,65 @@ def _require_fitting(options: dict[str, Any], is_page: bool) -> None:
     context = click.get_current_context()
     every = [one for one in context.command.get_params(context) if isinstance(one, GroupedOption)]
     given = [one.stated for one in every if one.stated and is_stated(context, one.name)]
-    names = {one.name for one in OF_PAGES} | ({"about"} if not options["as_json"] else set())
-    for one in given:
-        if not is_page and (one.kinds or one.name in names):
+    names = {*(one.name for one in OF_PAGES), *([] if options["as_json"] else ["about"])}
+    for one in [] if is_page else given:
+        if one.kinds or one.name in names:
             raise UsageError(
                 f"{one.flag} is for pages: name one with --output, such as release.html.",
                 code="option-of-pages",
             )
 
 
-def _write_text(folder: Path, card: PublicCard) -> str:
-    """Write the report of a release as text."""
-    from geodp.io.folder.kinds import kind_of
-    from geodp.io.verify.card import find_notice
-    from geodp.release.opening import find_first_card
-    from geodp.release.report.markdown import markdown, markdown_of
-    from geodp.table.card import Card
+def _make_record(card: Any, kind: Kind | None, options: dict[str, Any]) -> Any:
+    """Make the record for the registry; None without --about.
 
-    notice = find_notice(folder)
-    if isinstance(card, Card):
-        return markdown(card, notice)
-    return markdown_of(card, kind_of(card).title, find_first_card(folder), notice)
+    Raises UsageError for what only the release of one table has.
+    """
+    from geodp.release.metadata import read_office_file
+    from geodp.release.report.registry import ReleaseMetadata, registry_record
 
-
-def _to_json(card: PublicCard, about: Path | None) -> Any:
-    """Return the card as plain values, or the record for the registry."""
-    from geodp.release.report.registry import registry_record
-
-    return card.to_json() if about is None else registry_record(_one_table(card), _about(about))
-
-
-def _one_table(card: PublicCard) -> Card:
-    """Return the card of a table; UsageError for that of another kind."""
-    from geodp.io.folder.kinds import kind_of
-    from geodp.table.card import Card
-
-    if not isinstance(card, Card):
-        kind = kind_of(card)
+    about: Path | None = options["about"]
+    if kind is not None and (about is not None or options["embed"]):
         raise UsageError(
             f"--about and --embed are for one table, and this is {kind.title}; {kind.instead}.",
             code="report-of-one-table",
         )
-    return card
+    return about and registry_record(card, read_office_file(about, ReleaseMetadata.of))
 
 
-def _write_page(folder: Path, card: PublicCard, options: dict[str, Any]) -> str:
-    """Write the page of a release: that of its kind, or the general one."""
-    from geodp.io.folder.kinds import kind_of
-    from geodp.io.verify.card import find_notice
-    from geodp.release.opening import open_written
-    from geodp.release.report.html.general import write_general
-    from geodp.table.card import Card
-    from geodp.tools.explain.page import Writer
+def _write_text(folder: Path, card: Any, kind: Kind | None, notice: Any) -> str:
+    """Write the report of a release as text."""
+    from geodp.release.opening import find_first_card
+    from geodp.release.report.markdown import markdown, markdown_of
 
-    language, notice = options["language"], find_notice(folder)
-    of_table = isinstance(card, Card)
-    kind = None if of_table else kind_of(card)
-    if not of_table and (options["embed"] or options["about"] is not None):
-        _one_table(card)
-    own = read_own(kind)
-    opened = open_written(folder)
-    places = _read_places(opened, options)
     if kind is None:
-        return _write_table(opened, places, notice, options)
-    if (write := kind.find("page")) is not None:
-        page: str = write(opened, language, places=places, notice=notice, **own)
-        return page
-    explained, unit = kind.explain(card, language), Writer(language).unit(card.guarantee.unit)
-    return write_general(opened, explained, unit, language, places, notice)
+        return markdown(card, notice)
+    return markdown_of(card, kind.title, find_first_card(folder), notice)
 
 
-def _read_places(opened: Any, options: dict[str, Any]) -> Any:
-    """Read a public list of places; None where none is given."""
+def _write_page(
+    folder: Path, kind: Kind | None, record: Any, notice: Any, options: dict[str, Any]
+) -> str:
+    """Write the page of a release: that of its kind, or the general one."""
     from geodp.io.read.public.polygons import read_places
-
-    path = options["places"]
-    return None if path is None else read_places(path, opened.ground, name=options["place_name"])
-
-
-def _write_table(release: Any, places: Any, notice: Any, options: dict[str, Any]) -> str:
-    """Write the page of a table, with a registry record if the office's file is given."""
+    from geodp.release.opening import open_written
     from geodp.release.report.html.embedded import write_embed
+    from geodp.release.report.html.general import write_general
     from geodp.release.report.html.page import write_page
-    from geodp.release.report.registry import registry_record
     from geodp.tools.explain.card import explain_people
     from geodp.tools.explain.page import Writer
 
-    language, about, view = options["language"], options["about"], release.view()
-    card = view.card
-    record = None if about is None else registry_record(card, _about(about))
+    own, opened = read_own(kind), open_written(folder)
+    language, card, places = options["language"], opened.card(), options["places"]
     unit = Writer(language).unit(card.guarantee.unit)
+    if places is not None:
+        places = read_places(places, opened.ground, name=options["place_name"])
     if options["embed"]:
-        return write_embed(view, unit, language, places, notice)
-    sections = explain_people(card, language)
-    return write_page(view, sections, unit, language, record, places, notice)
-
-
-def _about(path: Path) -> ReleaseMetadata:
-    """Read the office's TOML file for the registry."""
-    from geodp.release.metadata import read_office_file
-    from geodp.release.report.registry import ReleaseMetadata
-
-    return read_office_file(path, ReleaseMetadata.of)
+        return write_embed(opened.view(), unit, language, places, notice)
+    if kind is None:
+        people = explain_people(card, language)
+        return write_page(opened.view(), people, unit, language, record, places, notice)
+    if (write := kind.find("page")) is not None:
+        page: str = write(opened, language, places=places, notice=notice, **own)
+        return page
+    return write_general(opened, kind.explain(card, language), unit, language, places, notice)
