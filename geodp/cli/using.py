@@ -168,7 +168,7 @@ def _refuse_others(context: click.Context, kind: str) -> None:
             )
 
 
-def read_own(kind: Kind | None) -> dict[str, Any]:
+def read_kind_options(kind: Kind | None) -> dict[str, Any]:
     """Return the values of the options that only a kind has, by name; None: that of a table.
 
     Raises UsageError for given options of another kind.

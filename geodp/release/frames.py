@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -44,6 +44,8 @@ ITEMS = (
     "to_pandas()."
 )
 
+NO_PANDAS = Rule("library-missing", "pandas is not installed: pip install pandas, or to_arrow().")
+
 MAP_PIXELS = 240
 """Longer side of the map in a notebook, in pixels, about."""
 
@@ -78,10 +80,7 @@ class Rows(ABC):
         try:
             return self.to_arrow(name).to_pandas()
         except ModuleNotFoundError:
-            raise UsageError(
-                "pandas is not installed: pip install pandas, or to_arrow().",
-                code="library-missing",
-            ) from None
+            raise UsageError(NO_PANDAS) from None
 
     def to_geopandas(self, name: str | None = None) -> Any:
         """Convert the rows to a ``geopandas.GeoDataFrame`` in the grid's CRS.
@@ -296,6 +295,15 @@ def locate_rows(rows: Any, grid: Grid, index: IntArray) -> Any:
 
     shapes = shapely.from_wkb(geometry(grid, index)[0].to_numpy(zero_copy_only=False))
     return geopandas.GeoDataFrame(rows, geometry=shapes, crs=geometry_crs(grid))
+
+
+def make_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Make a ``pandas.DataFrame`` of rows; UsageError where pandas is not installed."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise UsageError(NO_PANDAS) from None
+    return pandas.DataFrame([dict(one) for one in rows])
 
 
 def stack_frames(frames: Mapping[str, Any], column: str) -> Any:

@@ -165,7 +165,7 @@ OUTSIDE = {
     ),
     "PIL": ("", "io/write/drawing"),
     "matplotlib": ("", "accuracy/style kinds tools local literature release/frames"),
-    "pandas": ("", "tools/evaluate/result"),
+    "pandas": ("", "tools/evaluate/result release/frames"),
     "polars": ("", "release/frames"),
     "xarray": ("", "release/frames"),
     "pyogrio": ("", "io/read io/write/export"),

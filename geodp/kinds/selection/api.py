@@ -5,7 +5,7 @@ from geodp.kinds.selection.mechanisms.base import Candidates, Selector
 from geodp.kinds.selection.mechanisms.exponential import exponential
 from geodp.kinds.selection.mechanisms.permute_and_flip import permute_and_flip
 from geodp.kinds.selection.question import Question
-from geodp.kinds.selection.selected import Selected, top_cells
+from geodp.kinds.selection.selected import Selected, WrittenSelection, top_cells
 from geodp.privacy.selected import Selection
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Selection",
     "SelectionCard",
     "Selector",
+    "WrittenSelection",
     "exponential",
     "permute_and_flip",
     "top_cells",

@@ -52,7 +52,7 @@ from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.card import list_assumptions
-from geodp.release.frames import locate_rows
+from geodp.release.frames import locate_rows, make_frame
 from geodp.release.inputs import check_labels, state_tables
 from geodp.release.noise_identity import encode, grid_components, loss_fields
 from geodp.release.opening import WRITTEN
@@ -448,9 +448,7 @@ class WrittenSelection:
 
     def to_pandas(self) -> Any:
         """Convert the chosen candidates to a ``pandas.DataFrame``, in the order of the draws."""
-        import pandas
-
-        return pandas.DataFrame([dict(one) for one in self.chosen])
+        return make_frame(self.chosen)
 
     def to_geopandas(self) -> Any:
         """Convert the chosen candidates to a ``geopandas.GeoDataFrame`` in the grid's CRS.

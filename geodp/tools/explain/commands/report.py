@@ -13,7 +13,7 @@ from geodp.cli.help import GroupedOption, with_options
 from geodp.cli.options import is_stated
 from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.running import report_progress
-from geodp.cli.using import UsingCommand, read_own
+from geodp.cli.using import UsingCommand, read_kind_options
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 from geodp.options.option import Option, joined
@@ -165,7 +165,7 @@ def _write_page(
     from geodp.tools.explain.card import explain_people
     from geodp.tools.explain.page import Writer
 
-    own, opened = read_own(kind), open_written(folder)
+    own, opened = read_kind_options(kind), open_written(folder)
     language, card, places = options["language"], opened.card(), options["places"]
     unit = Writer(language).unit(card.guarantee.unit)
     if places is not None:
