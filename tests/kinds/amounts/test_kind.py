@@ -19,9 +19,6 @@ def test_the_kind_is_found_by_its_index(release, public):
 
 
 def test_a_table_is_asked_for_by_its_folder(public):
-    done = geodp("estimate", public.parent, "--area", "0_0")
-    assert done.returncode != 0
-    assert "give the folder count" in done.stderr
     with refuses(VerificationError, "amounts-are-tables"):
         AmountsKind().refuse_table()
 

@@ -107,9 +107,6 @@ def test_the_kind_is_found_by_its_index(series, public):
     assert isinstance(find_kind(public), AmountsSeriesKind)
     with refuses(VerificationError, "amounts-series-are-tables"):
         AmountsSeriesKind().refuse_table()
-    done = run("estimate", public.parent, "--area", "0_0")
-    assert done.returncode != 0
-    assert "folder count of one of its periods" in done.stderr
 
 
 @pytest.mark.parametrize(
