@@ -207,8 +207,8 @@ def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) ->
     )
 
 
-Side = tuple[int, "Region"]
-"""Position of a release, and a region in its grid."""
+Side = tuple[Any, "Region"]
+"""A release, and a region in its grid."""
 
 
 def pair_regions(
@@ -234,7 +234,8 @@ def pair_regions(
         Other numbers of releases or regions, releases of different grids, or the same one twice.
     """
     require_two(releases)
-    grid, again = releases[0].counts.grid, len(releases) - 1
+    first, last = releases[0], releases[-1]
+    grid = first.counts.grid
     shapes, labels = read_shapes(options, grid), read_labels(options["labels_of"], "--label")
     regions = find_regions(shapes, grid, labels)
     if options["against"]:
@@ -242,10 +243,11 @@ def pair_regions(
         named = form.format(show_labels(labels) or "all", show_labels(other))
         seconds = find_regions(shapes, grid, other)
         return {
-            f"{name}: {named}": ((0, one), (again, seconds[name])) for name, one in regions.items()
+            f"{name}: {named}": ((first, one), (last, seconds[name]))
+            for name, one in regions.items()
         }
-    if again:
-        return {name: ((0, one), (1, one)) for name, one in regions.items()}
+    if last is not first:
+        return {name: ((first, one), (last, one)) for name, one in regions.items()}
     number = len(regions)
     if number < 2:
         raise UsageError(
@@ -258,7 +260,7 @@ def pair_regions(
             f"{number} regions have more than {MAX_PAIRS} pairs; give fewer.", code="pairs-too-many"
         )
     return {
-        form.format(name, later): ((0, one), (0, other))
+        form.format(name, later): ((first, one), (first, other))
         for (name, one), (later, other) in combinations(regions.items(), 2)
     }
 
@@ -278,16 +280,14 @@ def require_two(releases: Sequence[Any]) -> None:
 def compare_quantities(releases: Sequence[Any], options: Mapping[str, Any]) -> Answer:
     """Estimate differences of quantities of regions: of one release, or of two."""
     pairs = pair_regions(releases, options)
-    limits = [limit_of(one) for one in releases]
+    limits = limit_of(releases[0]), limit_of(releases[-1])
     regions = [(first, second) for (_, first), (_, second) in pairs.values()]
     found = releases[0].compare_all(regions, *releases[1:])
     return Answer(
         [
             row
-            for (name, (one, other)), compared in zip(pairs.items(), found, strict=True)
-            for row in list_differences(
-                {"name": name}, compared, (limits[one[0]], limits[other[0]])
-            )
+            for name, compared in zip(pairs, found, strict=True)
+            for row in list_differences({"name": name}, compared, limits)
         ]
     )
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -221,14 +221,17 @@ class Region:
         return cls(grid, np.unique(grid.encode(index[:, inside])))
 
 
-def find_named(areas: Mapping[str, Any], find: Callable[[Any], Region]) -> dict[str, Region]:
-    """Find regions by name, so that an error says which of them it is about.
+Found = TypeVar("Found")
+
+
+def find_named(areas: Mapping[str, Any], find: Callable[[Any], Found]) -> dict[str, Found]:
+    """Find regions, or what belongs to them, by name: an error says which of them it is about.
 
     Parameters
     ----------
-    areas : mapping of str to area
+    areas : mapping of str to object
     find : callable
-        Finds the region of an area, such as :meth:`Region.of` with a grid.
+        Finds what belongs to an area, such as :meth:`Region.of` with a grid.
 
     Raises
     ------
@@ -247,13 +250,13 @@ def find_named(areas: Mapping[str, Any], find: Callable[[Any], Region]) -> dict[
     geodp.errors.UsageError: there: The region contains no cell of the domain, which lies within \
 west 0, south 0, east 2, north 2.
     """
-    regions = {}
+    found = {}
     for name, area in areas.items():
         try:
-            regions[name] = find(area)
+            found[name] = find(area)
         except UsageError as error:
             raise UsageError(f"{printable(name)}: {error}", code=error.code) from None
-    return regions
+    return found
 
 
 def regions_of_polygons(

@@ -173,7 +173,7 @@ def test_ratios_lie_in_their_intervals():
 
 def test_a_release_is_compared_with_another_of_its_kind():
     one = LIGHTS.publish(tables(), epsilon=1, contribution=1)
-    for other, code in ((one, "compare-same-release"), (one.counts, "compare-other-kind")):
+    for other, code in ((one, "compare-same"), (one.counts, "compare-other-kind")):
         with refuses(UsageError, code):
             one.compare(EVERYWHERE, release=other)
 

@@ -55,8 +55,10 @@ def estimate(**options: Any) -> None:
     geodp estimate incomes --area 5339 --quantile 0.9 --below 150
     geodp estimate trips --from 533945 --to 533946
 
-    Counts; persons, households and mean size; records, sum, mean and median; or trips. Of a series
-    all periods are estimated, or those of --time. A mean that may be anything is left out.
+    Counts; persons, households and mean size; records, sum, mean and median; or trips, between all
+    pairs of at most 32 polygons. Of a series all periods are estimated, or those of --time. A mean
+    that may be anything is left out. Of flows far fewer intervals hold the truth where the trips
+    from a zone go to one or two others (docs/flows.md).
     """
     opened = open_used(options["release"], "estimate")
     parts = list_periods(opened, options["times"])

@@ -463,7 +463,8 @@ BETWEEN = joined(
         Option(
             "--across",
             "File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, "
-            "FlatGeobuf or GeoParquet. Each divides the map in two.",
+            "FlatGeobuf or GeoParquet. Each divides the map in two: from its left to its right, as "
+            "seen along it, from its right to its left, and both together.",
             type=Path,
             everyday=True,
             excludes=("polygons", "area", "origins"),

@@ -114,7 +114,7 @@ def test_what_cannot_be_compared_is_refused(release):
         release.compare(BOX, ALL)
     with refuses(UsageError, "compare-regions-overlap"):
         release.compare(BOX)
-    with refuses(UsageError, "amounts-compare-same"):
+    with refuses(UsageError, "compare-same"):
         release.compare(BOX, release=release)
     with refuses(UsageError, "amounts-compare-clips"):
         release.compare(BOX, release=publish(clip=(0, 900)))
@@ -131,7 +131,7 @@ def test_releases_with_other_weights_are_not_compared():
 
 
 def test_the_same_release_is_known_by_its_numbers(release, public):
-    with refuses(UsageError, "amounts-compare-same"):
+    with refuses(UsageError, "compare-same"):
         release.compare(BOX, release=geodp.open(public))
 
 

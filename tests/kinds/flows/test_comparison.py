@@ -67,7 +67,7 @@ def test_many_are_compared_as_each_alone(release, later):
     pairs = [NEAR, FAR]
     sides = [(FlowSide([of(pair)], {}),) * 2 for pair in pairs]
     found = release.compare_all(later, sides, SimulationSettings(20))
-    assert [one.difference for one in found] == [
+    assert [one.difference["trips"] for one in found] == [
         release.compare(of(pair), release=later, simulations=20) for pair in pairs
     ]
 
@@ -129,7 +129,7 @@ def test_intervals_of_differences_hold(held, which):
 
 
 def test_releases_that_are_not_alike_are_refused(release):
-    with refuses(UsageError, "flows-compare-same"):
+    with refuses(UsageError, "compare-same"):
         release.compare(of(NEAR), release=release)
     more = publish(trips_on(number=30_000, seed=5), contribution=4)
     with refuses(UsageError, "flows-compare-bounds"):

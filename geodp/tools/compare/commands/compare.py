@@ -102,7 +102,7 @@ def _compare(releases: Sequence[Any], options: Mapping[str, Any]) -> Answer:
         return compare_quantities(releases, options)
     pairs = pair_regions(releases, options, "{0} / {1}" if options["ratio"] else "{1} - {0}")
     hidden = _find_hidden(releases, pairs)
-    return (_estimate_ratios if options["ratio"] else _test)(releases, pairs, hidden, options)
+    return (_estimate_ratios if options["ratio"] else _test)(pairs, hidden, options)
 
 
 def _plan(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,49 +216,38 @@ Pairs = Mapping[str, tuple[Side, Side]]
 """Pairs of regions by their names."""
 
 
-def _find_hidden(releases: Sequence[Any], pairs: Pairs) -> dict[str, dict[str, Any]]:
-    """Return limit of display of each pair, and whether it hides a count, as values of its row."""
+Hidden = Mapping[str, Mapping[str, Any]]
+"""Values of the rows of pairs: the limit of display, and whether it hides a count."""
+
+
+def _find_hidden(releases: Sequence[Any], pairs: Pairs) -> Hidden:
+    """Find the pairs of which a limit of display hides a count, estimating each region once."""
     from geodp.table.display import is_below
 
     limits = [limit_of(one) for one in releases]
     if all(one is None for one in limits):
         return {name: {} for name in pairs}
     few: set[tuple[int, int]] = set()
-    for at, limit in enumerate(limits):
-        of = {id(one): one for pair in pairs.values() for side, one in pair if side == at}
-        found = releases[at].estimate_all(of.values())
-        few |= {(at, one) for one, e in zip(of, found, strict=True) if is_below(e.count, limit)}
+    for release, limit in zip(releases, limits, strict=True):
+        of = {id(one): one for pair in pairs.values() for side, one in pair if side is release}
+        found = zip(of, release.estimate_all(of.values()), strict=True)
+        few |= {(id(release), one) for one, each in found if is_below(each.count, limit)}
     limit = next(one for one in limits if one is not None)
     return {
-        name: {"limit": limit, "below": any((at, id(one)) in few for at, one in pair)}
+        name: {"limit": limit, "below": any((id(one), id(region)) in few for one, region in pair)}
         for name, pair in pairs.items()
     }
 
 
-def _sides_of(releases: Sequence[Any], pair: tuple[Side, Side]) -> tuple[Any, Any]:
-    """Return both releases of a pair with their regions."""
-    first, second = ((releases[at], region) for at, region in pair)
-    return first, second
-
-
-def _test(
-    releases: Sequence[Any],
-    pairs: Pairs,
-    hidden: Mapping[str, Mapping[str, Any]],
-    options: Mapping[str, Any],
-) -> Answer:
+def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> Answer:
     """Test differences of counts."""
+    from geodp.grid.region import find_named
     from geodp.release.release import SMOOTHED
     from geodp.tools.compare.api import adjust, compare_regions
 
     names = ("alternative", "alpha", "conservative")
     asked = {name: options[name] for name in names}
-    tests = {}
-    for name, pair in pairs.items():
-        try:
-            tests[name] = compare_regions(*_sides_of(releases, pair), **asked)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}", code=error.code) from None
+    tests = find_named(pairs, lambda pair: compare_regions(*pair, **asked))
     # One correction for all rows, as anybody who reads the table picks the smallest p-value.
     chances = [one.p_value for one in tests.values()]
     adjusted = adjust(chances, options["correction"]).tolist()
@@ -272,6 +261,7 @@ def _test(
     shown_rows = [one for one in rows if not one.below]
     significant = sum(bool(one.found) for one in shown_rows)
     kinds = ", ".join(sorted({one.basis for one in tests.values()}))
+    releases = [release for pair in pairs.values() for release, _ in pair]
     smoothed = any(of.startswith(SMOOTHED) for one in releases for of in one.postprocessing)
     note = (
         f"\n{significant} of {len(shown_rows)} found (*) at {options['alpha']:g}, "
@@ -286,24 +276,15 @@ def _test(
     )
 
 
-def _estimate_ratios(
-    releases: Sequence[Any],
-    pairs: Pairs,
-    hidden: Mapping[str, Mapping[str, Any]],
-    options: Mapping[str, Any],
-) -> Answer:
+def _estimate_ratios(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> Answer:
     """Estimate ratios of counts, the first to the second."""
+    from geodp.grid.region import find_named
     from geodp.tools.compare.api import estimate_ratio
 
     asked = {name: options[name] for name in ("alpha", "conservative")}
-    rows, kinds = [], set()
-    for name, pair in pairs.items():
-        try:
-            ratio = estimate_ratio(*_sides_of(releases, pair), **asked)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}", code=error.code) from None
-        kinds.add(ratio.basis)
-        rows.append(Row({"name": name}, "ratio", ratio, **hidden[name]))
+    found = find_named(pairs, lambda pair: estimate_ratio(*pair, **asked))
+    rows = [Row({"name": name}, "ratio", one, **hidden[name]) for name, one in found.items()]
+    kinds = {one.basis for one in found.values()}
     note = f"\nOne interval each, not corrected for many; errors: {', '.join(sorted(kinds))}."
     confidence = 100 * (1 - options["alpha"])
     return Answer(rows, about=asked, confidence=confidence, notes=(note,))

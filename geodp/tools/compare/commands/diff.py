@@ -129,16 +129,16 @@ def _change_regions(
     old: Release, new: Release, options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Estimate, Estimate, Change]]:
     """Yield regions by name, with both counts and their change."""
+    from geodp.grid.region import find_named
     from geodp.tools.compare.regions import Change, compare_regions
 
     labels = read_labels(options["labels_of"], "--label")
     regions = find_regions(read_shapes(options, new.grid), new.grid, labels)
     counts = zip(*(one.estimate_all(regions.values()) for one in (old, new)), strict=True)
-    for (name, region), (before, after) in zip(regions.items(), counts, strict=True):
-        try:
-            one = compare_regions((old, region), (new, region), conservative=True)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}", code=error.code) from None
+    tests = find_named(
+        regions, lambda one: compare_regions((old, one), (new, one), conservative=True)
+    )
+    for (name, one), (before, after) in zip(tests.items(), counts, strict=True):
         change = Change(one.value, one.low, one.high, one.standard_error, one.basis)
         yield name, before, after, change
 

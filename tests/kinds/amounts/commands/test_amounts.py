@@ -195,7 +195,7 @@ def test_the_file_of_a_prior_narrows_intervals(town_call, tmp_path, monkeypatch)
     assert rows[0]["value"] == rows[1]["value"]
     width = [one["high"] - one["low"] for one in rows]
     assert width[1] < width[0]
-    assert "--x, --y: these say" in asking.error_of(*asked, *reading[2:-2])
+    assert "--x goes with --prior only" in asking.error_of(*asked, *reading[2:-2])
     assert "--prior-value: these say" in asking.error_of(*asked, "--prior", out, *reading[-2:])
 
 
