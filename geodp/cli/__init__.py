@@ -67,8 +67,6 @@ def _prepare(command: click.Command) -> click.Command:
     # Click creates a command's help option once, on first use, so its flags are set before that.
     command.context_settings = {**HELP, **command.context_settings}
     command.context_class = geodp.context_class
-    for inner in getattr(command, "commands", {}).values():
-        inner.context_class = geodp.context_class
     return command
 
 

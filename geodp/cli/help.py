@@ -196,18 +196,21 @@ HELP_ALL = GroupedOption(
 
 
 class CommandFiles(MutableMapping[str, click.Command]):
-    """Commands by name, each the ``COMMAND`` of a file that is imported on first use.
+    """Commands by name, each in a file that is imported on first use.
 
     Parameters
     ----------
     modules : mapping of str to str
-        From a file's name to that of its module; ``publish_series`` becomes ``publish-series``.
-    prepare : callable
+        From the name of a command, or of its file (``publish_series`` becomes ``publish-series``),
+        to its place: the module whose ``COMMAND`` it is, or ``module:name``.
+    prepare : callable, optional
         Called with every command on import; returns the command to use.
     """
 
     def __init__(
-        self, modules: Mapping[str, str], prepare: Callable[[click.Command], click.Command]
+        self,
+        modules: Mapping[str, str],
+        prepare: Callable[[click.Command], click.Command] | None = None,
     ) -> None:
         # A command is only its module's name until it is imported, which keeps help quick.
         self._commands: dict[str, click.Command | str] = {
@@ -218,7 +221,10 @@ class CommandFiles(MutableMapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         command = self._commands[name]
         if isinstance(command, str):
-            self._commands[name] = command = self._prepare(import_module(command).COMMAND)
+            module, _, named = command.partition(":")
+            found: click.Command = getattr(import_module(module), named or "COMMAND")
+            command = found if self._prepare is None else self._prepare(found)
+            self._commands[name] = command
         return command
 
     def __setitem__(self, name: str, command: click.Command) -> None:
@@ -235,7 +241,14 @@ class CommandFiles(MutableMapping[str, click.Command]):
 
 
 class Room(click.Group):
-    """A group of commands of one kind, which names the command of all kinds in place of its own."""
+    """A group of commands below ``geodp``, which names the command of all kinds where it has none."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, with the language of the group."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            command.context_class = self.context_class
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

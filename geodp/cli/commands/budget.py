@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.help import with_options
+from geodp.cli.help import Room, with_options
 from geodp.cli.options import StrictCommand
 from geodp.cli.translation import translate_message
 from geodp.errors import Rule, UsageError
@@ -28,7 +28,7 @@ _WITNESS = Option(
 )
 
 
-@click.group()
+@click.group(cls=Room)
 def budget() -> None:
     """Manage the ledger of privacy budgets: caps, charges, and a hash chain that reveals changes.
 

@@ -7,14 +7,14 @@ import sys
 
 import click
 
-from geodp.cli.help import with_options
+from geodp.cli.help import Room, with_options
 from geodp.cli.options import StrictCommand
 from geodp.errors import InputError, UsageError
 from geodp.options.option import Option
 from geodp.options.shared import JSON
 
 
-@click.group()
+@click.group(cls=Room)
 def mesh() -> None:
     """Convert between coordinates and cell codes of JIS X 0410 and INSPIRE grids."""
 

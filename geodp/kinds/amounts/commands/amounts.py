@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import click
 
-from geodp.cli.help import Room
-from geodp.kinds.amounts.running.clip import choose_clip, plan
-from geodp.kinds.amounts.running.publish import publish, publish_series
-from geodp.kinds.amounts.running.sql import sql
+from geodp.cli.help import CommandFiles, Room
+
+RUNNING = "geodp.kinds.amounts.running"
+
+COMMANDS = {
+    "publish": f"{RUNNING}.publish:publish",
+    "publish-series": f"{RUNNING}.publish:publish_series",
+    "choose-clip": f"{RUNNING}.clip:choose_clip",
+    "plan": f"{RUNNING}.clip:plan",
+    "sql": f"{RUNNING}.sql:sql",
+}
 
 
-@click.group(cls=Room)
+@click.group(cls=Room, commands=CommandFiles(COMMANDS))
 def amounts() -> None:
     """Release counts, sums, means and medians of amounts, such as incomes, by area.
 
@@ -23,10 +30,6 @@ def amounts() -> None:
     geodp estimate out --area 5339
     geodp compare out --area 5339 --area 5340
     """
-
-
-for one in (publish, publish_series, choose_clip, plan, sql):
-    amounts.add_command(one)
 
 
 COMMAND = amounts

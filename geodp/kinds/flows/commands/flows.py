@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
 import click
 
-from geodp.cli.help import Room, with_options
-from geodp.cli.options import GridCommand
-from geodp.kinds.flows.options import PLANNED
-from geodp.kinds.flows.running.choose_trips import choose_trips
-from geodp.kinds.flows.running.evaluate import evaluate
-from geodp.kinds.flows.running.inputs import read_by, read_levels, split_grid
-from geodp.kinds.flows.running.publish import publish
-from geodp.kinds.flows.running.sql import sql
-from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
+from geodp.cli.help import CommandFiles, Room
 
-if TYPE_CHECKING:
-    from geodp.kinds.flows.plan import PlannedFlows
+RUNNING = "geodp.kinds.flows.running"
+
+COMMANDS = {
+    "publish": f"{RUNNING}.publish:publish",
+    "choose-trips": f"{RUNNING}.trips:choose_trips",
+    "evaluate": f"{RUNNING}.evaluate:evaluate",
+    "plan": f"{RUNNING}.trips:plan",
+    "sql": f"{RUNNING}.sql:sql",
+}
 
 
-@click.group(cls=Room)
+@click.group(cls=Room, commands=CommandFiles(COMMANDS))
 def flows() -> None:
     """Release trips between zones, protected by person, with both maps of their ends.
 
@@ -34,53 +29,6 @@ def flows() -> None:
     geodp estimate out --from 533945 --to 533946
     geodp compare out-2019 out-2023 --from 533945 --to 533946
     """
-
-
-for one in (publish, choose_trips, evaluate, sql):
-    flows.add_command(one)
-
-
-FIELDS = ("epsilon", "rho", "delta", "neighbours")
-"""Fields of a request that a plan of flows accepts."""
-
-
-@flows.command(cls=GridCommand, no_args_is_help=True)
-@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*FIELDS), JSON)
-def plan(**options: Any) -> None:
-    """Show the noise of a release by the trips of a person, before any data are read.
-
-    \b
-    geodp flows plan --grid regular:47x84 --trips 5 --trips 10 --epsilon 1 --mean-trips 7
-
-    Standard errors of the ends of one zone and of noisy pairs of blocks, where nothing is clamped.
-    """
-    from geodp.kinds.flows.plan import plan as make_plan
-
-    # A plan reads no inputs, of which a mask or regions might be one.
-    options = {**options, "inputs": ()}
-    grid, labels = split_grid(options)
-    names = ("method", "mean_trips", "label_share", *FIELDS)
-    given = {name: options[name] for name in names} | {"by": read_by(options), "labels": labels}
-    levels = read_levels(options["level"])
-    rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]
-    if options["as_json"]:
-        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
-        return
-    click.echo(f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs by side of blocks")
-    for one in rows:
-        kept = "-" if one.retained is None else f"{100 * one.retained:.0f} %"
-        ends = ("-" if e is None else f"{e:,.3g}" for e in (one.end_error, one.total_error))
-        pairs = ", ".join(f"{side}: {error:,.3g}" for side, error in one.pair_errors.items())
-        shown = "".join(f"{text:>10}" for text in ends)
-        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}{_show_labels(one)}")
-
-
-def _show_labels(one: PlannedFlows) -> str:
-    """Show the noise of counts by label; empty where flows have none."""
-    if one.label_error is None:
-        return ""
-    side, of_pairs = one.label_sides
-    return f"; by label {side}, pairs {of_pairs}: {one.label_error:,.3g}"
 
 
 COMMAND = flows

@@ -1,25 +1,34 @@
-"""``geodp flows choose-trips``: the most trips of a person, with a charge of its own."""
+"""``geodp flows plan`` and ``choose-trips``: what the most trips of a person cost, and choose."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from geodp.cli.check import begin_check
 from geodp.cli.help import with_options
-from geodp.cli.options import inputs
+from geodp.cli.options import GridCommand, inputs
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
-from geodp.kinds.flows.options import CHOICE
-from geodp.kinds.flows.running.inputs import NOT_COUNTED, RULES, make_trips_reader, split_grid
+from geodp.kinds.flows.options import CHOICE, PLANNED
+from geodp.kinds.flows.running.inputs import (
+    NOT_COUNTED,
+    RULES,
+    make_trips_reader,
+    read_by,
+    read_levels,
+    split_grid,
+)
 from geodp.kinds.flows.running.options import PersonsCommand
 from geodp.kinds.selection.running import FIELDS, SelectionPublishing
-from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, REQUEST
+from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
+    from geodp.kinds.flows.plan import PlannedFlows
     from geodp.kinds.selection.selected import Selected, SelectionDesign
     from geodp.release.transaction import Prepared
 
@@ -88,3 +97,46 @@ def _find_trips(release: Selected) -> int:
     from geodp.kinds.flows.plan import find_trips
 
     return find_trips(release.chosen)
+
+
+PLANNED_FIELDS = ("epsilon", "rho", "delta", "neighbours")
+"""Fields of a request that a plan of flows accepts."""
+
+
+@click.command(cls=GridCommand, no_args_is_help=True)
+@with_options(GIVEN_DOMAIN, PLANNED, REQUEST.of(*PLANNED_FIELDS), JSON)
+def plan(**options: Any) -> None:
+    """Show the noise of a release by the trips of a person, before any data are read.
+
+    \b
+    geodp flows plan --grid regular:47x84 --trips 5 --trips 10 --epsilon 1 --mean-trips 7
+
+    Standard errors of the ends of one zone and of noisy pairs of blocks, where nothing is clamped.
+    """
+    from geodp.kinds.flows.plan import plan as make_plan
+
+    # A plan reads no inputs, of which a mask or regions might be one.
+    options = {**options, "inputs": ()}
+    grid, labels = split_grid(options)
+    names = ("method", "mean_trips", "label_share", *PLANNED_FIELDS)
+    given = {name: options[name] for name in names} | {"by": read_by(options), "labels": labels}
+    levels = read_levels(options["level"])
+    rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]
+    if options["as_json"]:
+        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
+        return
+    click.echo(f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs by side of blocks")
+    for one in rows:
+        kept = "-" if one.retained is None else f"{100 * one.retained:.0f} %"
+        ends = ("-" if e is None else f"{e:,.3g}" for e in (one.end_error, one.total_error))
+        pairs = ", ".join(f"{side}: {error:,.3g}" for side, error in one.pair_errors.items())
+        shown = "".join(f"{text:>10}" for text in ends)
+        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}{_show_labels(one)}")
+
+
+def _show_labels(one: PlannedFlows) -> str:
+    """Show the noise of counts by label; empty where flows have none."""
+    if one.label_error is None:
+        return ""
+    side, of_pairs = one.label_sides
+    return f"; by label {side}, pairs {of_pairs}: {one.label_error:,.3g}"
