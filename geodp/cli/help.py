@@ -241,7 +241,7 @@ class CommandFiles(MutableMapping[str, click.Command]):
 
 
 class Room(click.Group):
-    """A group of commands below ``geodp``, which names the command of all kinds where it has none."""
+    """A group of commands below ``geodp``; where it lacks one, it names that of all kinds."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, with the language of the group."""
