@@ -285,20 +285,20 @@ def design_table(grid: Grid, request: Request, inputs: Inputs) -> TableDesign:
         *(grid, method, event, request.terms.people, inputs.facts, inputs.readings[0]),
         request.metadata,
     )
-    _require_simulated(grid, method, event, request)
+    _require_simulated(preview, request)
     measurements = _request_measurements(method, grid, event, request.measurements)
     preview = _add_prior(preview, method, request.prior)
     preview = _add_totals(preview, method, event, request.totals)
     return TableDesign(request, inputs, method, event, preview, measurements)
 
 
-def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, request: Request) -> None:
+def _require_simulated(preview: Release, request: Request) -> None:
     """Raise UsageError if the requested release cannot be simulated."""
     if not request.simulate:
         return
     from geodp.release.simulated_cells import require_simulated
 
-    require_simulated(method, grid, event, request.simulate)
+    require_simulated(preview, request.simulate)
     if request.totals is not None or request.prior is not None:
         what = "public totals" if request.prior is None else "a prior"
         raise UsageError(
