@@ -23,9 +23,9 @@ from geodp.kinds.households.inputs import (
     streams_of,
 )
 from geodp.kinds.households.kind import Protect
-from geodp.kinds.households.members import HOUSEHOLDS, MEMBERS, OTHERS, release_streams
 from geodp.kinds.households.methods import PersonsOfStreams
 from geodp.kinds.households.options import PROTECTED
+from geodp.kinds.households.streams import HOUSEHOLDS, MEMBERS, OTHERS, release_streams
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid

@@ -1,4 +1,4 @@
-"""Draw households, and the members beyond the first of those that were drawn.
+"""Draw the streams of persons and households: households, and their members beyond the first.
 
 Members are measured on every node that has released households, and fitted from the root to the
 cells, so that persons of every area are possible.
