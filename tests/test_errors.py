@@ -17,8 +17,9 @@ SEVERAL_WORDINGS = {
     *("bounds-without-width", "code-missing", "coordinate-missing"),
     *("crs-unknown", "library-missing", "listed-file-missing", "mask-code-too-fine"),
     *("mask-source-missing", "method-has-no-gaussian"),
-    *("option-not-for-reader", "question-open", "released-table-expected", "table-expected"),
-    *("where-spelt-variously", "column-unknown", "labels-differ"),
+    *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
+    "table-expected",
+    *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),
     *("pairs-take-no-attributes", "layout-incomplete"),
 }
 """Codes of rules that are worded in several ways, by what was asked for."""

@@ -148,14 +148,18 @@ def _check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
 
 def _check_identity(folder: Path, card: Card) -> str:
     if card.in_parts:
-        of, identity = "parts", parts_id(card.listed.values(), card.to_json())
-    else:
-        of, identity = "CSV", release_id(folder / f"{card.name}.csv", card.to_json())
+        identity = parts_id(card.listed.values(), card.to_json())
+        require(
+            identity == card.release_id,
+            Rule("release-id-differs", "The release id is not that of the parts and the card."),
+        )
+        return f"{identity}, of the parts and the card"
+    identity = release_id(folder / f"{card.name}.csv", card.to_json())
     require(
         identity == card.release_id,
-        Rule("release-id-differs", f"The release id is not that of the {of} and the card."),
+        Rule("release-id-differs", "The release id is not that of the CSV and the card."),
     )
-    return f"{identity}, of the {of} and the card"
+    return f"{identity}, of the CSV and the card"
 
 
 def _check_cells(remaking: Remaking) -> str:

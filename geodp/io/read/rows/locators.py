@@ -159,18 +159,23 @@ def _explain_axis(grid: Grid, axis: int, name: str, count: int) -> str:
             f"Several columns locate the rows along {name}; give one of --code, --x with --y, and "
             "--column (code=, x= with y=, columns=).",
         )
-    by, known_by = f"--by {name}, which finds it by its name, or ", "by=, "
-    if axis < len(grid.maps.axes):
-        if not grid.maps.ends:
+    of_place = axis < len(grid.maps.axes)
+    if not of_place or grid.maps.ends:
+        option = grid.maps.ends[axis // 2] if of_place else name
+        if of_place:
             return Rule(
-                "place-columns-missing",
-                "No column locates the rows in cells: add --code COLUMN, or --x COLUMN --y COLUMN "
-                "(code=, or x= and y=).",
+                "axis-column-missing",
+                f"No column is named for {option}: add --column {option}=COLUMN (columns=).",
             )
-        name, by, known_by = grid.maps.ends[axis // 2], "", ""
+        return Rule(
+            "axis-column-missing",
+            f"No column is named for {option}: add --by {option}, which finds it by its name, or "
+            f"--column {option}=COLUMN (by=, columns=).",
+        )
     return Rule(
-        "axis-column-missing",
-        f"No column is named for {name}: add {by}--column {name}=COLUMN ({known_by}columns=).",
+        "place-columns-missing",
+        "No column locates the rows in cells: add --code COLUMN, or --x COLUMN --y COLUMN "
+        "(code=, or x= and y=).",
     )
 
 
