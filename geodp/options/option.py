@@ -58,6 +58,8 @@ class Option:
         Word for the value in help.
     others : tuple of str
         Further flags that mean the same, such as ``"-o"``.
+    pairs : bool
+        Whether each value is NAME=VALUE.
     """
 
     flag: str
@@ -79,6 +81,7 @@ class Option:
     field: str = field(default="", compare=False)
     metavar: str | None = None
     others: tuple[str, ...] = ()
+    pairs: bool = False
 
     def __post_init__(self) -> None:
         name = self.name or self.flag.removeprefix("--").replace("-", "_")

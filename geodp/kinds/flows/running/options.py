@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from geodp.cli.help import hide, make_option, with_options
-from geodp.cli.readers import InputCommand, state_field
+from geodp.cli.readers import InputCommand
 from geodp.options.option import Option
 
 COUNTED = ("missing", "flags", "round", "raster_unit", "duplicates")
@@ -29,9 +29,9 @@ class TripsCommand(InputCommand):
         params = super().list_params(ctx)
         after = next(i for i, one in enumerate(params) if one.name == "outside") + 1
         shared = [
-            make_option(state_field(one))
+            make_option(one)
             for one in RowOptions.option_fields()
-            if one.option.name not in ("outside", *(() if self.counted else COUNTED))
+            if one.name not in ("outside", *(() if self.counted else COUNTED))
         ]
         return hide([*params[:after], *shared, *params[after:]], NEVER)
 
