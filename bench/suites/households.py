@@ -18,7 +18,7 @@ import geodp
 from bench.inputs.public import load_households
 from bench.tables import fill, markdown, table
 from geodp.grid.region import Region
-from geodp.kinds.households import publish
+from geodp.kinds.households import streams as of_streams
 from geodp.kinds.households.inputs import Streams, sizes_of
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey
@@ -135,15 +135,15 @@ def fitted(truth: Truth, epsilon: Fraction, key: NoiseKey) -> tuple[Dense, Dense
     grid, method = truth.streams.households.grid, Pyramid()
     event = method.event(grid, Terms.of(epsilon=epsilon / 2, contribution=1))
     descent = method.descent(grid, event)
-    homes = method.release(truth.streams.households, event, key.derive(publish.HOUSEHOLDS))
+    homes = method.release(truth.streams.households, event, key.derive(of_streams.HOUSEHOLDS))
     persons = geodp.CountTable.from_dense(truth.persons, grid)
-    other = key.derive(publish.MEMBERS)
-    measured = publish.measure_members(persons, homes, descent, other, MAX_SIZE)
+    other = key.derive(of_streams.MEMBERS)
+    measured = of_streams.measure_members(persons, homes, descent, other, MAX_SIZE)
     for level in measured.levels:
         # Persons are measured: members beyond the first are what the released households leave.
         level.z[:] -= level.cap / (MAX_SIZE - 1)
     members = np.zeros(grid.shape, np.int64)
-    members[tuple(grid.decode(homes.key))] = publish.fit_members(measured, descent)
+    members[tuple(grid.decode(homes.key))] = of_streams.fit_members(measured, descent)
     dense = homes.to_dense()
     return dense + members, dense
 

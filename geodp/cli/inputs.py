@@ -172,6 +172,8 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
 
     None if neither is used. ``preset``: the selected layout; default: the one that fits.
     """
+    if not options.get("inputs"):
+        return None
     from geodp.io.read.layout.attributes import Named
     from geodp.io.read.reader import convert_by
 

@@ -121,7 +121,7 @@ class MapsPublishing(TablesPublishing):
 def require_columns(options: Mapping[str, Any]) -> None:
     """Raise UsageError for inputs that are read without a column of counts, such as points."""
     chosen = choose_reader(options)
-    if "value" not in {one.option.name for one in chosen.option_fields()}:
+    if "value" not in {one.name for one in chosen.option_fields()}:
         raise UsageError(
             f"Not for {chosen.kind}: --map, which names columns of counts.",
             code="map-not-for-input",

@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,7 @@ from geodp.options.option import Option
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.reader import CliField as Field
-    from geodp.io.read.reader import OptionField, Reader
+    from geodp.io.read.reader import Reader
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
@@ -121,7 +121,7 @@ def _readers() -> Mapping[str, type[Reader]]:
     if not others:
         return readers
     # A plugin may share an option with another reader, but only if both mean exactly the same.
-    taken: dict[str, Field | None] = {"help": None}
+    taken: dict[str, Option | None] = {"help": None}
     for command in _reading_commands(geodp):
         for one in command.params:
             taken |= dict.fromkeys(
@@ -153,34 +153,38 @@ def _reading_commands(group: click.Group) -> Iterator[ReadingCommand]:
             yield from _reading_commands(command)
 
 
-def _options_of(reader: type[Reader]) -> dict[str, Field | None]:
+def _options_of(reader: type[Reader]) -> dict[str, Option | None]:
     """Return all options of a reader by name; None for one that no other reader may share."""
-    options: dict[str, Field | None] = {a.option.name: a.option for a in reader.option_fields()}
+    options: dict[str, Option | None] = {a.name: _shared(a) for a in reader.option_fields()}
     return options | ({_flag_of(reader).name: None} if reader.flag else {})
 
 
-def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> str:
+def _shared(option: Option) -> Option:
+    """Return an option without its default, in which readers may differ."""
+    return replace(option, default=None, required=False)
+
+
+def _refused_flag(reader: type[Reader], taken: Mapping[str, Option | None]) -> str:
     """Return the first flag that a reader needs but cannot have; empty if there is none."""
     flag = _flag_of(reader)
-    if reader.flag and (flag.name in taken or not _works(flag, False)):
+    if reader.flag and (flag.name in taken or not _works(flag)):
         return flag.flag
-    for request in reader.option_fields():
-        option = request.option
+    for option in reader.option_fields():
         # Equal options may be shared; a different one under the same name would break the other
         # reader.
-        if taken.get(option.name, option) != option or not _works(option, request.default):
+        shared = _shared(option)
+        if taken.get(option.name, shared) != shared or not _works(option):
             return str(option.flag) or "--"
     return ""
 
 
-def _works(option: Field, default: Any) -> bool:
+def _works(option: Option) -> bool:
     """Return whether a plugin's option can be made, shown and left at its default."""
     try:
-        stated = state_option(option, default)
-        made, context = make_option(stated), click.Context(click.Command(""))
+        made, context = make_option(option), click.Context(click.Command(""))
         made.get_help_record(context)
-        if stated.default is not None:
-            made.type_cast_value(context, stated.default)
+        if option.default is not None:
+            made.type_cast_value(context, option.default)
         return FLAG.fullmatch(option.flag) is not None
     except Exception:
         return False
@@ -194,59 +198,33 @@ def reader_options() -> tuple[GroupedOption, ...]:
     stated: dict[str, Option] = {}
     for reader in _readers().values():
         if reader.flag:
-            stated[_flag_of(reader).name] = state_option(_flag_of(reader), False)
+            stated[_flag_of(reader).name] = _flag_of(reader)
         for one in _specific_options(reader):
-            stated.setdefault(one.option.name, state_field(one))
-    stated |= {one.option.name: state_field(one) for one in Reader.option_fields()}
-    return tuple(map(make_option, stated.values()))
-
-
-def state_option(field: Field, default: Any, needs: str | None = None) -> Option:
-    """Return the option of a reader's field; a reader checks itself whether it is required."""
-    many, choices = field.many or field.pairs, field.type if isinstance(field.type, tuple) else ()
-    return Option(
-        field.flag,
-        field.help,
-        group="Input",
-        type=None if choices else field.type,
-        choices=choices,
-        default=None if many or default is False else default,
-        show=field.show,
-        many=many,
-        everyday=field.everyday,
-        needs=() if needs is None else (needs,),
-    )
-
-
-def state_field(one: OptionField) -> Option:
-    """Return the option of a field of a reader."""
-    return state_option(one.option, one.default, one.needs)
+            stated.setdefault(one.name, one)
+    stated |= {one.name: one for one in Reader.option_fields()}
+    # A reader checks itself whether an option is required, as another one may do without.
+    return tuple(make_option(replace(one, required=False)) for one in stated.values())
 
 
 @cache
-def _flag_of(reader: type[Reader]) -> Field:
+def _flag_of(reader: type[Reader]) -> Option:
     """Return the flag that selects a reader."""
-    from geodp.io.read.reader import CliField as Field
-
-    return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
+    return Option(f"--{reader.name}", reader.flag, group="Input", type=bool, everyday=True)
 
 
 @cache
-def _specific_options(reader: type[Reader]) -> list[OptionField]:
+def _specific_options(reader: type[Reader]) -> list[Option]:
     """Return a reader's options that are not common to all readers."""
     from geodp.io.read.reader import Reader
 
-    common = {request.option.name for request in Reader.option_fields()}
-    return [request for request in reader.option_fields() if request.option.name not in common]
+    common = {one.name for one in Reader.option_fields()}
+    return [one for one in reader.option_fields() if one.name not in common]
 
 
 def _flags(reader: type[Reader]) -> dict[str, str]:
     """Return the flags of a reader's specific options, by name."""
-    flag = _flag_of(reader)
-    selecting = {flag.name: flag.flag} if reader.flag else {}
-    return selecting | {
-        request.option.name: request.option.flag for request in _specific_options(reader)
-    }
+    selecting = [_flag_of(reader)] if reader.flag else []
+    return {one.name: one.flag for one in (*selecting, *_specific_options(reader))}
 
 
 def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
@@ -286,9 +264,9 @@ def check_applicable(context: click.Context) -> None:
         )
     check_grid(context)
     refuse_conflicts(context)
-    for request in chosen.option_fields():
-        if request.option.pairs:
-            read_named(options[request.option.name], request.option.flag)
+    for one in chosen.option_fields():
+        if one.pairs:
+            read_named(options[one.name], one.flag)
 
 
 def _other_reader(extra: Sequence[str]) -> type[Reader] | None:
@@ -318,14 +296,14 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
     return chosen.of(grid, **values, **give_key(chosen, key))
 
 
-def read_fields(fields: Iterable[OptionField], options: Mapping[str, Any]) -> dict[str, Any]:
+def read_fields(fields: Iterable[Option], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a reader's fields that are options; UsageError for a missing one."""
     values: dict[str, Any] = {}
     for one in fields:
-        value = options[one.option.name]
+        value = options[one.name]
         if one.required and value is None:
-            raise UsageError(f"Add {one.option.flag}: {one.option.help}", code="option-missing")
-        values[one.field] = read_named(value, one.option.flag) if one.option.pairs else value
+            raise UsageError(f"Add {one.flag}: {one.help}", code="option-missing")
+        values[one.field] = read_named(value, one.flag) if one.pairs else value
     return values
 
 

@@ -60,6 +60,8 @@ class Option:
         Further flags that mean the same, such as ``"-o"``.
     kinds : tuple of str
         Kinds of release for which it is, such as ``"flows"``; empty: all.
+    pairs : bool
+        Whether each value is NAME=VALUE.
     """
 
     flag: str
@@ -82,6 +84,7 @@ class Option:
     metavar: str | None = None
     others: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    pairs: bool = False
 
     def __post_init__(self) -> None:
         name = self.name or self.flag.removeprefix("--").replace("-", "_")

@@ -45,9 +45,8 @@ from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.opening import open_release
 from geodp.release.periods import Periods
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_event, make_request
 from geodp.release.series import (
     PeriodsDesign,
     ReleasedPeriods,

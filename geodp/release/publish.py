@@ -14,7 +14,6 @@ from geodp import progress
 from geodp.accuracy.margins import UNKNOWN
 from geodp.advice import pick, takes
 from geodp.errors import UsageError
-from geodp.grid.domain import PAIRS_OF_MASK
 from geodp.grid.grid import Grid
 from geodp.io.read.counting.choosing import read_with_key
 from geodp.io.read.points import Points
@@ -26,13 +25,12 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
 from geodp.privacy.noise.draws import Draws
-from geodp.privacy.terms import Terms
 from geodp.release.inputs import check_labels, choose_prior, read_input, state_tables
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.noise_identity import key_of_table, release_digest
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.release import Release
-from geodp.release.request import Request, make_request
+from geodp.release.request import Request, make_event, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable, ReleasedTable
@@ -287,20 +285,20 @@ def design_table(grid: Grid, request: Request, inputs: Inputs) -> TableDesign:
         *(grid, method, event, request.terms.people, inputs.facts, inputs.readings[0]),
         request.metadata,
     )
-    _require_simulated(grid, method, event, request)
+    _require_simulated(preview, request)
     measurements = _request_measurements(method, grid, event, request.measurements)
     preview = _add_prior(preview, method, request.prior)
     preview = _add_totals(preview, method, event, request.totals)
     return TableDesign(request, inputs, method, event, preview, measurements)
 
 
-def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, request: Request) -> None:
+def _require_simulated(preview: Release, request: Request) -> None:
     """Raise UsageError if the requested release cannot be simulated."""
     if not request.simulate:
         return
     from geodp.release.simulated_cells import require_simulated
 
-    require_simulated(method, grid, event, request.simulate)
+    require_simulated(preview, request.simulate)
     if request.totals is not None or request.prior is not None:
         what = "public totals" if request.prior is None else "a prior"
         raise UsageError(
@@ -357,30 +355,3 @@ def make_table_event(table: CountTable, method: Mechanism, request: Request) -> 
     """
     bound = request.terms.bound(bound_contribution(table, request.terms.contribution))
     return make_event(table.grid, method, bound, request.key_origin)
-
-
-def make_event(
-    grid: Grid, method: Mechanism, terms: Terms, key_origin: str = "entropy"
-) -> Measurement:
-    """Make the event of a method on a grid, under terms with a contribution.
-
-    Raises
-    ------
-    UsageError
-        For a grid or a budget that the method does not support.
-    """
-    if grid.mask is not None and grid.maps.ends:
-        raise UsageError(PAIRS_OF_MASK)
-    if refusal := method.unsupported(grid):
-        raise UsageError(refusal)
-    event = method.event(grid, terms, key_origin)
-    # A plug-in could charge less than it was given, or for another unit: the ledger trusts this.
-    names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
-    if any(getattr(event, name) != getattr(terms, name) for name in names):
-        raise UsageError(
-            f"The event of {method.name} has another budget, contribution or unit than its terms.",
-            code="method-spends-otherwise",
-        )
-    if overload := method.explain_noise_limit(grid, event):
-        raise UsageError(overload)
-    return event

@@ -13,8 +13,11 @@ from typing import Any
 
 from geodp.advice import pick, takes
 from geodp.errors import UsageError
+from geodp.grid.domain import PAIRS_OF_MASK
+from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.terms import Terms
@@ -147,3 +150,30 @@ def choose_pyramid(chosen: str | Mechanism | None, what: str) -> Pyramid:
             code="pyramid-needed",
         )
     return method
+
+
+def make_event(
+    grid: Grid, method: Mechanism, terms: Terms, key_origin: str = "entropy"
+) -> Measurement:
+    """Make the event of a method on a grid, under terms with a contribution.
+
+    Raises
+    ------
+    UsageError
+        For a grid or a budget that the method does not support.
+    """
+    if grid.mask is not None and grid.maps.ends:
+        raise UsageError(PAIRS_OF_MASK)
+    if refusal := method.unsupported(grid):
+        raise UsageError(refusal)
+    event = method.event(grid, terms, key_origin)
+    # A plug-in could charge less than it was given, or for another unit: the ledger trusts this.
+    names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
+    if any(getattr(event, name) != getattr(terms, name) for name in names):
+        raise UsageError(
+            f"The event of {method.name} has another budget, contribution or unit than its terms.",
+            code="method-spends-otherwise",
+        )
+    if overload := method.explain_noise_limit(grid, event):
+        raise UsageError(overload)
+    return event

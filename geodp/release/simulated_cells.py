@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, sqrt
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,7 @@ from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method, is_method
-from geodp.mechanisms.base import Method
-from geodp.privacy.event import Measurement, TableEvent
+from geodp.privacy.event import Measurement
 from geodp.release.opening import state_margins
 from geodp.release.release import SMOOTHED, Release
 from geodp.release.simulation import SEED, Simulation
@@ -406,15 +405,16 @@ MIN_RELEASES, MAX_RELEASES = 20, 10_000
 """Allowed numbers of simulated releases of each stand-in."""
 
 
-def require_simulated(method: Method[Any], grid: Grid, event: TableEvent, releases: int) -> None:
-    """Raise UsageError if cells of a release cannot be simulated, before anything is drawn."""
+def require_simulated(release: Release, releases: int) -> None:
+    """Raise UsageError if cells of a release, or of an empty one like it, cannot be simulated."""
     if not MIN_RELEASES <= releases <= MAX_RELEASES:
         raise UsageError(
             f"The number of simulated releases is 0, or from {MIN_RELEASES} to {MAX_RELEASES:,}.",
             code="simulated-releases-range",
         )
-    central = isinstance(method, Mechanism) and isinstance(event, Measurement)
-    if not central or not method.nonnegative or method.block_errors(grid, event) is None:
+    method = release.method
+    central = isinstance(method, Mechanism) and isinstance(release.event, Measurement)
+    if not central or not method.nonnegative or release.block_errors is None:
         raise UsageError(
             f"{method.name} clamps nothing, or has no standard errors of cells: leave out "
             "--simulate (simulate=).",
@@ -445,7 +445,7 @@ def simulate_cells(release: Release, releases: int) -> Release:
     if not releases:
         return release
     method, table = release.method, release.table
-    require_simulated(method, table.grid, table.event, releases)
+    require_simulated(release, releases)
     assert isinstance(method, Mechanism)
     assert isinstance(table.event, Measurement)
     tree = method.tree_variance(table.grid, table.event)

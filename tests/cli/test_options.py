@@ -42,7 +42,7 @@ def test_a_command_has_the_same_help_by_itself(command) -> None:
 def test_the_names_of_the_help_are_those_of_the_library() -> None:
     assert set(RELATIONS) == set(NEIGHBOURS)
     known = {option.name for option in publish.params}
-    known |= {asked.option.name for asked in Table.option_fields()}
+    known |= {asked.name for asked in Table.option_fields()}
     assert {name for row in GRIDS.values() for name in row} <= known
 
 

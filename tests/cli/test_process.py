@@ -56,6 +56,18 @@ def test_help_imports_little(arguments):
     assert len(modules) < 400
 
 
+def test_a_plan_loads_no_reader():
+    # Nothing is read for it, and the readers take a fifth of its time to be loaded.
+    box = ["--bounds", "138", "35", "141", "37"]
+    done = geodp(
+        *["plan", "--grid", "jis:half", *box, "--epsilon", "1"], PYTHONPROFILEIMPORTTIME="1"
+    )
+    assert done.returncode == 0
+    modules = imported(done)
+    assert "geodp.tools.plan.plan" in modules
+    assert not {"rasterio", "geodp.io.read.options", "geodp.io.read.rows.columns"} & modules
+
+
 STARTED = """
 import os, sys, types
 commands = types.ModuleType("geodp.cli")

@@ -30,11 +30,12 @@ READERS = (Table,)
 
 ASKS = """
 from dataclasses import dataclass, field
-from geodp.io.read.reader import CliField, Reader, cli_option
+from geodp.io.read.reader import Reader, cli_option
+from geodp.options.option import Option
 @dataclass(frozen=True, kw_only=True)
 class Asks(Reader):
     name, kind = "asks", "what it likes"
-    value: int = field(default=1, metadata=cli_option(CliField("Mine.", "FLAG", type=int)))
+    value: int = field(default=1, metadata=cli_option(Option("FLAG", "Mine.", type=int)))
     def read(self, paths):
         raise NotImplementedError
 READERS = (Asks,)
@@ -54,7 +55,7 @@ METHODS = (Bare(), Spelt())
 
 RUDE = """
 from dataclasses import dataclass, field
-from geodp.io.read.reader import CliField, MatchScore, Reader, cli_option
+from geodp.io.read.reader import MatchScore, Reader, cli_option
 @dataclass(frozen=True, kw_only=True)
 class Rude(Reader):
     name, kind, flag = "rude", "what it likes", "Read rudely."
@@ -267,8 +268,8 @@ def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path
 
 
 def test_a_shared_option_keeps_geodps_default(tmp_path):
-    asks = ASKS.replace("import CliField, Reader", "import DUPLICATES, Reader").replace(
-        'cli_option(CliField("Mine.", "FLAG", type=int))', "cli_option(DUPLICATES)"
+    asks = ASKS.replace("import Reader", "import DUPLICATES, Reader").replace(
+        'cli_option(Option("FLAG", "Mine.", type=int))', "cli_option(DUPLICATES)"
     )
     source = asks.replace("value: int = field(default=1", 'how: str = field(default="sum"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=source)

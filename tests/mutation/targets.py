@@ -417,7 +417,12 @@ TARGETS = (
             "-k",
             "not eight",
         ),
-        ("make_table_event", "make_event", "TableDesign.draw"),
+        ("make_table_event", "TableDesign.draw"),
+    ),
+    Target(
+        "geodp.release.request",
+        ("tests/release/test_publish.py", "tests/release/test_publish_with_ledger.py"),
+        ("make_event",),
     ),
     Target(
         "geodp.release.transaction",

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EWOULDBLOCK
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -102,20 +103,30 @@ def lock(handle: int, patience: float = 0) -> None:
         return
     import fcntl  # POSIX
 
+    take = partial(fcntl.flock, handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        _repeat(take, BlockingIOError, patience, 0.01)
+    except BlockingIOError:
+        raise
+    except OSError:
+        # Some network file systems have no locks. The run goes on: keeping two runs apart is up
+        # to the operator there.
+        pass
+
+
+def _repeat(
+    action: Callable[[], None], refusal: type[OSError], patience: float, pause: float
+) -> None:
+    """Do something again after each pause while it is refused; the refusal after the patience."""
     deadline = time.monotonic() + patience
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            action()
+            return
+        except refusal:
             if time.monotonic() >= deadline:
                 raise
-            time.sleep(0.01)
-            continue
-        except OSError:
-            # Some network file systems have no locks. The run goes on: keeping two runs apart is up
-            # to the operator there.
-            pass
-        return
+        time.sleep(pause)
 
 
 def remove_unheld(path: Path) -> None:
@@ -231,17 +242,9 @@ def rename_patiently(rename: Callable[[], None], patience: float = SCANNED) -> N
     patience : float
         Seconds after which its PermissionError is raised.
     """
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            rename()
-            return
-        except PermissionError:
-            # Virus scanners open what was just written, and only for moments. After a charge a
-            # release that is given up at once has to be resumed for nothing.
-            if OPENS_FOLDERS or time.monotonic() >= deadline:
-                raise
-        time.sleep(0.05)
+    # Virus scanners open what was just written, and only for moments. After a charge a release that
+    # is given up at once has to be resumed for nothing.
+    _repeat(rename, PermissionError, 0 if OPENS_FOLDERS else patience, 0.05)
 
 
 MAX_STEM = 200

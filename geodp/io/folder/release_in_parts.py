@@ -22,8 +22,8 @@ from geodp.io.folder.staged_release import max_listed_cells, require_space
 from geodp.io.folder.staging import stage
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
-from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, write_parquet
+from geodp.io.write.public_tables import hierarchy_file, write_hierarchy
 from geodp.io.write.tables import extra_columns_of
 from geodp.io.write.view import View
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written

@@ -18,7 +18,8 @@ from importlib import import_module
 from typing import Any
 
 from geodp.errors import UsageError, add_plugins
-from geodp.io.read.reader import Call, CliField, MatchScore, Reader
+from geodp.io.read.reader import Call, MatchScore, Reader
+from geodp.options.option import Option
 
 
 @cache
@@ -40,7 +41,7 @@ def _fits(one: object) -> bool:
     """Test whether a plug-in's object is a reader with all required attributes."""
     if not (isinstance(one, type) and issubclass(one, Reader)):
         return False
-    options = all(isinstance(entry.option, CliField) for entry in one.option_fields())
+    options = all(isinstance(entry, Option) for entry in one.option_fields())
     return options and isinstance(one.kind, str) and isinstance(one.flag, str)
 
 

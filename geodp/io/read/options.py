@@ -14,13 +14,13 @@ from geodp.io.read.reader import (
     OUTSIDE,
     ROUND,
     UNIT,
-    CliField,
     CountsReader,
     LabelledReader,
     Reader,
     cli_option,
     require_positive,
 )
+from geodp.options.option import Option
 
 if TYPE_CHECKING:
     from geodp.io.read.rows.count_parser import Rounding
@@ -29,45 +29,53 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.contribution import Truncation
 
-CRS = CliField("CRS of x and y, if it is not the grid's.", "--points-crs")
+CRS = Option("--points-crs", "CRS of x and y, if it is not the grid's.")
 
-BALLPARK = CliField("Accept an inexact datum transformation.", "--allow-ballpark", type=bool)
+BALLPARK = Option("--allow-ballpark", "Accept an inexact datum transformation.", type=bool)
 
-PERSON = CliField(
-    "Column of person ids (points); enforces the limits of --cells and --per-cell.",
+PERSON = Option(
     "--person",
+    "Column of person ids (points); enforces the limits of --cells and --per-cell.",
     everyday=True,
 )
 
-CELLS = CliField("Maximum number of cells kept per person.", "--cells", type=int, show=True)
-
-PER_CELL = CliField(
-    "Maximum number of records kept per person and cell.", "--per-cell", type=int, show=True
+CELLS = Option(
+    "--cells", "Maximum number of cells kept per person.", type=int, show=True, needs=("person",)
 )
 
-TRUNCATION = CliField(
-    "Which records of a person to keep: the first, or a random sample.",
+PER_CELL = Option(
+    "--per-cell",
+    "Maximum number of records kept per person and cell.",
+    type=int,
+    show=True,
+    needs=("person",),
+)
+
+TRUNCATION = Option(
     "--truncation",
-    type=("first", "sample"),
+    "Which records of a person to keep: the first, or a random sample.",
+    choices=("first", "sample"),
+    needs=("person",),
 )
 
 Anchor: TypeAlias = Literal["centre", "corner", "index"]
 
 Suppressed: TypeAlias = Literal["error", "zero"]
 
-CODE = CliField("Column of cell codes (tables).", "--code")
+CODE = Option("--code", "Column of cell codes (tables).")
 
-ANCHOR = CliField(
-    "What x and y of a table refer to: the cell's centre, its lower left corner, or its indices.",
+ANCHOR = Option(
     "--anchor",
-    type=("centre", "corner", "index"),
+    "What x and y of a table refer to: the cell's centre, its lower left corner, or its indices.",
+    choices=("centre", "corner", "index"),
+    needs=("x",),
 )
 
-SUPPRESSED = CliField(
+SUPPRESSED = Option(
+    "--suppressed",
     "Cells of official mesh files whose count the publisher suppresses: refuse them, or count "
     "them as 0.",
-    "--suppressed",
-    type=("error", "zero"),
+    choices=("error", "zero"),
 )
 
 NO_MARKS = Rule(
@@ -77,7 +85,7 @@ NO_MARKS = Rule(
     "(--missing, missing=).",
 )
 
-BAND = CliField("Band of a raster with several bands, counted from 1.", "--band", type=int)
+BAND = Option("--band", "Band of a raster with several bands, counted from 1.", type=int)
 
 
 def _numbers(values: Sequence[str | float]) -> list[float]:
@@ -121,9 +129,9 @@ class PointOptions(LabelledReader):
     crs: str | None = field(default=None, metadata=cli_option(CRS))
     allow_ballpark: bool = field(default=False, metadata=cli_option(BALLPARK))
     person: str | None = field(default=None, metadata=cli_option(PERSON))
-    cells: int = field(default=1, metadata=cli_option(CELLS, needs="person"))
-    per_cell: int = field(default=1, metadata=cli_option(PER_CELL, needs="person"))
-    truncation: Truncation = field(default="first", metadata=cli_option(TRUNCATION, needs="person"))
+    cells: int = field(default=1, metadata=cli_option(CELLS))
+    per_cell: int = field(default=1, metadata=cli_option(PER_CELL))
+    truncation: Truncation = field(default="first", metadata=cli_option(TRUNCATION))
     secret: NoiseKey | None = None
 
     @property
@@ -168,7 +176,7 @@ class TableOptions(LabelledReader, CountsReader):
     code: str | None = field(default=None, metadata=cli_option(CODE))
     x: str | None = field(default=None, metadata=cli_option(reader.X))
     y: str | None = field(default=None, metadata=cli_option(reader.Y))
-    anchor: Anchor = field(default="centre", metadata=cli_option(ANCHOR, needs="x"))
+    anchor: Anchor = field(default="centre", metadata=cli_option(ANCHOR))
     suppressed: Suppressed = field(default="error", metadata=cli_option(SUPPRESSED))
     other: str | None = field(default=None, metadata=cli_option(reader.OTHER))
     secret: NoiseKey | None = None

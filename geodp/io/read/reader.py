@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from geodp.advice import list_fields
 from geodp.errors import UsageError
+from geodp.options.option import Option
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -39,86 +40,20 @@ if TYPE_CHECKING:
 Decimal: TypeAlias = Literal[".", ","]
 
 
-@dataclass(frozen=True)
-class CliField:
-    """Command line option for a field of a reader, in the metadata of that field.
+def cli_option(option: Option, *, convert: Callable[[Any], Any] | None = None) -> Mapping[str, Any]:
+    """Return the metadata of a field that is an option of the command line.
 
-    A field without a default is required, and the option has the default of its field.
-
-    Attributes
-    ----------
-    help : str
-        A sentence.
-    flag : str
-        Flag on the command line, such as ``"--points-crs"``. Readers that share an option share
-        this value.
-    type : type or tuple of str
-        str, int, float, Path; bool for a flag; a tuple lists the allowed values.
-    many, pairs : bool
-        Whether it may be repeated: the field takes a sequence of the values, or, if each of them
-        is NAME=VALUE, a mapping.
-    show : bool
-        Whether the help shows the default.
-    everyday : bool
-        Whether it is in everyday use, so that the short help shows it.
-    name : str
-        Key of its value in a call: ``points_crs`` for ``--points-crs``.
-    """
-
-    help: str
-    flag: str
-    type: type | tuple[str, ...] = str
-    many: bool = False
-    pairs: bool = False
-    show: bool = False
-    everyday: bool = False
-    name: str = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        # The instance is frozen; this is the one attribute that follows from another.
-        object.__setattr__(self, "name", self.flag.removeprefix("--").replace("-", "_"))
-
-
-@dataclass(frozen=True)
-class OptionField:
-    """Field of a reader that is an option of the command line.
-
-    Attributes
-    ----------
-    field : str
-    option : CliField
-    required : bool
-    default : Any
-        Default of the field; None if it has none.
-    needs : str or None
-        Name of the option without which this one has no effect.
-    convert : callable or None
-        Converts the option's value to that of the field, if they differ; raises UsageError.
-    """
-
-    field: str
-    option: CliField
-    required: bool
-    default: Any
-    needs: str | None
-    convert: Callable[[Any], Any] | None
-
-
-def cli_option(
-    option: CliField,
-    *,
-    needs: str | None = None,
-    convert: Callable[[Any], Any] | None = None,
-) -> Mapping[str, Any]:
-    """Return the metadata of a field that is an option; see :class:`OptionField`.
+    A field without a default is required, and the option has the default of its field. Readers that
+    share an option share the value. ``convert`` converts the option's value to that of the field,
+    if they differ, and raises UsageError. Of an option of ``pairs`` the field takes a mapping.
 
     Examples
     --------
-    >>> band = CliField("Band, counted from 1.", "--band", type=int)
+    >>> band = Option("--band", "Band, counted from 1.", type=int)
     >>> cli_option(band)["option"].name
     'band'
     """
-    return {"option": option, "needs": needs, "convert": convert}
+    return {"option": option, "convert": convert}
 
 
 def convert_by(value: Any) -> tuple[str, ...]:
@@ -161,33 +96,34 @@ def convert_labels(value: Any) -> Mapping[str, Any]:
     return files
 
 
-MEMORY = CliField(
+MEMORY = Option(
+    "--memory",
     "Memory limit for rows that are being sorted, such as 4GiB; beyond it they are sorted on "
     "disk. Writing keeps to it as well, and needs 256MiB at least. The table itself (16 bytes per "
     "occupied cell) is extra, and so are estimates of flows (16 bytes per pair of the smallest "
     "blocks).  [default: half the machine's]",
-    "--memory",
 )
-SCRATCH = CliField(
+SCRATCH = Option(
+    "--scratch",
     "Folder for temporary files, on a disk that may hold confidential data. The files have no "
     "names and disappear with the process.  [default: the system's]",
-    "--scratch",
     type=Path,
 )
-VALUE = CliField(
+VALUE = Option(
+    "--value",
     "Label or name of the column of counts, of which a row of 30,000 counts 30,000; with --by "
     "several as LABEL=COLUMN, repeatable. A pattern such as 'F_*' takes all columns that match, "
     "each for the label that * stands for.",
-    "--value",
     many=True,
     everyday=True,
 )
-X = CliField("Column of x or longitude (tables, points).", "--x", everyday=True)
-Y = CliField("Column of y or latitude (tables, points).", "--y", everyday=True)
-COLUMNS = CliField(
+X = Option("--x", "Column of x or longitude (tables, points).", everyday=True)
+Y = Option("--y", "Column of y or latitude (tables, points).", everyday=True)
+COLUMNS = Option(
+    "--column",
     "NAME=COLUMN: the column of an attribute of --by, such as sex=SEX_CODE, or of the ends of "
     "trips with --pairs: origin=HOME, destination=WORK; repeatable.",
-    "--column",
+    many=True,
     pairs=True,
 )
 SERIES_OR_ATTRIBUTE = (
@@ -196,107 +132,108 @@ SERIES_OR_ATTRIBUTE = (
 )
 """Rule for a column of times: whether it makes a series or an attribute."""
 
-BY = CliField(
+BY = Option(
+    "--by",
     "Attributes by which counts are published, separated by commas: sex,age,hour. Their columns "
     "are found by name, or named by --column sex=COLUMN, or are several columns of counts "
     "(--value). Their labels come from --labels or the layout; hour, month, weekday and quarter "
     f"have standard labels. {SERIES_OR_ATTRIBUTE}",
-    "--by",
     many=True,
     everyday=True,
 )
-LABELS = CliField(
-    "Labels of attributes, NAME=LABEL,LABEL..., NAME=FILE or FILE; repeatable.",
+LABELS = Option(
     "--labels",
+    "Labels of attributes, NAME=LABEL,LABEL..., NAME=FILE or FILE; repeatable.",
     many=True,
 )
 """Commands show the option of their public grid in its place, which says more."""
 
-WHERE = CliField(
+WHERE = Option(
+    "--where",
     "Read only the rows with COLUMN=VALUE. Numbers, dates and times are compared by value, "
     "'\"01\"' as text; repeatable.",
-    "--where",
+    many=True,
     pairs=True,
     everyday=True,
 )
-MISSING = CliField(
-    "Value that means no people, such as -1 or nan, however the file writes it; repeatable.",
+MISSING = Option(
     "--missing",
+    "Value that means no people, such as -1 or nan, however the file writes it; repeatable.",
     many=True,
 )
-FLAGS = CliField(
+FLAGS = Option(
+    "--flags",
     "Markers next to counts, separated by commas, such as 'p,e,*,()': they are removed, and the "
     "numbers are counted. Any other marker is refused; repeatable.",
-    "--flags",
     many=True,
 )
-DUPLICATES = CliField(
-    "If a cell occurs more than once: stop, or add the counts up (also needs --contribution).",
+DUPLICATES = Option(
     "--duplicates",
-    type=("error", "sum"),
+    "If a cell occurs more than once: stop, or add the counts up (also needs --contribution).",
+    choices=("error", "sum"),
     show=True,
 )
-OUTSIDE = CliField(
+OUTSIDE = Option(
+    "--outside",
     "What to do with rows outside the domain. error: stop, if every row should be counted. crop: "
     "leave out rows outside --bounds, if the input covers a larger area, but stop at other rows, "
     "such as those in cells that --mask excludes. drop: leave out all such rows, also those in "
     "excluded cells or unknown units.  [default: crop with --bounds, drop with --primary, "
     "otherwise error; always error for h3 and s2]",
-    "--outside",
-    type=("error", "crop", "drop"),
+    choices=("error", "crop", "drop"),
 )
-OTHER = CliField(
+OTHER = Option(
+    "--other",
     "Unit for codes that are not in the table of --grid units:, such as places abroad (--other "
     "abroad). It is added to the table, so that totals stay correct.",
-    "--other",
 )
-ENCODING = CliField(
-    "Encoding of text files (tables, points), such as cp1252. Default: detected.", "--encoding"
+ENCODING = Option(
+    "--encoding", "Encoding of text files (tables, points), such as cp1252. Default: detected."
 )
-DELIMITER = CliField(
-    "Delimiter of text files (tables, points), one character. Default: detected.", "--delimiter"
+DELIMITER = Option(
+    "--delimiter", "Delimiter of text files (tables, points), one character. Default: detected."
 )
-DECIMAL = CliField(
+DECIMAL = Option(
+    "--decimal",
     "Decimal mark of numbers in text files. In counts, the other mark, blanks and ' then separate "
     "thousands; nothing else may, and coordinates have no such separators.",
-    "--decimal",
-    type=(".", ","),
+    choices=(".", ","),
 )
-LAYER = CliField("Layer of a GeoPackage with several layers, or sheet of a workbook.", "--layer")
-HEADER_ROW = CliField(
+LAYER = Option("--layer", "Layer of a GeoPackage with several layers, or sheet of a workbook.")
+HEADER_ROW = Option(
+    "--header-row",
     "Line of a text file, or row of a sheet, with the column names, counted from 1, if there are "
     "titles above it, which are not read. Default: the first that is not blank.",
-    "--header-row",
     type=int,
 )
-FIRST_ROW = CliField(
+FIRST_ROW = Option(
+    "--first-row",
     "First line of a text file, or row of a sheet, with data, counted from 1, if there are units "
     "or totals above it, which are not read.",
-    "--first-row",
     type=int,
 )
-LAST_ROW = CliField(
+LAST_ROW = Option(
+    "--last-row",
     "Last line of a text file, or row of a sheet, with data, counted from 1, if there are notes "
     "or totals below it, which are not read.",
-    "--last-row",
     type=int,
 )
-MEMBER = CliField(
+MEMBER = Option(
+    "--member",
     "Table in a zip archive: its name, or a pattern such as '*_pop.csv' for several. Default: "
     "all, if their columns are the same.",
-    "--member",
 )
-ROUND = CliField(
+ROUND = Option(
+    "--round",
     "Round fractional, modelled counts to whole numbers: to the nearest, or at random with the "
     "same mean. Needs a --contribution: the number of cells that one person changes.",
-    "--round",
-    type=("nearest", "stochastic"),
+    choices=("nearest", "stochastic"),
 )
-UNIT = CliField(
+UNIT = Option(
+    "--raster-unit",
     "Number that stands for one person: of a raster after the file's own scale is applied, or in "
     "the columns of counts of a table, such as 0.001 where these are in thousands. It also "
     "confirms that numbers are counts whose names or titles say otherwise.  [default: 1]",
-    "--raster-unit",
     type=float,
 )
 """Options that several readers share."""
@@ -400,13 +337,13 @@ class Reader(ABC):
     scratch: FilePath | None = field(default=None, metadata=cli_option(SCRATCH))
 
     def __post_init__(self) -> None:
-        for entry in self.option_fields():
+        for one in self.option_fields():
             # The command line checks choices itself, but calls from Python end up here.
-            allowed, value = entry.option.type, getattr(self, entry.field)
-            optional = value is None and not entry.required
-            if isinstance(allowed, tuple) and not optional and value not in allowed:
+            value = getattr(self, one.field)
+            optional = value is None and not one.required
+            if one.choices and not optional and value not in one.choices:
                 raise UsageError(
-                    f"{entry.field} is one of {', '.join(allowed)}.", code="choice-unknown"
+                    f"{one.field} is one of {', '.join(one.choices)}.", code="choice-unknown"
                 )
 
     @classmethod
@@ -439,9 +376,9 @@ class Reader(ABC):
                 f"To read {cls.kind}, give {', '.join(f'{name}=' for name in missing)}.",
                 code="reader-option-missing",
             )
-        for entry in cls.option_fields():
-            if entry.convert is not None and entry.field in given:
-                given[entry.field] = entry.convert(given[entry.field])
+        for one in list_fields(cls):
+            if (convert := one.metadata.get("convert")) is not None and one.name in given:
+                given[one.name] = convert(given[one.name])
         return cls(grid=find_grid(grid), **given)
 
     def shared(self, kind: type[Any]) -> dict[str, Any]:
@@ -454,19 +391,9 @@ class Reader(ABC):
 
     @classmethod
     @cache
-    def option_fields(cls) -> tuple[OptionField, ...]:
-        """Return the fields that are options of the command line, those of bases last."""
-        return tuple(
-            OptionField(
-                one.name,
-                required=_is_required(one),
-                # A field with a default factory is optional too, and has no default to show.
-                default=None if one.default is dataclasses.MISSING else one.default,
-                **one.metadata,
-            )
-            for one in list_fields(cls)
-            if "option" in one.metadata
-        )
+    def option_fields(cls) -> tuple[Option, ...]:
+        """Return the options of the command line that are fields, those of bases last."""
+        return tuple(_state_field(one) for one in list_fields(cls) if "option" in one.metadata)
 
     @classmethod
     def match_score(cls, call: Call) -> MatchScore:
@@ -481,6 +408,21 @@ class Reader(ABC):
     @abstractmethod
     def read(self, paths: TableSource) -> CountTable:
         """Read files, or a table in memory, into a confidential table on the grid."""
+
+
+def _state_field(one: dataclasses.Field[Any]) -> Option:
+    """Return the option of a field, with its default, which help shows on request."""
+    option: Option = one.metadata["option"]
+    # A field with a default factory is optional too, and has no default to show.
+    hidden = option.many or one.default is dataclasses.MISSING or one.default is False
+    return dataclasses.replace(
+        option,
+        group="Input",
+        field=one.name,
+        required=_is_required(one),
+        default=None if hidden else one.default,
+        show=bool(option.show),
+    )
 
 
 def _is_required(one: dataclasses.Field[Any]) -> bool:

@@ -128,9 +128,8 @@ def _choose_view(remaking: Remaking) -> tuple[View, str]:
     if made is None:
         return written, str(remaking.release)
     own = made.card.mechanism
-    if (card.mechanism.version, card.mechanism.noise_format) != (own.version, own.noise_format):
-        return written, "another version wrote them"
-    if not has_words_of(card.software):
+    same = (card.mechanism.version, card.mechanism.noise_format) == (own.version, own.noise_format)
+    if not same or not has_words_of(card.software):
         return written, "another version wrote them"
     errors = written.errors
     if errors is not None and remaking.errors is not None:

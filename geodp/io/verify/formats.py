@@ -108,17 +108,20 @@ def _compare(formats: Path, one: Export, files: dict[str, View]) -> str:
 def _same_features(existing: Path, expected: Path, grid: Grid) -> bool:
     """Return whether layers have the same fields, extent, CRS and features, in any order."""
     one, other = (next(open_tables(path)) for path in (existing, expected))
-    if file_columns(one) != file_columns(other):
-        return False
-    if find_extent(existing) != find_extent(expected):
-        return False
-    first, last = (_sorted(table) for table in (one, other))
-    return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs
+    return (
+        _same_rows(one, other)
+        and find_extent(existing) == find_extent(expected)
+        and find_geometry(one).crs == find_geometry(other).crs
+    )
 
 
 def _same_cells(existing: Path, expected: Path, grid: Grid) -> bool:
     """Return whether workbooks have the same rows on their first sheet."""
-    one, other = (next(open_tables(path, header_row=1)) for path in (existing, expected))
+    return _same_rows(*(next(open_tables(path, header_row=1)) for path in (existing, expected)))
+
+
+def _same_rows(one: InputTable, other: InputTable) -> bool:
+    """Return whether tables have the same columns and rows, in any order of the rows."""
     return file_columns(one) == file_columns(other) and bool(_sorted(one).equals(_sorted(other)))
 
 

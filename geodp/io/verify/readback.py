@@ -37,9 +37,7 @@ from geodp.io.verify.card import open_card, public_folder, read_table_card, requ
 from geodp.io.verify.chunks import counts_of, index_of, numbers_in, parquet_files, read_chunks
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels, tables
-from geodp.io.write.hierarchy import hierarchy_file
-from geodp.io.write.outlines import outlines_file
-from geodp.io.write.zones import zone_rows, zones_file
+from geodp.io.write.public_tables import hierarchy_file, outlines_file, zone_rows, zones_file
 from geodp.privacy.event import Measurement, TableEvent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card

@@ -24,8 +24,8 @@ from geodp.io.verify.card import require
 from geodp.io.verify.readback import BROKEN, read_rows
 from geodp.io.write.areas import file_names
 from geodp.io.write.measurements import SCHEMA
+from geodp.io.write.public_tables import totals_file
 from geodp.io.write.tables import ERROR, Intervals, RowErrors, extra_columns_of, slices
-from geodp.io.write.totals import totals_file
 from geodp.io.write.view import View
 from geodp.table.card import Card
 from geodp.table.counts import ReleasedTable

@@ -240,9 +240,7 @@ def arrow_columns(
 ) -> Any:
     """Return the CSV's columns of some rows, with their indices, as an Arrow table."""
     grid, key = table.grid, table.key[rows]
-    arrays = []
-    for number, _ in enumerate(grid.places):
-        arrays.append(_pack(grid.names.format(number, index)))
+    arrays = [_pack(grid.names.format(end, index)) for end in range(len(grid.places))]
     arrays += [column_of(axis) for axis in centres(grid, index)]
     arrays += [column_of(index[axis]) for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):

@@ -34,8 +34,7 @@ from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.loss import Budget
 from geodp.privacy.terms import ADD_REMOVE, Terms
-from geodp.release.publish import make_event
-from geodp.release.request import Request, choose_pyramid
+from geodp.release.request import Request, choose_pyramid, make_event
 from geodp.release.transaction import Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable

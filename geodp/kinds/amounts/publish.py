@@ -39,9 +39,8 @@ from geodp.privacy.noise.draws import Draws
 from geodp.release.inputs import read_input, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import warn_before_release
-from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_event, make_request
 from geodp.release.transaction import Inputs, Prepared
 from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable

@@ -57,9 +57,8 @@ from geodp.release.composite import place_cells
 from geodp.release.inputs import choose_prior, describe_charge, read_input, state_tables
 from geodp.release.noise_identity import encode, loss_fields, release_digest
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_request
+from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_event, make_request
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import Cells, CountTable, ReleasedTable, coalesce

@@ -31,9 +31,8 @@ from geodp.release.periods import (
     name_part,
 )
 from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.publish import make_event
 from geodp.release.release import Release
-from geodp.release.request import OF_TABLES, Request, make_request
+from geodp.release.request import OF_TABLES, Request, make_event, make_request
 from geodp.release.series import join_inputs, name_series, require_alike
 from geodp.release.sharing import Noise, Person, Sharing, share_budget, spread_loss
 from geodp.release.transaction import DrawnCells, Inputs, Prepared

@@ -36,7 +36,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
 from geodp.release.preview import warn_of_delta
-from geodp.release.publish import make_event
+from geodp.release.request import make_event
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.prior import Prior

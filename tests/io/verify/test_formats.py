@@ -1,11 +1,11 @@
 """``verify`` reads what ``publish --formats`` wrote: what was changed is found, in every format."""
 
-import builtins
 import csv
 import json
 import shutil
 import sqlite3
 import struct
+import sys
 from contextlib import closing
 
 import numpy as np
@@ -287,14 +287,7 @@ def test_a_file_that_no_format_writes_is_found(out):
 
 
 def test_a_format_whose_library_is_missing_is_not_checked(out, monkeypatch):
-    own = builtins.__import__
-
-    def without(name, *rest):
-        if name.startswith("pyogrio"):
-            raise ModuleNotFoundError(name)
-        return own(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "pyogrio", None)
     found = asked(out)
     assert found.ok, found.detail
     assert "; not checked: fgb (FlatGeobuf needs pyogrio" in found.detail

@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.io.verify import verify
-from geodp.io.write.totals import totals_file
+from geodp.io.write.public_tables import totals_file
 from geodp.table.public_totals import PublicTotals
 
 

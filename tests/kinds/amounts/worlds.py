@@ -13,8 +13,7 @@ from geodp.kinds.amounts.streams import AmountTable
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.terms import Terms
-from geodp.release.publish import make_event
-from geodp.release.request import Request
+from geodp.release.request import Request, make_event
 
 GRID = geodp.Grid.regular((2, 2))
 METHOD = Pyramid("R")

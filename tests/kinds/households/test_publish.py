@@ -11,7 +11,8 @@ import geodp
 from geodp.errors import BudgetError, UndeclaredDrawError, UsageError
 from geodp.io.verify.verify import verify
 from geodp.kinds.households.inputs import streams_of
-from geodp.kinds.households.publish import prepare_households, release_streams
+from geodp.kinds.households.publish import prepare_households
+from geodp.kinds.households.streams import release_streams
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger

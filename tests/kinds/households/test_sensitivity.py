@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp.kinds.households.inputs import Streams, sizes_of, streams_of
-from geodp.kinds.households.publish import HOUSEHOLDS, MEMBERS, release_streams
+from geodp.kinds.households.streams import HOUSEHOLDS, MEMBERS, release_streams
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.noise.draws import Draws

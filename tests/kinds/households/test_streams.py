@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.kinds.households import publish
 from geodp.kinds.households.methods import PersonsOfStreams
-from geodp.kinds.households.publish import HOUSEHOLDS, MEMBERS, release_streams
+from geodp.kinds.households.streams import HOUSEHOLDS, MEMBERS, release_streams
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.node import NodeNoise
@@ -107,7 +106,7 @@ def test_nodes_may_be_measured_in_chunks(monkeypatch):
     event = method.event(grid, Terms.of(epsilon=1, contribution=1))
     homes, members = tables_on(grid, np.random.default_rng(3), 5)
     once, _ = release_streams(homes, members, method, event, key, 7)
-    monkeypatch.setattr(publish, "AT_ONCE", 20)
+    monkeypatch.setattr("geodp.kinds.households.streams.AT_ONCE", 20)
     chunks, _ = release_streams(homes, members, method, event, key, 7)
     assert np.array_equal(once.count, chunks.count)
 

@@ -25,7 +25,7 @@ from geodp.io.read.layout.presets import SeveralLayoutsError
 from geodp.io.read.layout.propose import lacks_layout, propose
 from geodp.io.read.points import Points
 from geodp.io.read.raster import Raster
-from geodp.io.read.reader import UNITS, Call, CliField, Reader, find_grid, spec_of
+from geodp.io.read.reader import UNITS, Call, Reader, find_grid, spec_of
 from geodp.io.read.rows.arrow import convert_once
 from geodp.io.read.rows.forms.locations import fetch_urls
 from geodp.io.read.rows.input_files import (
@@ -36,6 +36,7 @@ from geodp.io.read.rows.input_files import (
     list_paths,
 )
 from geodp.io.read.table import Table
+from geodp.options.option import Option
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 
@@ -51,12 +52,10 @@ SEVERAL = (
     "It may be of several layouts, {}: name the columns of codes and of counts (code=, value=)."
 )
 
-OF_READERS: Mapping[str, tuple[str, CliField]] = {
-    entry.option.flag: (entry.field, entry.option)
-    for reader in (Points, Table)
-    for entry in reader.option_fields()
+OF_READERS: Mapping[str, Option] = {
+    one.flag: one for reader in (Points, Table) for one in reader.option_fields()
 }
-"""Field of each option of the command line."""
+"""Options of the command line by their flags."""
 
 FLAG = re.compile(
     r"(?P<flag>--[a-z][a-z-]*)"
@@ -139,7 +138,8 @@ def _spell(match: re.Match[str]) -> str:
         return "grid.pairs()" + _rest(match)
     if flag not in OF_READERS:
         return match[0]
-    name, option = OF_READERS[flag]
+    option = OF_READERS[flag]
+    name = option.field
     if behind == f", {name}=":  # with the value behind it
         return f"{name}="
     name_of, equals, value_of = value.partition("=")
@@ -170,13 +170,12 @@ def _options_of(reader: Located) -> dict[str, Any]:
         options["pairs"] = True
     if options["grid"] == UNITS:
         options["units_columns"] = grid.names.level
-    for entry in reader.option_fields():
-        value = getattr(reader, entry.field)
-        if entry.field == "columns":
+    for option in reader.option_fields():
+        value = getattr(reader, option.field)
+        if option.field == "columns":
             value = {axis: name for axis, name in value.items() if axis not in attributes}
-        if value == entry.default or not value or entry.field in ("by", "labels"):
+        if value == option.default or not value or option.field in ("by", "labels"):
             continue
-        option = entry.option
         if option.pairs:
             value = [f"{name}={one}" for name, one in value.items()]
         options[option.name] = _as_list(value) if option.many else value
@@ -199,10 +198,10 @@ def _as_list(value: Any) -> list[Any]:
 def _fields(reader: Located, options: Mapping[str, Any]) -> dict[str, Any]:
     """Convert determined options to fields; those of the grid are the call's own."""
     fields: dict[str, Any] = {}
-    for entry in reader.option_fields():
-        if entry.option.name in options:
-            value = options[entry.option.name]
-            fields[entry.field] = _by_name(value) if entry.option.pairs else value
+    for option in reader.option_fields():
+        if option.name in options:
+            value = options[option.name]
+            fields[option.field] = _by_name(value) if option.pairs else value
     if "columns" in fields:
         fields["columns"] |= reader.columns
     return fields
@@ -338,7 +337,7 @@ def _by_option_name(
     An option that only a reader with a flag has selects that reader, as its flag does.
     """
     entries = [one for reader in readers.values() for one in reader.option_fields()]
-    by_name = {one.option.name: options[one.field] for one in entries if one.field in options}
+    by_name = {one.name: options[one.field] for one in entries if one.field in options}
     plain = {name for one in readers.values() if not one.flag for name in one.__dataclass_fields__}
     if exclusive := {*options} - plain:
         flagged = [one for one in readers.values() if one.flag]

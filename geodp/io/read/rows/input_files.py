@@ -192,17 +192,14 @@ def input_files(
             facts = path.facts
         if kind == "zip":
             yield from _of_archive(path, member, header_row)
-        elif kind == "gzip":
+        elif kind in ("gzip", "zstd"):
             # A bgzip file that was cut between two blocks decompresses without an error.
-            check_blocks(path)
+            if kind == "gzip":
+                check_blocks(path)
             size = os.path.getsize(path)
             share = partial(_read_packed, size=size)
-            opens = partial(_open_gzip, path)
+            opens: Any = partial(gzip.open if kind == "gzip" else _Zstd, path)
             yield InputFile(name, "text", opens, size, share, partitions=folders)
-        elif kind == "zstd":
-            size = os.path.getsize(path)
-            opens = partial(_open_zstd, path)
-            yield InputFile(name, "text", opens, size, _read_zstd, partitions=folders)
         elif kind in RASTER:
             raise InputError(
                 "The file is a raster; read it as one (read_raster).",
@@ -408,40 +405,12 @@ def _open_plain(path: FilePath) -> IO[bytes]:
     return open(path, "rb")
 
 
-def _open_gzip(path: FilePath) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path, "rb"))
-
-
-class _Zstd(io.RawIOBase):
-    """A decompressed stream of a Zstandard file."""
+class _Zstd(io.BufferedReader):
+    """A decompressed stream of a Zstandard file, whose packed one is `fileobj`, as of gzip's."""
 
     def __init__(self, path: FilePath) -> None:
-        self.packed = pa.OSFile(os.fsencode(path))
-        self._stream = pa.CompressedInputStream(self.packed, "zstd")
-        self.size = max(os.path.getsize(path), 1)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        read = self._stream.read(len(buffer))
-        buffer[: len(read)] = read
-        return len(read)
-
-    def close(self) -> None:
-        self._stream.close()
-        self.packed.close()
-        super().close()
-
-
-def _open_zstd(path: FilePath) -> IO[bytes]:
-    return io.BufferedReader(_Zstd(path), 1 << 16)
-
-
-def _read_zstd(stream: IO[bytes]) -> float:
-    """Return the share of the compressed bytes that have been read."""
-    raw: _Zstd = cast(Any, stream).raw
-    return float(raw.packed.tell() / raw.size)
+        self.fileobj = pa.OSFile(os.fsencode(path))
+        super().__init__(pa.CompressedInputStream(self.fileobj, "zstd"), 1 << 16)
 
 
 _NAME = 120

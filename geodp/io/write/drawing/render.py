@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from geodp.io.write.drawing.sheet import (
     Box,
     CellRaster,
     Colour,
+    DrawnBox,
     Line,
     Patches,
     Sheet,
@@ -51,18 +53,8 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
     scale, palette = dpi / DPI, _Palette.of(sheet)
     pixels = np.zeros((round(sheet.height * scale), round(sheet.width * scale)), np.uint8)
     for item in sheet.items:
-        if isinstance(item, TextLine):
-            _write(pixels, item, scale, palette)
-        elif isinstance(item, Box):
-            _fill(pixels, item, scale, palette)
-        elif isinstance(item, Line):
-            _trace(pixels, item, scale, palette)
-        elif isinstance(item, Patches):
-            _patch(pixels, item, scale, palette)
-        else:
-            left, top, right, bottom = edges = _edges(item, scale)
-            numbers = np.array([palette.plain[colour] for colour in item.colours], np.uint8)
-            pixels[top:bottom, left:right] = _enlarge(item, numbers, edges)
+        draw, _ = FORMS[type(item)]
+        draw(pixels, item, scale, palette)
     image = Image.fromarray(pixels)
     image.putpalette(palette.flat())
     metadata = PngInfo()
@@ -180,22 +172,21 @@ def _patch(pixels: NDArray[np.uint8], item: Patches, scale: float, palette: _Pal
         pixels[top:bottom, left:right][borders > 0] = palette.plain[item.line]
 
 
-def _edges(item: Box | CellRaster | Patches, scale: float) -> tuple[int, int, int, int]:
+def _edges(item: DrawnBox, scale: float) -> tuple[int, int, int, int]:
     """Return left, top, right and bottom in integer pixels, at least one pixel apart."""
     left, top = round(item.x * scale), round(item.y * scale)
     right, bottom = round((item.x + item.width) * scale), round((item.y + item.height) * scale)
     return left, top, max(right, left + 1), max(bottom, top + 1)
 
 
-def _enlarge(
-    item: CellRaster, numbers: NDArray[np.uint8], edges: tuple[int, int, int, int]
-) -> NDArray[np.uint8]:
-    """Return the colour of every pixel, by the cell at its centre: uint8[height, width]."""
-    left, top, right, bottom = edges
+def _enlarge(pixels: NDArray[np.uint8], item: CellRaster, scale: float, palette: _Palette) -> None:
+    """Draw cells, each pixel by the cell at its centre."""
+    left, top, right, bottom = _edges(item, scale)
+    numbers = np.array([palette.plain[colour] for colour in item.colours], np.uint8)
     rows = (np.arange(bottom - top) + 0.5) * (item.shown[0] / (bottom - top)) + item.above
     cols = (np.arange(right - left) + 0.5) * (item.shown[1] / (right - left))
     wide = np.take(numbers[item.number], cols.astype(np.intp), axis=1)
-    return np.take(wide, rows.astype(np.intp), axis=0)
+    pixels[top:bottom, left:right] = np.take(wide, rows.astype(np.intp), axis=0)
 
 
 def _fill(pixels: NDArray[np.uint8], item: Box, scale: float, palette: _Palette) -> None:
@@ -273,17 +264,7 @@ def draw_svg(sheet: Sheet) -> bytes:
         f"<metadata>{_text(sheet.software)}</metadata>",
         f'<rect width="100%" height="100%" fill="{_hex(sheet.paper)}"/>',
     ]
-    for item in sheet.items:
-        if isinstance(item, TextLine):
-            lines.append(_text_line(item))
-        elif isinstance(item, Box):
-            lines.append(_box(item))
-        elif isinstance(item, Line):
-            lines.append(_line(item))
-        elif isinstance(item, Patches):
-            lines += _patches(item)
-        else:
-            lines.append(_cells(item))
+    lines += [FORMS[type(item)][1](item) for item in sheet.items]
     return "\n".join([*lines, "</svg>", ""]).encode()
 
 
@@ -336,7 +317,7 @@ def _line(item: Line) -> str:
     return f"<polyline {_attributes(attributes)}/>"
 
 
-def _patches(item: Patches) -> list[str]:
+def _patches(item: Patches) -> str:
     """Format a path for each colour; without borders it is widened a little, to leave no gaps."""
     elements = [_box(Box(item.x, item.y, item.width, item.height, item.around))]
     for colour, rings in item.rings():
@@ -350,7 +331,7 @@ def _patches(item: Patches) -> list[str]:
             "stroke-linejoin": "round",
         }
         elements.append(f"<path {_attributes(attributes)}/>")
-    return elements
+    return "\n".join(elements)
 
 
 def _cells(item: CellRaster) -> str:
@@ -392,3 +373,13 @@ def _number(value: float) -> str:
 
 def _hex(colour: Colour) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+FORMS: dict[type, tuple[Callable[..., None], Callable[..., str]]] = {
+    TextLine: (_write, _text_line),
+    Box: (_fill, _box),
+    Line: (_trace, _line),
+    Patches: (_patch, _patches),
+    CellRaster: (_enlarge, _cells),
+}
+"""Functions that draw an element in pixels, and that write it in SVG."""

@@ -70,13 +70,26 @@ class TextLine:
 
 
 @dataclass(frozen=True)
-class Box:
-    """A filled box, with or without a line of one pixel around it."""
+class DrawnBox:
+    """An element that fills a box.
+
+    Attributes
+    ----------
+    x, y : float
+        Upper left corner.
+    width, height : float
+    """
 
     x: float
     y: float
     width: float
     height: float
+
+
+@dataclass(frozen=True)
+class Box(DrawnBox):
+    """A filled box, with or without a line of one pixel around it."""
+
     fill: Colour | None
     line: Colour | None = None
 
@@ -99,12 +112,11 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class CellRaster:
+class CellRaster(DrawnBox):
     """A raster of few colours, each of its cells a box.
 
     Attributes
     ----------
-    x, y, width, height : float
     number : uint8[rows, cols]
         Numbers of colours; row 0 on top.
     colours : tuple of Colour
@@ -114,10 +126,6 @@ class CellRaster:
         Whether the first row is cut, not the last.
     """
 
-    x: float
-    y: float
-    width: float
-    height: float
     number: NDArray[np.uint8]
     colours: tuple[Colour, ...]
     shown: tuple[float, float]
@@ -131,12 +139,11 @@ class CellRaster:
 
 
 @dataclass(frozen=True, eq=False)
-class Patches:
+class Patches(DrawnBox):
     """Polygons of few colours on a ground, with or without lines of one pixel between them.
 
     Attributes
     ----------
-    x, y, width, height : float
     shapes : object[n]
         Polygons and multipolygons of shapely, in pixels from ``x`` and ``y``, y downwards.
     number : uint8[n]
@@ -147,10 +154,6 @@ class Patches:
     line : Colour or None
     """
 
-    x: float
-    y: float
-    width: float
-    height: float
     shapes: NDArray[Any]
     number: NDArray[np.uint8]
     colours: tuple[Colour, ...]

@@ -24,9 +24,9 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.write.format import Export
 from geodp.io.write.frame import crs_of
+from geodp.io.write.public_tables import count_zones, list_zones, number_zones
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
-from geodp.io.write.zones import count_zones, list_zones, number_zones
 from geodp.table.counts import ReleasedTable
 from geodp.table.plain import list_captioned
 from geodp.typing import IntArray

@@ -13,9 +13,9 @@ import numpy as np
 from geodp.errors import require_library
 from geodp.grid.grid import Grid
 from geodp.io.write.format import Export
+from geodp.io.write.public_tables import count_zones, list_zones, number_zones
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
-from geodp.io.write.zones import count_zones, list_zones, number_zones
 from geodp.typing import CountArray, IntArray
 
 MOST_ZONES, MOST_MATRICES = 20_000, 200

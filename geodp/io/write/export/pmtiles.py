@@ -116,12 +116,8 @@ class PMTiles(Export):
 def require_tiles() -> None:
     """Raise UsageError if tiles cannot be written here."""
     require_library("pmtiles", "PMTiles", "tiles")
-    try:
-        from pyogrio import list_drivers
-    except ModuleNotFoundError:
-        raise UsageError(
-            "PMTiles needs pyogrio: pip install 'geodp[tiles]'.", code="library-missing"
-        ) from None
+    require_library("pyogrio", "PMTiles", "tiles")
+    from pyogrio import list_drivers
 
     if DRIVER not in list_drivers(write=True):
         raise UsageError(

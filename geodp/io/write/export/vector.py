@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from geodp.errors import UsageError
+from geodp.errors import require_library
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import geometry_crs, geometry_kind, why_no_geometry
 from geodp.io.write.geopackage import why_no_geopackage, write_geopackage
@@ -64,14 +64,10 @@ class FlatGeobuf(Export):
 
         Raises OSError if GDAL cannot write, for any reason.
         """
-        try:
-            from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
-            from pyogrio.raw import write_arrow
-        except ModuleNotFoundError:
-            raise UsageError(
-                "FlatGeobuf needs pyogrio: pip install geodp[vector], or export to gpkg.",
-                code="library-missing",
-            ) from None
+        require_library("pyogrio", "FlatGeobuf", "vector")
+        from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
+        from pyogrio.raw import write_arrow
+
         grid = view.table.grid
         # FlatGeobuf needs all features at once for its index.
         some = (rows.located for rows in view.rows("Writing FlatGeobuf"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from geodp.cli.help import hide, make_option
-from geodp.cli.readers import InputCommand, state_field
+from geodp.cli.readers import InputCommand
 
 COUNTED = ("missing", "flags", "round", "raster_unit", "duplicates")
 """Shared options on how counts are read, which rows of persons do not have."""
@@ -28,9 +28,9 @@ class TripsCommand(InputCommand):
         params = super().list_params(ctx)
         after = next(i for i, one in enumerate(params) if one.name == "outside") + 1
         shared = [
-            make_option(state_field(one))
+            make_option(one)
             for one in RowOptions.option_fields()
-            if one.option.name not in ("outside", *(() if self.counted else COUNTED))
+            if one.name not in ("outside", *(() if self.counted else COUNTED))
         ]
         return hide([*params[:after], *shared, *params[after:]], NEVER)
 

@@ -17,7 +17,7 @@ from geodp.io.folder.manifest import release_id, sha256
 from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
-from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
+from geodp.io.write.public_tables import hierarchy_file, write_hierarchy
 from geodp.tools.evaluate.commands.evaluate import evaluate
 from tests.cli.test_options import context
 from tests.io.files import gzipped, parquet, text

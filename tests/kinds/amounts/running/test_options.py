@@ -9,7 +9,7 @@ from tests.command import geodp
 
 
 def test_other_readers_have_the_options_that_are_refused():
-    taken = {one.option.name for one in AmountRecords.option_fields()} - {*OTHER_LIMITS}
+    taken = {one.name for one in AmountRecords.option_fields()} - {*OTHER_LIMITS}
     every = {one.name for one in reader_options()}
     # How many records a row stands for, and that rows are located, are said by other options; and
     # what is left out by those of counts.

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, iterparse
 from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile
 
-from geodp.errors import InputError, Rule, UsageError
+from geodp.errors import InputError, Rule, require_library
 from geodp.io.read.rows.complete import DAMAGES, check_archive
 from geodp.io.read.rows.count_parser import SEPARATORS, is_flag
 from geodp.io.read.rows.input_files import InputFile, guard
@@ -446,13 +446,9 @@ class OpenXmlBook(Book):
 
     def __init__(self, file: InputFile) -> None:
         super().__init__(file)
-        try:
-            import openpyxl
-        except ImportError:
-            raise UsageError(
-                'Workbooks are read by openpyxl; install it (pip install "geodp[xlsx]").',
-                code="library-missing",
-            ) from None
+        require_library("openpyxl", "A workbook", "xlsx")
+        import openpyxl
+
         self._book: Any = None
         with suppress(*BROKEN):
             self._book = _load(file, openpyxl)

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from geodp import progress
-from geodp.errors import InputError, Rule, UsageError, printable
+from geodp.errors import InputError, Rule, UsageError, printable, require_library
 from geodp.io.opening import SEALED, require_regular, require_utf8
 from geodp.io.read.rows.arrow import validate_arrays
 from geodp.io.read.rows.complete import incomplete
@@ -196,13 +196,9 @@ class VectorTable(FileTable):
 
 def require_pyogrio() -> Any:
     """Import pyogrio; UsageError if it is not installed."""
-    try:
-        import pyogrio
-    except ImportError:
-        raise UsageError(
-            'Files of GIS are read by pyogrio; install it (pip install "geodp[vector]").',
-            code="library-missing",
-        ) from None
+    require_library("pyogrio", "A file of GIS", "vector")
+    import pyogrio
+
     return pyogrio
 
 
