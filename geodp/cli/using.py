@@ -8,7 +8,7 @@ its ``lacks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -22,7 +22,7 @@ from geodp.cli.options import StrictCommand, is_stated
 from geodp.cli.readers import reader_options
 from geodp.cli.regions import find_regions, read_labels, read_shapes, show_labels
 from geodp.errors import UsageError
-from geodp.options.option import Option, Own
+from geodp.options.option import Option, OptionTable, Own
 from geodp.options.shared import JSON
 from geodp.registry import find_modules
 
@@ -37,6 +37,8 @@ COUNTS = "counts"
 
 MAX_PAIRS = 10_000
 
+NONE = OptionTable()
+
 Parts = Mapping[str | None, Any]
 """Releases of a series by their times; of any other release, this one by None."""
 
@@ -48,13 +50,11 @@ class UsingCommand(StrictCommand):
     ----------
     door : str
         What it does, by which kinds state their own options.
-    counts : iterable of Option
+    counts : OptionTable
         Own options of releases of counts.
     """
 
-    def __init__(
-        self, *args: Any, door: str, counts: Iterable[Option] = (), **settings: Any
-    ) -> None:
+    def __init__(self, *args: Any, door: str, counts: OptionTable = NONE, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.door, self.counts = door, counts
 
@@ -67,9 +67,9 @@ class UsingCommand(StrictCommand):
             for one in (*own.options, *again):
                 known = found.get(one.name, one)
                 found[one.name] = replace(known, kinds=(*known.kinds, own.kind))
-        params, own = super().list_params(ctx), map(make_option, found.values())
+        params, number = super().list_params(ctx), len(self.params)
         # Before the option of help.
-        return [*params[: len(self.params)], *own, *params[len(self.params) :]]
+        return [*params[:number], *map(make_option, found.values()), *params[number:]]
 
     def _list_own(self) -> list[Own]:
         tables = (getattr(one, "OWN", {}) for one in find_modules("options"))

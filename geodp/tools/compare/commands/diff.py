@@ -155,10 +155,13 @@ def _change_cells(
     found = estimate_cell_changes(old, new)
     names = ("old", "new", "value", "low", "high", "standard_error")
     columns = (getattr(found, name).tolist() for name in names)
-    for name, *numbers in zip(name_cells(new.grid, found.key), *columns, strict=True):
+    rows = zip(name_cells(new.grid, found.key), *columns, strict=True)
+    for name, old_count, new_count, value, low, high, error in rows:
         # Of both counts nothing but the value is shown.
-        before, after = (Estimate(one, one, one, 0.0, clamped=False) for one in numbers[:2])
-        yield name, before, after, Change(*numbers[2:], found.basis)
+        before, after = (
+            Estimate(one, one, one, 0.0, clamped=False) for one in (old_count, new_count)
+        )
+        yield name, before, after, Change(value, low, high, error, found.basis)
 
 
 def _select_largest(rows: list[Row]) -> list[Row]:
