@@ -96,7 +96,6 @@ INTERNAL = {
         "geodp.io.folder.staged_release.StagedTables",
         "geodp.io.write.view.View",
         "geodp.io.write.view.JointView",
-        "geodp.kinds.amounts.joint.AmountsView",
         "geodp.privacy.hash_chain.HashChain",
         "geodp.table.source.Outside",
     ),
