@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from geodp.options.option import Option, Own, grouped, joined
+from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import DOMAIN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
@@ -475,8 +475,8 @@ BETWEEN = joined(
 """Options of flows between two areas."""
 
 OWN = {
-    "estimate": Own("flows", joined(BETWEEN, PRIOR_AGAIN)),
-    "compare": Own("flows", BETWEEN),
-    "diff": Own("flows", BETWEEN),
+    "estimate": KindOptions("flows", joined(BETWEEN, PRIOR_AGAIN)),
+    "compare": KindOptions("flows", BETWEEN),
+    "diff": KindOptions("flows", BETWEEN),
 }
 """Options that commands have for flows alone, by what they do."""
