@@ -96,14 +96,14 @@ INTERNAL = {
         "geodp.io.folder.staged_release.StagedTables",
         "geodp.io.write.view.View",
         "geodp.io.write.view.JointView",
-        "geodp.kinds.amounts.joint.AmountsView",
         "geodp.privacy.hash_chain.HashChain",
         "geodp.table.source.Outside",
     ),
     "how the command line asks for several differences at once: a method for one is public": (
-        "geodp.kinds.flows.comparison.Compared",
         "geodp.kinds.flows.comparison.FlowSide",
         "geodp.kinds.flows.comparison.SimulationSettings",
+        "geodp.kinds.flows.flows.EndsOfRegions",
+        "geodp.release.regional.Compared",
     ),
     "a form that many types have, each public by itself or somebody else's": (
         "geodp.kinds.amounts.numbers.AmountNumbers",

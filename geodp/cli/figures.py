@@ -40,7 +40,7 @@ class Row:
         Further fields for programs.
     columns : tuple of str
         Further columns for people.
-    found : bool or None
+    starred : bool or None
         Whether a difference has a star; None: where its interval holds numbers of one sign.
     """
 
@@ -52,7 +52,7 @@ class Row:
     bare: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    found: bool | None = None
+    starred: bool | None = None
 
     def to_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return plain values for JSON, which has hidden numbers, too, and says so.
@@ -91,13 +91,13 @@ class Row:
             return show(one.value), "", DASH, *self.columns, ""
         error = None if self.bare else getattr(one, "standard_error", None)
         ends = DASH if self.bare else f"{show(one.low)} to {show(one.high)}"
-        star = "*" if sign and (one.is_certain if self.found is None else self.found) else ""
+        star = "*" if sign and (one.is_certain if self.starred is None else self.starred) else ""
         spread = "" if error is None else show_estimate(error)
         return show(one.value), spread, ends, *self.columns, star
 
 
 @dataclass(frozen=True)
-class Answer:
+class ShownRows:
     """Numbers that a command answers with, and what is said of all of them.
 
     Attributes

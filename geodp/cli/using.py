@@ -8,7 +8,7 @@ its ``lacks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.figures import Answer, Row, list_differences, list_estimates
+from geodp.cli.figures import Row, ShownRows, list_differences, list_estimates
 from geodp.cli.help import make_option
 from geodp.cli.options import StrictCommand, is_stated
 from geodp.cli.readers import reader_options
 from geodp.cli.regions import find_regions, read_labels, read_shapes, show_labels
 from geodp.errors import UsageError
-from geodp.options.option import Option, Own
+from geodp.options.option import KindOptions, Option, OptionTable
 from geodp.options.shared import JSON
 from geodp.registry import find_modules
 
@@ -37,6 +37,8 @@ COUNTS = "counts"
 
 MAX_PAIRS = 10_000
 
+NONE = OptionTable()
+
 Parts = Mapping[str | None, Any]
 """Releases of a series by their times; of any other release, this one by None."""
 
@@ -48,13 +50,11 @@ class UsingCommand(StrictCommand):
     ----------
     door : str
         What it does, by which kinds state their own options.
-    counts : iterable of Option
-        Own options of releases of counts.
+    counts : OptionTable
+        KindOptions options of releases of counts.
     """
 
-    def __init__(
-        self, *args: Any, door: str, counts: Iterable[Option] = (), **settings: Any
-    ) -> None:
+    def __init__(self, *args: Any, door: str, counts: OptionTable = NONE, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.door, self.counts = door, counts
 
@@ -67,14 +67,14 @@ class UsingCommand(StrictCommand):
             for one in (*own.options, *again):
                 known = found.get(one.name, one)
                 found[one.name] = replace(known, kinds=(*known.kinds, own.kind))
-        params, own = super().list_params(ctx), map(make_option, found.values())
+        params, number = super().list_params(ctx), len(self.params)
         # Before the option of help.
-        return [*params[: len(self.params)], *own, *params[len(self.params) :]]
+        return [*params[:number], *map(make_option, found.values()), *params[number:]]
 
-    def _list_own(self) -> list[Own]:
+    def _list_own(self) -> list[KindOptions]:
         tables = (getattr(one, "OWN", {}) for one in find_modules("options"))
         own = [one[self.door] for one in tables if self.door in one]
-        return [Own(COUNTS, self.counts), *own]
+        return [KindOptions(COUNTS, self.counts), *own]
 
 
 def open_used(path: Path, door: str) -> Any:
@@ -93,7 +93,7 @@ def open_used(path: Path, door: str) -> Any:
     known = kind is None or door in kind.doors or isinstance(opened, Regional | ReleasedPeriods)
     if kind is not None and not known:
         raise UsageError(
-            f"This is {kind.title}, which geodp {door} does not know.", code="kind-lacks"
+            f"This is {kind.title}, which geodp {door} does not know.", code="kind-not-used"
         )
     return opened
 
@@ -126,14 +126,14 @@ def list_pair(opened: Sequence[Any], times: Sequence[str]) -> list[Any]:
         raise UsageError(
             "Two periods of one series are compared: give its folder, and --time twice; or the "
             "folders of two periods, inside its public folder.",
-            code="series-two-times",
+            code="compare-two-times",
         )
     return [series[0][time] for time in times]
 
 
 def find_answer(
-    releases: Sequence[Any], door: str, otherwise: Callable[..., Answer]
-) -> Callable[..., Answer]:
+    releases: Sequence[Any], door: str, otherwise: Callable[..., ShownRows]
+) -> Callable[..., ShownRows]:
     """Return what answers for releases of one kind: a function of the kind, or the common one.
 
     Raises UsageError for releases of several kinds, and for given options of another kind.
@@ -191,13 +191,13 @@ def limit_of(release: Any) -> int | None:
     return limit
 
 
-def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) -> Answer:
+def estimate_quantities(parts: Parts, options: Mapping[str, Any], **how: Any) -> ShownRows:
     """Estimate the quantities of the requested areas; ``how``: options of ``list_figures``."""
     grid = next(iter(parts.values())).counts.grid
     labels = read_labels(options["labels_of"], "--label")
     regions = find_regions(read_shapes(options, grid), grid, labels)
     found = {time: one.list_figures(regions.values(), **how) for time, one in parts.items()}
-    return Answer(
+    return ShownRows(
         [
             row
             for at, name in enumerate(regions)
@@ -277,13 +277,13 @@ def require_two(releases: Sequence[Any]) -> None:
             raise UsageError(SAME)
 
 
-def compare_quantities(releases: Sequence[Any], options: Mapping[str, Any]) -> Answer:
+def compare_quantities(releases: Sequence[Any], options: Mapping[str, Any]) -> ShownRows:
     """Estimate differences of quantities of regions: of one release, or of two."""
     pairs = pair_regions(releases, options)
     limits = limit_of(releases[0]), limit_of(releases[-1])
     regions = [(first, second) for (_, first), (_, second) in pairs.values()]
     found = releases[0].compare_all(regions, *releases[1:])
-    return Answer(
+    return ShownRows(
         [
             row
             for name, compared in zip(pairs, found, strict=True)
@@ -296,7 +296,7 @@ Changed = Mapping[str | None, tuple[Any, Any]]
 """The old and the new release of each period, or by None."""
 
 
-def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> Answer:
+def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities: of the requested areas, or of all cells that are listed."""
     rows: list[Row] = []
     labels = read_labels(options["labels_of"], "--label")
@@ -311,7 +311,7 @@ def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> Answer:
         limits = limit_of(old), limit_of(new)
         for name, compared in zip(regions, found, strict=True):
             rows += list_differences(name_place(time, name=name), compared, limits, sides=True)
-    return Answer(rows)
+    return ShownRows(rows)
 
 
 def asks_regions(options: Mapping[str, Any]) -> bool:

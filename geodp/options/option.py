@@ -165,7 +165,7 @@ class OptionTable(tuple[Option, ...]):
         return replace(found, **values)
 
 
-class Own(NamedTuple):
+class KindOptions(NamedTuple):
     """Options that a command has for one kind of release alone.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ class Regional(ABC):
 
     @property
     @abstractmethod
-    def tables(self) -> Mapping[str, Any]:
+    def tables(self) -> dict[str, Any]:
         """All tables by name, each a :class:`geodp.Release`."""
 
     @property

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from geodp.errors import Rule, UsageError, printable
 from geodp.grid.grid import Grid
@@ -118,8 +118,8 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
     @property
     def quantities(self) -> tuple[str, ...]:
         """Names of the quantities of every period."""
-        names: tuple[str, ...] = self.releases[0].quantities
-        return names
+        first: Any = self.releases[0]
+        return cast(tuple[str, ...], first.quantities)
 
     @property
     def named(self) -> dict[str, Any]:
@@ -220,7 +220,8 @@ class ReleasedPeriods(Generic[OneOf, IndexOf]):
             See :meth:`geodp.Release.write`.
         """
         require_unwritten(table for one in self.releases for table in one.tables.values())
-        self.releases[0].check_place(path, overwrite=overwrite)
+        first: Any = self.releases[0]
+        first.check_place(path, overwrite=overwrite)
         with StagedPeriods.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
 

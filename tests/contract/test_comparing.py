@@ -60,6 +60,12 @@ def test_diff_shows_what_changed(kind, released, later):
     assert "95 % interval" in done.stdout
 
 
+def test_diff_shows_the_cells_that_changed_most(released, later):
+    done = require(released.run("diff", "out", later.folder / "out"))
+    assert "95 % interval" in done.stdout
+    assert 1 < len(done.stdout.splitlines()) <= 44
+
+
 def test_diff_refuses_one_release_twice_and_another_grid(released, elsewhere):
     same = require_refused(released.run("diff", "out", "out"), WRONG_CALL)
     assert "nothing changed" in same

@@ -16,10 +16,17 @@ from tests.contract.using import (
 
 
 def test_estimate_answers_the_folder_that_was_published(kind, released):
-    """A series is asked for one of its periods, by the words of ``--time``."""
+    """A series may be asked for one of its periods, by the words of ``--time``."""
     done = released.use("estimate", "out", *times(kind.periods[:1]), *kind.region)
     assert done.returncode == 0, done.stderr
     assert kind.region[1] in done.stdout
+
+
+def test_a_series_is_estimated_at_all_its_times(kind, released):
+    """Other releases have no column of times."""
+    done = require(released.use("estimate", "out", *kind.region, "--json"))
+    rows = json.loads(done.stdout)["estimates"]
+    assert {row["time"] for row in rows if "time" in row} == {*kind.periods}
 
 
 def test_an_interval_holds_its_estimate(kind, released):

@@ -19,10 +19,12 @@ from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import ADD_REMOVE, REPLACE
 from geodp.release.transaction import pack_draw, restore
 from geodp.table.index import find_period
+from tests.command import geodp as command
 from tests.contract.kinds import offer_own
 from tests.keys import keep
 from tests.kinds.amounts.test_verify import list_sums
 from tests.refusals import refuses
+from tests.release.report.html.structure import find_faults
 from tests.release.series import KINDS, TIMES, make
 
 WEST, EVERYWHERE = (0, 0, 8, 16), (0, 0, 16, 16)
@@ -126,6 +128,22 @@ def _refusal(public):
     with pytest.raises(UsageError) as refused:
         find_kind(public).refuse_table()
     return refused.value
+
+
+def test_a_written_series_is_shown_and_exported(kind, folder, tmp_path):
+    for words in (
+        ("report", folder, "--output", tmp_path / "a.html"),
+        ("map", folder, "--output", tmp_path / "a.svg"),
+        ("export", folder, "--to", "csv:excel", "--output", tmp_path / "made"),
+    ):
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert find_faults(page) == []
+    assert all(f"<td>{time}</td>" in page for time in TIMES.names)
+    assert TIMES.names[-1] in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert sorted(one.name for one in (tmp_path / "made").iterdir()) == [*TIMES.names]
+    assert {*geodp.open(folder).to_pandas()["time"]} == {*TIMES.names}
 
 
 def find_change(kind, found):

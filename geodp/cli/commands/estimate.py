@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.figures import Answer
+from geodp.cli.figures import ShownRows
 from geodp.cli.help import with_options
 from geodp.cli.running import report_progress
 from geodp.cli.using import (
@@ -71,7 +71,7 @@ def estimate(**options: Any) -> None:
 COMMAND = estimate
 
 
-def _estimate(parts: Parts, options: Mapping[str, Any]) -> Answer:
+def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     """Estimate quantities that every kind has, and counts by a method."""
     from geodp.release.opening import open_release
     from geodp.release.release import Release

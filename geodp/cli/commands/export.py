@@ -60,7 +60,7 @@ def export(
     output: Path,
     metadata: Path | None,
     as_json: bool,
-    **part: str | None,
+    **part: Any,
 ) -> None:
     """Write a RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()

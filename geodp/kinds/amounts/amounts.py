@@ -18,10 +18,11 @@ from geodp.io.opening import read_parquet
 from geodp.io.read.rows.decimals import GIVEN
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import explain_errors
+from geodp.io.write.view import View
 from geodp.kinds.amounts.comparison import compare_all
 from geodp.kinds.amounts.declaring import AnyPrior, recognize_prior, state_learned
 from geodp.kinds.amounts.estimates import AmountEstimate
-from geodp.kinds.amounts.joint import NAME, AmountsView, name_classes, view_of, write_joint
+from geodp.kinds.amounts.joint import NAME, name_classes, view_of, write_joint
 from geodp.kinds.amounts.kind import (
     COUNT,
     IDENTITY,
@@ -178,7 +179,7 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         stated = replace(promise, not_protected=(*promise.not_protected, fact))
         return replace(told, index=replace(told.index, guarantee=stated))
 
-    def view(self, name: str | None = None) -> AmountsView:
+    def view(self, name: str | None = None) -> View:
         """Return the view of the rows of all cells with records.
 
         Columns are those of ``amounts.csv``: codes or centres, ``count``, ``sum`` and ``mean`` in

@@ -85,8 +85,8 @@ def view_of(release: AmountNumbers) -> AmountsView:
     # Records get their id only when they are written, and the index has it.
     card = replace(release.count.view(COUNT).card, release_id="")
     columns = AmountColumns(0.0, None, release)
-    stated = {"amount": release.index.amount, "stem": NAME}
-    return AmountsView(release.count.table, card, columns, **stated)
+    amount = release.index.amount
+    return AmountsView(release.count.table, card, columns, amount=amount, stem=NAME)
 
 
 def write_joint(release: AmountNumbers, folder: Path) -> Joint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geodp.options.option import Option, Own, grouped, joined
+from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import PERSON_IN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
@@ -189,7 +189,7 @@ PRIOR_READING = (
 """Options of readers with which records are read, and a file of their prior with them."""
 
 OWN = {
-    "estimate": Own(
+    "estimate": KindOptions(
         "amounts",
         joined(
             grouped(

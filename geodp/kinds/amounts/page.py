@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +33,7 @@ from geodp.release.report.html.markup import Html, Page, bind, element, join, ta
 from geodp.release.report.html.page import DPI, embed_picture, name_domain, write_static
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import quote_places, write_ends
+from geodp.release.report.html.quotes import quote_places, round_interval, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
@@ -234,26 +233,6 @@ def _write(one: AmountEstimate, name: str, page: Page, limit: int | None) -> str
     if name == SUM and is_below(one.count.high, limit):
         return page["figures_hidden"].format(value=value)
     return page["figures"].format(value=value, low=low, high=high)
-
-
-def round_interval(one: Interval) -> tuple[str, str, str]:
-    """Write a number and its interval to the first digit of half of it, the ends outwards.
-
-    Examples
-    --------
-    >>> round_interval(Interval(299.8716, 281.2, 318.9))
-    ('300', '280', '320')
-    >>> round_interval(Interval(0.2981, 0.2899, 0.3061))
-    ('0.298', '0.289', '0.307')
-    """
-    half = (one.high - one.low) / 2
-    places = -math.floor(math.log10(half)) if half > 0 else 6
-    scale = 10.0**places
-    ends = math.floor(one.low * scale) / scale, math.ceil(one.high * scale) / scale
-    value, low, high = (
-        f"{number:,.{max(places, 0)}f}" for number in (round(one.value, places), *ends)
-    )
-    return value, low, high
 
 
 def _always_section(release: AmountNumbers, page: Page) -> Html:

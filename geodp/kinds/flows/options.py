@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from geodp.options.option import Option, Own, grouped, joined
+from geodp.options.option import KindOptions, Option, grouped, joined
 from geodp.options.shared import DOMAIN, PRIOR_AGAIN, REQUEST, WEIGHTS
 from geodp.options.shared import QUERY as SHARED_QUERY
 
@@ -497,9 +497,9 @@ ON_A_PAGE = joined(
 """Options of a page."""
 
 OWN = {
-    "estimate": Own("flows", joined(BETWEEN, PRIOR_AGAIN)),
-    "compare": Own("flows", BETWEEN),
-    "diff": Own("flows", BETWEEN),
-    "page": Own("flows", ON_A_PAGE),
+    "estimate": KindOptions("flows", joined(BETWEEN, PRIOR_AGAIN)),
+    "compare": KindOptions("flows", BETWEEN),
+    "diff": KindOptions("flows", BETWEEN),
+    "page": KindOptions("flows", ON_A_PAGE),
 }
 """Options that commands have for flows alone, by what they do."""

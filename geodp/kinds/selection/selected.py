@@ -463,10 +463,9 @@ class WrittenSelection:
             )
         if question.level not in (None, CELL):
             grid = Coarsening.of(grid, question.level).grid
-        if codes := grid.maps.codes:
-            index = parse_codes(grid.places[0], [str(one[codes[0]]) for one in self.chosen])
-        else:
-            index = [[one[name] for one in self.chosen] for name in grid.axis_names[:2]]
+        names = grid.maps.codes or grid.axis_names[:2]
+        listed = [[one[name] for one in self.chosen] for name in names]
+        index: Any = parse_codes(grid.places[0], listed[0]) if grid.maps.codes else listed
         return locate_rows(self.to_pandas(), grid, np.asarray(index, np.int64))
 
     def write(self, path: str | Path, **kwargs: Any) -> NoReturn:

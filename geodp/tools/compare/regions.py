@@ -286,7 +286,7 @@ CLAMPED = Rule(
 
 
 @dataclass(frozen=True)
-class Change(Interval):
+class CountChange(Interval):
     """A number that follows from two released sums.
 
     Its interval is two-sided, of confidence ``1 - alpha``.
@@ -305,7 +305,7 @@ class Change(Interval):
 
 
 @dataclass(frozen=True)
-class Ratio(Change):
+class Ratio(CountChange):
     """The ratio of two released sums."""
 
     def minus(self, number: float) -> Ratio:

@@ -21,6 +21,7 @@ NO_LIMIT = {"local round": "geodp local publish has no --display-below"}
 
 OF_COUNTS = (
     "estimate_answers_the_folder_that_was_published",
+    "a_series_is_estimated_at_all_its_times",
     "an_interval_holds_its_estimate",
     "estimates_are_named_alike",
     "regions_may_be_polygons",
@@ -33,6 +34,7 @@ OF_COUNTS = (
     "overlapping_regions_are_not_compared",
     "what_cannot_be_compared_is_refused",
     "diff_shows_what_changed",
+    "diff_shows_the_cells_that_changed_most",
     "diff_refuses_one_release_twice_and_another_grid",
     "a_limit_of_display_changes_no_count",
     "estimates_below_the_limit_are_not_printed",
@@ -48,6 +50,9 @@ OF_COUNTS = (
 """Checks of numbers of a release."""
 
 HOLES: dict[str, dict[str, str]] = {
+    "diff_shows_the_cells_that_changed_most": {
+        "counts by label": "geodp diff asks for regions, as labels of a cell share errors",
+    },
     "a_limit_of_display_changes_no_count": NO_LIMIT,
     "estimates_below_the_limit_are_not_printed": NO_LIMIT,
     "differences_below_the_limit_are_not_printed": NO_LIMIT,

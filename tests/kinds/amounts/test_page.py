@@ -13,7 +13,8 @@ from geodp import open as geodp_open
 from geodp.io.write.geopackage import why_no_geopackage
 from geodp.io.write.geotiff import why_no_bands
 from geodp.kinds.amounts.english import FILES, describe_file
-from geodp.kinds.amounts.page import round_interval, write_page
+from geodp.kinds.amounts.page import write_page
+from geodp.release.report.html.quotes import round_interval
 from geodp.release.report.html.texts import texts_of
 from tests.command import geodp
 from tests.kinds.amounts.made import EDGES, KEY, publish, rows

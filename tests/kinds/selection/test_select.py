@@ -10,7 +10,7 @@ import pytest
 
 import geodp
 from geodp import select
-from geodp.errors import BudgetError, OutputError, UsageError, VerificationError
+from geodp.errors import BudgetError, OutputError, UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.io.folder import staged_release
 from geodp.io.folder.stopping import begin, hold_stops, request_stop
@@ -270,7 +270,7 @@ def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypa
 
 def test_other_readers_say_that_it_is_a_selection(tmp_path):
     select.top_cells(TABLE, 1, epsilon=1, contribution=1).write(tmp_path / "out")
-    with refuses(VerificationError, "selection-has-no-table"):
+    with refuses(UsageError, "kind-has-no-table"):
         read_release_table(tmp_path / "out")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.figures import Answer
+from geodp.cli.figures import ShownRows
 from geodp.cli.regions import read_labels, read_shapes, show_labels
 from geodp.cli.using import (
     Changed,
@@ -48,7 +48,7 @@ SHARES = 6
 """Decimals of shares in documents."""
 
 
-def estimate(parts: Parts, options: Mapping[str, Any]) -> Answer:
+def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     """Estimate quantities of areas, with quantiles and shares, and with the prior of the release.
 
     It says what amounts are, and which areas lie partly outside the map.
@@ -59,17 +59,17 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> Answer:
     return _describe(estimate_quantities(parts, options, **how, prior=prior), release, options)
 
 
-def compare(releases: Sequence[Amounts], options: Mapping[str, Any]) -> Answer:
+def compare(releases: Sequence[Amounts], options: Mapping[str, Any]) -> ShownRows:
     """Estimate differences of quantities of areas, and say what amounts are."""
     return _describe(compare_quantities(releases, options), releases[0], options)
 
 
-def diff(pairs: Changed, options: Mapping[str, Any]) -> Answer:
+def diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities, and say what amounts are."""
     return _describe(diff_quantities(pairs, options), next(iter(pairs.values()))[0], options)
 
 
-def _describe(found: Answer, release: Amounts, options: Mapping[str, Any]) -> Answer:
+def _describe(found: ShownRows, release: Amounts, options: Mapping[str, Any]) -> ShownRows:
     """Say what amounts are, and which of the requested areas lie partly outside the map."""
     grid, amount = release.count.grid, release.index.amount
     shapes = read_shapes(options, grid) if asks_regions(options) else {}

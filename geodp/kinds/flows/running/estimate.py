@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.figures import DASH, Answer, Row, list_differences, list_estimates
+from geodp.cli.figures import DASH, Row, ShownRows, list_differences, list_estimates
 from geodp.cli.regions import read_labels, show_labels
 from geodp.cli.using import (
     Changed,
@@ -38,7 +38,7 @@ Groups = list[tuple[str, str, list[tuple[Any, Any]]]]
 """Flows that are asked for: names of both ends, and pairs of regions."""
 
 
-def estimate(parts: Parts, options: Mapping[str, Any]) -> Answer:
+def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     """Estimate trips between areas, or across lines; of areas alone, trips from and to them."""
     if options["area"]:
         _require_whole(options)
@@ -57,10 +57,10 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> Answer:
             place = {"from": start, "to": end, **name_place(time)}
             of_time += list_estimates(place, {TRIPS: one}, _limit_of(release))
         rows += _hide_sums(of_time, options)
-    return Answer(rows)
+    return ShownRows(rows)
 
 
-def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> Answer:
+def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> ShownRows:
     """Estimate differences of two flows, of two labels of flows, or of flows in two releases."""
     require_two([one.ends for one in releases])
     if len(releases) == 2:
@@ -74,10 +74,10 @@ def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> Answer:
         for name, one in _compare(releases, options)
         for row in list_differences({"name": name}, one, limits)
     ]
-    return Answer(_hide_sums(rows, options))
+    return ShownRows(_hide_sums(rows, options))
 
 
-def diff(pairs: Changed, options: Mapping[str, Any]) -> Answer:
+def diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of flows between areas or across lines, or of both maps of ends."""
     for old, new in pairs.values():
         require_two((old.ends, new.ends))
@@ -92,7 +92,7 @@ def diff(pairs: Changed, options: Mapping[str, Any]) -> Answer:
         for name, one in _compare((old, new), options):
             of_time += list_differences(name_place(time, name=name), one, limits, sides=True)
         rows += _hide_sums(of_time, options)
-    return Answer(rows)
+    return ShownRows(rows)
 
 
 def _limit_of(release: Flows) -> int | None:

@@ -24,7 +24,7 @@ from geodp.release.report.html.page import (
 )
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import name_place, write_ends
+from geodp.release.report.html.quotes import name_place, round_interval, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
@@ -171,7 +171,7 @@ def _write_figures(figures: Figures, page: Page, limit: int | None) -> Iterator[
         elif one is None or few:
             yield UNTOLD
         else:
-            value, low, high = (f"{number:,.4g}" for number in (one.value, one.low, one.high))
+            value, low, high = round_interval(one)
             yield value if bare else page["figures"].format(count=value, low=low, high=high)
 
 

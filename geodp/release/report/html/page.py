@@ -308,10 +308,8 @@ DPI = 100
 
 def title_or(card: Any, page: Page) -> str:
     """Return the publisher's title, or that of the kind of release."""
-    metadata = card.metadata
-    if metadata is not None and metadata.title is not None:
-        return metadata.title
-    return page["title"]
+    title: str | None = None if card.metadata is None else card.metadata.title
+    return page["title"] if title is None else title
 
 
 def embed_picture(data: bytes, label: str, aspect: float = 1.0) -> Html:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.grid.pairs import ENDS
 from geodp.release.report.html.markup import Html, Page, bind, element, join, pack_integers
 from geodp.release.report.html.places import (
@@ -209,6 +209,26 @@ def write_ends(
         if limit is not None and is_below(getattr(estimate, name), limit):
             fields[name] = page["below"].format(limit=f"{limit:,}")
     return fields
+
+
+def round_interval(one: Interval) -> tuple[str, str, str]:
+    """Write a number and its interval to the first digit of half of it, the ends outwards.
+
+    Examples
+    --------
+    >>> round_interval(Interval(299.8716, 281.2, 318.9))
+    ('300', '280', '320')
+    >>> round_interval(Interval(0.2981, 0.2899, 0.3061))
+    ('0.298', '0.289', '0.307')
+    """
+    half = (one.high - one.low) / 2
+    places = -math.floor(math.log10(half)) if half > 0 else 6
+    scale = 10.0**places
+    ends = math.floor(one.low * scale) / scale, math.ceil(one.high * scale) / scale
+    value, low, high = (
+        f"{number:,.{max(places, 0)}f}" for number in (round(one.value, places), *ends)
+    )
+    return value, low, high
 
 
 def pack_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:

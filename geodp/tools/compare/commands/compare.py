@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from geodp.cli.figures import DASH, Answer, Row, align, mark_below
+from geodp.cli.figures import DASH, Row, ShownRows, align, mark_below
 from geodp.cli.help import with_options
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_picture
 from geodp.cli.using import (
@@ -94,7 +94,7 @@ def _compare_devices(options: Mapping[str, Any]) -> None:
     click.echo(json.dumps(document, ensure_ascii=False, indent=1) if options["as_json"] else text)
 
 
-def _compare(releases: Sequence[Any], options: Mapping[str, Any]) -> Answer:
+def _compare(releases: Sequence[Any], options: Mapping[str, Any]) -> ShownRows:
     """Compare quantities that every kind has, and test counts."""
     from geodp.release.release import Release
 
@@ -239,7 +239,7 @@ def _find_hidden(releases: Sequence[Any], pairs: Pairs) -> Hidden:
     }
 
 
-def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> Answer:
+def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> ShownRows:
     """Test differences of counts."""
     from geodp.grid.region import find_named
     from geodp.release.release import SMOOTHED
@@ -256,10 +256,10 @@ def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> Answer:
         below, found = hidden[name].get("below"), chance <= options["alpha"]
         shown = ("", "") if below else (f"{test.p_value:.2g}", f"{chance:.2g}")
         more: dict[str, Any] = {"adjusted": chance, "found": found}
-        of_row = {**hidden[name], "more": more, "columns": shown, "found": found}
+        of_row = {**hidden[name], "more": more, "columns": shown, "starred": found}
         rows.append(Row({"name": name}, "count", test, **of_row))
     shown_rows = [one for one in rows if not one.below]
-    significant = sum(bool(one.found) for one in shown_rows)
+    significant = sum(bool(one.starred) for one in shown_rows)
     kinds = ", ".join(sorted({one.basis for one in tests.values()}))
     releases = [release for pair in pairs.values() for release, _ in pair]
     smoothed = any(of.startswith(SMOOTHED) for one in releases for of in one.postprocessing)
@@ -267,7 +267,7 @@ def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> Answer:
         f"\n{significant} of {len(shown_rows)} found (*) at {options['alpha']:g}, "
         f"{options['alternative']}, corrected by {options['correction']}; errors: {kinds}."
     )
-    return Answer(
+    return ShownRows(
         rows,
         about={**asked, "correction": options["correction"]},
         columns=("p-value", "adjusted"),
@@ -276,7 +276,7 @@ def _test(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> Answer:
     )
 
 
-def _estimate_ratios(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> Answer:
+def _estimate_ratios(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -> ShownRows:
     """Estimate ratios of counts, the first to the second."""
     from geodp.grid.region import find_named
     from geodp.tools.compare.api import estimate_ratio
@@ -287,7 +287,7 @@ def _estimate_ratios(pairs: Pairs, hidden: Hidden, options: Mapping[str, Any]) -
     kinds = {one.basis for one in found.values()}
     note = f"\nOne interval each, not corrected for many; errors: {', '.join(sorted(kinds))}."
     confidence = 100 * (1 - options["alpha"])
-    return Answer(rows, about=asked, confidence=confidence, notes=(note,))
+    return ShownRows(rows, about=asked, confidence=confidence, notes=(note,))
 
 
 def _compare_cells(releases: Sequence[Any], options: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from geodp.cli.figures import SIDES, Answer, Row, list_differences
+from geodp.cli.figures import SIDES, Row, ShownRows, list_differences
 from geodp.cli.help import with_options
 from geodp.cli.output import require_free, write_file
 from geodp.cli.regions import find_regions, read_labels, read_shapes
@@ -37,7 +37,7 @@ from geodp.options.shared import AREAS, LABEL, TIME
 if TYPE_CHECKING:
     from geodp.accuracy.interval import Estimate
     from geodp.release.release import Release
-    from geodp.tools.compare.regions import Change
+    from geodp.tools.compare.regions import CountChange
 
 COUNT = "count"
 """Quantity of a release of counts."""
@@ -101,7 +101,7 @@ def diff(**options: Any) -> None:
 COMMAND = diff
 
 
-def _diff(pairs: Changed, options: Mapping[str, Any]) -> Answer:
+def _diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities that every kind has, and of counts by their own errors."""
     from geodp.release.regional import Compared
     from geodp.release.release import Release
@@ -122,15 +122,17 @@ def _diff(pairs: Changed, options: Mapping[str, Any]) -> Answer:
             compared = Compared({COUNT: before}, {COUNT: after}, {COUNT: change})
             rows += list_differences(name_place(time, name=name), compared, limits, sides=True)
     found = ", ".join(sorted(kinds)) or "none"
-    return Answer(rows, notes=(f"\nOne interval each, not corrected for many; errors: {found}.",))
+    return ShownRows(
+        rows, notes=(f"\nOne interval each, not corrected for many; errors: {found}.",)
+    )
 
 
 def _change_regions(
     old: Release, new: Release, options: Mapping[str, Any]
-) -> Iterator[tuple[str, Estimate, Estimate, Change]]:
+) -> Iterator[tuple[str, Estimate, Estimate, CountChange]]:
     """Yield regions by name, with both counts and their change."""
     from geodp.grid.region import find_named
-    from geodp.tools.compare.regions import Change, compare_regions
+    from geodp.tools.compare.regions import CountChange, compare_regions
 
     labels = read_labels(options["labels_of"], "--label")
     regions = find_regions(read_shapes(options, new.grid), new.grid, labels)
@@ -139,26 +141,29 @@ def _change_regions(
         regions, lambda one: compare_regions((old, one), (new, one), conservative=True)
     )
     for (name, one), (before, after) in zip(tests.items(), counts, strict=True):
-        change = Change(one.value, one.low, one.high, one.standard_error, one.basis)
+        change = CountChange(one.value, one.low, one.high, one.standard_error, one.basis)
         yield name, before, after, change
 
 
 def _change_cells(
     old: Release, new: Release, options: Mapping[str, Any]
-) -> Iterator[tuple[str, Estimate, Estimate, Change]]:
+) -> Iterator[tuple[str, Estimate, Estimate, CountChange]]:
     """Yield the cells that either release lists by name, with both counts and their change."""
     from geodp.accuracy.interval import Estimate
     from geodp.grid.units import name_cells
     from geodp.tools.compare.changes import estimate_cell_changes
-    from geodp.tools.compare.regions import Change
+    from geodp.tools.compare.regions import CountChange
 
     found = estimate_cell_changes(old, new)
     names = ("old", "new", "value", "low", "high", "standard_error")
     columns = (getattr(found, name).tolist() for name in names)
-    for name, *numbers in zip(name_cells(new.grid, found.key), *columns, strict=True):
+    rows = zip(name_cells(new.grid, found.key), *columns, strict=True)
+    for name, old_count, new_count, value, low, high, error in rows:
         # Of both counts nothing but the value is shown.
-        before, after = (Estimate(one, one, one, 0.0, clamped=False) for one in numbers[:2])
-        yield name, before, after, Change(*numbers[2:], found.basis)
+        before, after = (
+            Estimate(one, one, one, 0.0, clamped=False) for one in (old_count, new_count)
+        )
+        yield name, before, after, CountChange(value, low, high, error, found.basis)
 
 
 def _select_largest(rows: list[Row]) -> list[Row]:

@@ -87,7 +87,8 @@ def report(release: Path, **options: Any) -> None:
     _require_fitting(options, is_page)
     require_unsealed(output)
     folder = find_part(release, time=options["time"], table=options["table"]).folder
-    card, notice = read_card(folder), find_notice(folder)
+    card: Any = read_card(folder)
+    notice = find_notice(folder)
     kind = None if isinstance(card, Card) else kind_of(card)
     record = _make_record(card, kind, options)
     if is_page:
