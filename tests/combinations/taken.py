@@ -23,12 +23,14 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.release.report.markdown import markdown
-from geodp.tools.compare.commands.diff import FIGURES
 from geodp.tools.plan.api import read_plan
 from tests.combinations.draws import Draw
 from tests.command import geodp as command
 
 DATASET = "census"
+
+CHANGED = ("old", "new", "value", "standard_error", "low", "high")
+"""Figures of a change, as ``geodp diff`` prints them."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _changes(draw, table, release, given, folder):
     listed = np.union1d(release.table.key, other.table.key)
     hold(len(rows) == listed.size, f"{len(rows)} changes of {listed.size} cells")
     for row in rows:
-        old, new, change, error, low, high = (row[name] for name in FIGURES)
+        old, new, change, error, low, high = (row[name] for name in CHANGED)
         near = 1e-9 * (abs(old) + abs(new)) + 1e-6
         hold(abs(new - old - change) <= near, f"{new} less {old} is no {change}")
         hold(np.isfinite([error, low, high]).all(), "no finite interval of a change")

@@ -46,11 +46,17 @@ MAX_ROWS = 40
 """Cells that are shown on the screen at most."""
 
 WRITTEN = (
-    Option("--output", "CSV file to write instead of printing.", type=Path, group="Output",
-           excludes=("as_json",)),
-    Option("--overwrite", "Replace the file of --output.", type=bool, group="Output",
-           needs=("output",)),
-)  # fmt: skip
+    Option(
+        "--output",
+        "CSV file to write instead of printing.",
+        type=Path,
+        group="Output",
+        excludes=("as_json",),
+    ),
+    Option(
+        "--overwrite", "Replace the file of --output.", type=bool, group="Output", needs=("output",)
+    ),
+)
 """Options of the file."""
 
 

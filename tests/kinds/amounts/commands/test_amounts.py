@@ -11,12 +11,12 @@ import pytest
 from geodp import open as geodp_open
 from geodp.cli.commands.estimate import estimate
 from geodp.io.folder.staged_release import StagedTables
-from geodp.kinds.amounts.commands.amounts import report
 from geodp.kinds.amounts.running.publish import publish
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.release import simulation
 from geodp.tools.compare.commands.compare import compare
+from geodp.tools.explain.commands.report import report
 from tests.command import Runner, figures_of, geodp, override
 from tests.kinds.amounts import made
 from tests.kinds.amounts.made import incomes
@@ -427,7 +427,8 @@ def test_compare_and_the_page_tell_what_lies_outside_the_map(groups, tmp_path):
     found = json.loads(Runner(compare).run(*named, *against, "--json").output)
     assert found["outside"] == {"partly": pytest.approx(1 / 4), "inside": 0}
     page = tmp_path / "page.html"
-    assert Runner(report).run(*named, "--output", page).exit_code == 0
+    places = ("--places", folder / "areas.geojson")
+    assert Runner(report).run(folder / "out", *places, "--output", page).exit_code == 0
     text = unescape(page.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
     assert f"<p>{told}</p>" in text
 
@@ -498,7 +499,7 @@ def test_a_polygon_without_a_cell_is_named(groups, tmp_path, monkeypatch, comman
     document["features"][1]["geometry"]["coordinates"] = [corners]
     (tmp_path / "far.geojson").write_text(json.dumps(document))
     first, *more = command
-    areas = ("--polygons", tmp_path / "far.geojson")
+    areas = ("--places" if first is report else "--polygons", tmp_path / "far.geojson")
     refused = Runner(first).error_of(folder / "out", *areas, *more)
     assert refused.startswith("far: The region contains no cell of the domain")
     assert not (tmp_path / "page.html").exists()
