@@ -77,21 +77,23 @@ class UsingCommand(StrictCommand):
         return [KindOptions(COUNTS, self.counts), *own]
 
 
-def open_used(path: Path, door: str) -> Any:
-    """Open a release of any kind; UsageError for one that lacks what a command does."""
+def open_used(path: Path, door: str, reads: str = "quantities") -> Any:
+    """Open a release of any kind; UsageError for one that lacks what a command does.
+
+    ``reads``: what the command reads of releases without a door of their own for it, such as
+    ``"tables"``.
+    """
     from geodp.io.folder.kinds import find_kind
     from geodp.io.verify.card import public_folder
     from geodp.release.opening import open_written
-    from geodp.release.regional import Regional
-    from geodp.release.series import ReleasedPeriods
 
     folder = public_folder(path)
     kind = find_kind(folder)
     if kind is not None and door in kind.lacks:
         raise UsageError(kind.lacks[door], code="kind-lacks")
     opened = open_written(folder)
-    known = kind is None or door in kind.doors or isinstance(opened, Regional | ReleasedPeriods)
-    if kind is not None and not known:
+    known = any(hasattr(opened, name) for name in (reads, "times"))
+    if kind is not None and door not in kind.doors and not known:
         raise UsageError(
             f"This is {kind.title}, which geodp {door} does not know.", code="kind-not-used"
         )
