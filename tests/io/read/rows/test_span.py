@@ -99,6 +99,15 @@ def test_units_and_totals_below_the_names_are_not_read(write, between, tmp_path)
 
 
 @FORMS
+def test_a_bad_row_below_units_is_named_by_its_own_number(write, tmp_path):
+    """Workbooks once counted rows from the header on."""
+    path = write(tmp_path / "a", [*ROWS[:2], *UNITS, *ROWS[2:], ["533901003", "x"]])
+    with refuses(InputError, "count-is-mark") as told:
+        read(path, first_row=5)
+    assert told.value.row == 7
+
+
+@FORMS
 def test_a_row_above_the_first_one_is_refused(write, tmp_path):
     """Whoever names too late a row would leave people out without a word."""
     path = write(tmp_path / "a", [*ROWS, ["533901003", 9]])
