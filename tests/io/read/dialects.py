@@ -147,3 +147,12 @@ def make(form: str, columns: Columns, folder: Path, dialect: Dialect = PLAIN) ->
     if form in MEMORY:
         return MEMORY[form](table_of(columns))
     return write(folder / f"a.{form}", columns, dialect)
+
+
+def write_rows(path: Path, rows: Sequence[Sequence[Any]]) -> Path:
+    """Write rows, the header among them, into a text or a workbook."""
+    if path.suffix == ".csv":
+        lines = (",".join("" if one is None else str(one) for one in row) + "\n" for row in rows)
+        path.write_text("".join(lines), encoding="utf-8")
+        return path
+    return workbooks.write(path, rows)

@@ -6,10 +6,12 @@ form. A fault of one cell is a row of ``FAULTS``, and a way to write a number on
 
 import csv
 import tempfile
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +19,8 @@ from hypothesis import strategies as st
 import geodp
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
-from tests.io.read.dialects import BOOKS, FORMS, PLAIN, TEXTS, Dialect, make
+from tests.io.read.dialects import BOOKS, FORMS, MEMORY, PLAIN, RECORDS, TEXTS, Dialect, make
+from tests.refusals import refuses
 
 MESH = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 139.05, 35.375))
 SEXES = MESH.with_attribute("sex", ("f", "女"))
@@ -158,6 +161,50 @@ def read(form, dialect, columns, call):
 def test_a_table_in_any_form_and_dialect_reads_back_equal(written):
     form, dialect, columns, call, wanted = written
     assert read(form, dialect, columns, call) == wanted
+
+
+COUNTS = [5, 7, 9]
+TWICE = [CODES[0], CODES[1], CODES[0]]
+FAR = [*CODES[:2], "624100001"]
+LARGE = [2**53 + 1, 7, 9]
+DAYS = [date(2020, 1, day) for day in COUNTS]
+CONTENTS = {
+    # Codes, counts, what the call says, and the counts by cell or the rules that refuse it.
+    "none": (pa.array([], pa.string()), pa.array([], pa.int64()), {}, []),
+    "small": (CODES[:3], pa.array(COUNTS, pa.int8()), {}, COUNTS),
+    "unsigned": (CODES[:3], pa.array(COUNTS, pa.uint16()), {}, COUNTS),
+    "categories": (pa.array(CODES[:3]).dictionary_encode(), COUNTS, {}, COUNTS),
+    "coded numbers": (CODES[:3], pa.array(COUNTS).dictionary_encode(), {}, COUNTS),
+    "large": (CODES[:3], LARGE, {}, LARGE),
+    "a cell twice": (TWICE, COUNTS, {}, "cell-repeated-in-rows"),
+    "a cell twice, added up": (TWICE, COUNTS, {"duplicates": "sum"}, [14, 7]),
+    "a cell outside": (FAR, COUNTS, {}, "cell-outside-domain"),
+    "a cell outside, dropped": (FAR, COUNTS, {"outside": "drop"}, [5, 7]),
+    "dates": (CODES[:3], DAYS, {}, "|column-kind"),
+    "truths": (CODES[:3], [True, False, True], {}, "count-is-mark|column-kind"),
+}
+LOST = {
+    **{("jsonl", "none"): "file-empty", ("geojson", "none"): "column-unknown"},
+    **{(form, "large"): "workbook-digits-lost" for form in BOOKS},
+}
+"""What a form cannot hold, and the rule that refuses it."""
+
+
+@pytest.mark.parametrize("form", ["csv", *BOOKS, *RECORDS, *MEMORY])
+@pytest.mark.parametrize("content", CONTENTS)
+def test_a_content_is_the_same_table_in_every_form_or_refused(content, form, tmp_path):
+    codes, counts, call, wanted = CONTENTS[content]
+    wanted = LOST.get((form, content), wanted)
+    source = make(form, {"code": codes, "n": counts}, tmp_path)
+    if isinstance(wanted, str):
+        with refuses(InputError, wanted):
+            geodp.read_table(source, grid=MESH, code="code", value="n", **call)
+        return
+    found = geodp.read_table(source, grid=MESH, code="code", value="n", **call)
+    read = MESH.places[0].format(*MESH.decode(found.key)).tolist()
+    assert dict(zip(read, found.count.tolist(), strict=True)) == dict(
+        zip(CODES[: len(wanted)], wanted, strict=True)
+    )
 
 
 FAULTS = {
