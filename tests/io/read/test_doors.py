@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 import geodp
-from geodp.errors import InputError, UsageError
+from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from tests.refusals import refuses
 
@@ -105,12 +105,6 @@ def test_points_are_counted_in_the_cell_that_holds_them_through_every_door(tmp_p
     wanted = geodp.CountTable.from_index(METRES, index, np.ones(50, np.int64))
     assert (table.key == wanted.key).all()
     assert (table.count == wanted.count).all()
-
-
-def test_points_without_a_crs_are_asked_for_it():
-    frame = geopandas.GeoDataFrame(geometry=geopandas.points_from_xy([4e6], [3e6]))
-    with refuses(UsageError, "geometries-without-crs"):
-        geodp.read_points(frame, grid=METRES)
 
 
 def test_of_several_geometries_the_active_one_is_read():

@@ -23,26 +23,6 @@ from tests.refusals import refuses
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
 
 
-def test_points_are_counted(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    x, y = rng.uniform(139, 140, 5000), rng.uniform(35.34, 36, 5000)
-    sex = rng.choice(["f", "m"], 5000)
-    grid = WINDOW.with_attribute("sex", ["f", "m"])
-    row, col = WINDOW.places[0].locate(x, y)
-    expected = np.zeros(grid.shape, np.int64)
-    np.add.at(expected, (row, col, (sex == "m").astype(int)), 1)
-    text = tmp_path / "p.csv"
-    lines = [f"{a!r},{b!r},{s}" for a, b, s in zip(x.tolist(), y.tolist(), sex, strict=True)]
-    text.write_text("\n".join(["lon,lat,sex", *lines]))
-    parquet = tmp_path / "p.parquet"
-    pq.write_table(pa.table({"lon": x, "lat": y, "sex": sex}), parquet)
-    for path in (text, parquet):
-        table = read_points(path, grid=grid, x="lon", y="lat", columns={"sex": "sex"})
-        np.testing.assert_array_equal(table.to_dense(), expected)
-    twice = read_points([text, parquet], grid=grid, x="lon", y="lat", columns={"sex": "sex"})
-    np.testing.assert_array_equal(twice.to_dense(), 2 * expected)
-
-
 def test_points_in_another_crs(tmp_path: Path) -> None:
     """Berlin, Alexanderplatz, in longitude and latitude: northing 3273, easting 4552 km."""
     path = tmp_path / "p.csv"
