@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,11 +20,20 @@ Columns = Mapping[str, Sequence[Any]]
 TEXTS = ("csv", "tsv", "csv.gz", "csv.zst", "csv.zip")
 BOOKS = ("xlsx", "ods")
 RECORDS = ("jsonl", "geojson", "parquet")
+
+
+def to_polars(table: pa.Table) -> Any:
+    """Return a table as a frame of polars, which not all tests need."""
+    import polars
+
+    return polars.from_arrow(table)
+
+
 MEMORY = {
     "arrow": lambda table: table,
     "batches": lambda table: table.to_reader(2),
     "pandas": lambda table: table.to_pandas(),
-    "polars": polars.from_arrow,
+    "polars": to_polars,
 }
 FORMS = (*TEXTS, *BOOKS, *RECORDS, *MEMORY)
 

@@ -305,7 +305,7 @@ def test_households_in_a_file_of_their_own_are_fetched(server, tmp_path):
 
 def test_a_layout_is_found_in_a_fetched_file(server, tmp_path):
     given = f"http://{server}/rows.csv?token=QUERYTOKEN"
-    few = "--contribution", "1", "--epsilon", "1"
+    few = *CALL[2:7], "--contribution", "1", "--epsilon", "1"
     done = run("publish", given, *few, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert f"Read as: geodp publish http://{server}/rows.csv" in done.stderr
