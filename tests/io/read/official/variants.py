@@ -177,14 +177,10 @@ def _is_whole(text: str) -> bool:
 def _typed(cells: list[str | None], kind: str) -> pa.Array:
     """Return texts as a column of a type; of texts where not all of them are its numbers."""
     texts = pa.array(cells, pa.string())
-    if kind == "dictionary":
-        return texts.dictionary_encode()
     if any("E" in (cell or "") for cell in cells):
         return texts  # as numbers, nothing would tell that they were rounded
     try:
-        if kind == "float32":
-            return texts.cast(pa.float64()).cast(pa.float32())
-        return texts.cast(pa.decimal128(24, 2) if kind == "decimal" else kind)
+        return texts.cast(kind)
     except pa.ArrowInvalid:
         return texts
 
@@ -341,18 +337,6 @@ def _altered(group: str, same: bool, to: list[Alteration] = TABLES) -> Callable[
     return keep
 
 
-def _several(
-    group: str, same: bool, make: Any, to: list[Alteration] = TABLES, **named: Any
-) -> None:
-    """One alteration for each of several settings."""
-    for name, value in named.items():
-
-        def one(it: Any, draw: random.Random, value: Any = value) -> Any:
-            return make(it, value)
-
-        to.append(Alteration(name.strip("_").replace("_", " "), group, same, one))
-
-
 # The same table in another writing.
 @_altered("rows", True)
 def rows_shuffled(sheet, draw):
@@ -473,38 +457,6 @@ for _packing in ("shp", "zipped shp", "ods"):
 def rows_of_nobody_left_out(sheet, draw):
     """The last row has the layout's mark for nobody, or 0."""
     return replace(sheet, rows=sheet.rows[:-1])
-
-
-# Typed columns.
-def _type_of(column, kind, packing="parquet", need=lambda sheet: True):
-    def make(sheet, draw):
-        name = getattr(sheet, column)
-        cells = sheet.column(name)
-        number = kind.startswith(("int", "uint", "float", "decimal"))
-        if number and not all(_is_whole(cell) for cell in cells):
-            return None
-        return replace(sheet, packing=packing, types=((name, kind),))
-
-    return make
-
-
-for _column in ("code", "value"):
-    for _kind in ("int64", "float64", "float32", "string", "dictionary", "binary", "large_string"):
-        TABLES.append(
-            Alteration(f"{_column} as {_kind}", "packing", False, _type_of(_column, _kind))
-        )
-    for _packing in ("xlsx", "jsonl", "ods"):
-        for _kind in ("int64", "float64", "string"):
-            TABLES.append(
-                Alteration(
-                    f"{_column} as {_kind} in {_packing}",
-                    "packing",
-                    False,
-                    _type_of(_column, _kind, _packing),
-                )
-            )
-TABLES.append(Alteration("value as decimal", "packing", False, _type_of("value", "decimal")))
-TABLES.append(Alteration("value as int32", "packing", False, _type_of("value", "int32")))
 
 
 # What a reader may refuse, and takes for no other table.
