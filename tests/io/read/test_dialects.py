@@ -254,7 +254,9 @@ def test_one_bad_cell_is_refused_by_its_row_in_any_form_and_dialect(fault, data)
     form, dialect, columns, call, _ = data.draw(tables(numbers=["plain"]))
     name = next(one for one in columns if one in NAMES[role])
     cells = [*columns[name]]
-    place = data.draw(st.integers(0, len(cells) - 1))
+    # The first row tells rows of the table from notes around it.
+    first = bool(dialect.between or dialect.below)
+    place = data.draw(st.integers(first, len(cells) - 1))
     cells[place] = cell
     kind = {float: float, int: int, Decimal: Decimal}.get(type(cell), str)
     cells = [None if one is None else kind(one) for one in cells]
