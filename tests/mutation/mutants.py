@@ -231,4 +231,8 @@ def _said(node: ast.AST, edit: Edit) -> tuple[str, str]:
 
 
 def _line(node: ast.AST) -> str:
-    return " ".join(ast.unparse(node).split())
+    try:
+        text = ast.unparse(node)
+    except ValueError:  # Python 3.11 has no words for some texts inside an f-string
+        text = ast.dump(node)
+    return " ".join(text.split())

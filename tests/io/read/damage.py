@@ -322,12 +322,12 @@ FORMS = (
 
 
 def cuts(size: int, many: int, seed: int = 36) -> list[int]:
-    """Return how much of a file is kept: all but the last 1 to 20 bytes, and so many places more.
+    """Return how much of a file is kept in so many cuts.
 
-    Some are ends of blocks, the others anywhere.
+    It is all but the last 1 to 20 bytes, and as often ends of blocks or anywhere.
     """
     draw = random.Random(seed)
-    ends = range(max(size - 20, 0), size)
+    ends = draw.sample(range(max(size - 20, 0), size), min(size, many // 2, 20))
     blocks = [at for power in (9, 12, 16) for at in range(1 << power, size, 1 << power)]
     few = draw.sample(blocks, min(len(blocks), many // 4))
     anywhere = [draw.randrange(size) for _ in range(max(0, many - len(ends) - len(few)))]

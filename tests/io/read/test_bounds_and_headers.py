@@ -36,11 +36,6 @@ def test_one_primary_mesh(primary: Any, tmp_path: Path) -> None:
     assert read_mesh(path, grid="jis:half", value="T001", primary=primary).grid == WINDOW
 
 
-def test_bars_part_columns(tmp_path: Path) -> None:
-    path = official(tmp_path, ["code|n", f"{CODES[0]}|5"])
-    assert read_table(path, grid="jis:half", code="code", value="n").count.tolist() == [5]
-
-
 def test_integers_are_filtered_exactly(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     big = 2**53

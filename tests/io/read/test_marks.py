@@ -10,7 +10,7 @@ from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.fields import decimal_points
 from geodp.io.read.rows.pixels import grid_like
-from geodp.io.read.table import read_mesh, read_table
+from geodp.io.read.table import read_table
 from tests.io.files import METRES
 from tests.refusals import refuses
 
@@ -77,13 +77,6 @@ def test_nothing_separates_thousands_in_coordinates(decimal, given, rule, reader
         reader(path, **options, **more)
     assert caught.value.row == 2
     assert given not in str(caught.value)
-
-
-def test_thousands_are_read_on_request_only(tmp_path):
-    path = write(tmp_path / "a.csv", 'KEY_CODE,n\n53394611,"1,234"\n')
-    with refuses(InputError, "count-thousands-mark: --decimal"):
-        read_mesh(path, grid="jis:basic")
-    assert read_mesh(path, grid="jis:basic", decimal=".").count.tolist() == [1234]
 
 
 def test_coordinates_have_decimal_commas_on_request(tmp_path):

@@ -23,7 +23,9 @@ NAN = float("nan")
 LEAST = float(np.finfo(np.float32).min)
 
 
-@pytest.mark.parametrize("token", ["nan", "NaN", "NAN", " nan", NAN, np.float64("nan")])
+TOKENS = ["nan", "NaN", "NAN", " nan", NAN, np.float64("nan")]
+
+
 @pytest.mark.parametrize(
     "column",
     [
@@ -40,9 +42,9 @@ LEAST = float(np.finfo(np.float32).min)
         pa.array([3.0, NAN]).dictionary_encode(),
     ],
 )
-def test_nan_matches_however_it_is_written(column, token):
-    assert fields.counts(pa.array(column), missing=[token]).tolist() == [3, 0]
-    assert fields.counts(pa.array(column), missing=["-1", token]).tolist() == [3, 0]
+def test_nan_matches_however_it_is_written(column):
+    for token in TOKENS:
+        assert fields.counts(pa.array(column), missing=["-1", token]).tolist() == [3, 0]
 
 
 @pytest.mark.parametrize("column", [["3", ""], ["3", None], ["3", "x"], ["3", "inf"]])

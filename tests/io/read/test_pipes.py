@@ -263,16 +263,18 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture
-def pipe(prepared, tmp_path, monkeypatch):
-    """Make a pipe that holds a table; at the end it still holds all of it."""
-    shutil.copytree(prepared, tmp_path / "here")
-    monkeypatch.chdir(tmp_path / "here")
+def pipe(prepared, monkeypatch):
+    """Make a pipe beside what calls need; at the end it still holds all of a table."""
+    monkeypatch.chdir(prepared)
+    before = {*os.listdir()}
     os.mkfifo("p")
     handle = os.open("p", os.O_RDWR | os.O_NONBLOCK)
     os.write(handle, TEXT)
     yield Path("p")
     assert os.read(handle, 1 << 16) == TEXT
     os.close(handle)
+    for name in {*os.listdir()} - before:
+        shutil.rmtree(name) if Path(name).is_dir() else os.unlink(name)
 
 
 def test_every_option_that_names_a_file_is_known():

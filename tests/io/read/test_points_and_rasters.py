@@ -7,10 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import rasterio
 from geopandas import GeoDataFrame, points_from_xy
 from pyproj import CRS, Transformer
-from rasterio.transform import Affine
 
 from geodp.errors import CodeError, InputError
 from geodp.grid.grid import Grid
@@ -18,29 +16,10 @@ from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.locators import Transform, locate_points
 from geodp.io.read.rows.pixels import grid_like
+from tests.io.files import tiff
 from tests.refusals import refuses
 
 WINDOW = Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
-
-
-def test_points_are_counted(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    x, y = rng.uniform(139, 140, 5000), rng.uniform(35.34, 36, 5000)
-    sex = rng.choice(["f", "m"], 5000)
-    grid = WINDOW.with_attribute("sex", ["f", "m"])
-    row, col = WINDOW.places[0].locate(x, y)
-    expected = np.zeros(grid.shape, np.int64)
-    np.add.at(expected, (row, col, (sex == "m").astype(int)), 1)
-    text = tmp_path / "p.csv"
-    lines = [f"{a!r},{b!r},{s}" for a, b, s in zip(x.tolist(), y.tolist(), sex, strict=True)]
-    text.write_text("\n".join(["lon,lat,sex", *lines]))
-    parquet = tmp_path / "p.parquet"
-    pq.write_table(pa.table({"lon": x, "lat": y, "sex": sex}), parquet)
-    for path in (text, parquet):
-        table = read_points(path, grid=grid, x="lon", y="lat", columns={"sex": "sex"})
-        np.testing.assert_array_equal(table.to_dense(), expected)
-    twice = read_points([text, parquet], grid=grid, x="lon", y="lat", columns={"sex": "sex"})
-    np.testing.assert_array_equal(twice.to_dense(), 2 * expected)
 
 
 def test_points_in_another_crs(tmp_path: Path) -> None:
@@ -160,13 +139,9 @@ def test_rasters(dtype: str, tmp_path: Path) -> None:
     if dtype.startswith("float"):
         values[1, 1], expected[1, 1] = np.nan, 0
         values *= values.dtype.type(1.25)
-    path = tmp_path / "r.tif"
-    nodata = values[0, 0]
-    with rasterio.open(
-        path, "w", driver="GTiff", height=30, width=40, count=2, dtype=dtype, nodata=nodata,
-        crs="EPSG:6668", transform=Affine(1 / 160, 0, 139, 0, -1 / 240, 36),
-    ) as raster:  # fmt: skip
-        raster.write(values, 2)
+    place = (1 / 160, 0, 139, 0, -1 / 240, 36)
+    bands = [np.zeros_like(values), values]
+    path = tiff(bands, place, "EPSG:6668", nodata=values[0, 0])(tmp_path)
     unit = 1.25 if dtype.startswith("float") else 1.0
     own = read_raster(path, grid=grid_like(path), value_unit=unit, band=2)
     np.testing.assert_array_equal(own.to_dense(), expected)
@@ -180,12 +155,7 @@ def test_rasters(dtype: str, tmp_path: Path) -> None:
 def test_a_raster_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geodp.io.read.rows.pixels.PIXELS", 100)
     values = np.arange(600).reshape(30, 20).astype(np.int32)
-    path = tmp_path / "r.tif"
-    with rasterio.open(
-        path, "w", driver="GTiff", height=30, width=20, count=1, dtype="int32",
-        crs="EPSG:3035", transform=Affine(100, 0, 4e6, 0, -100, 3e6),
-    ) as raster:  # fmt: skip
-        raster.write(values, 1)
+    path = tiff(values, (100, 0, 4e6, 0, -100, 3e6))(tmp_path)
     np.testing.assert_array_equal(read_raster(path, grid=grid_like(path)).to_dense(), values)
     found = read_raster(path, grid=grid_like(path), missing=[599])
     np.testing.assert_array_equal(found.to_dense()[-1, -1], 0)

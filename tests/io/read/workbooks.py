@@ -145,6 +145,6 @@ def ods_cell(value):
         case datetime.timedelta():
             said = typed("time", "time-value", f"PT{int(value.total_seconds())}S")
         case _:
-            text = f"<text:p>{escape(value)}</text:p>"
+            text = f"<text:p>{escape(str(value))}</text:p>"
             return f'<table:table-cell office:value-type="string">{text}</table:table-cell>'
     return f"<table:table-cell {said}><text:p>shown</text:p></table:table-cell>"

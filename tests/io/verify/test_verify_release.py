@@ -2,10 +2,12 @@
 
 import ast
 import csv
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from geodp.io.folder.publication import sha256
 from geodp.io.read.public.tables import read_hierarchy
 from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
+from tests.command import Done
 from tests.io.verify.test_golden_releases import RELEASES, name_of
 from tests.io.verify.test_strangers import DOCUMENTS
 from tests.io.verify.test_verify import card_of, write_checksums
@@ -56,9 +59,11 @@ def failed(folder):
 
 
 def run(*arguments):
-    """In a Python that sees no other packages."""
-    command = [sys.executable, "-I", "-S", str(FILE), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
+    """Call the script: its exit code, and what it says."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = verify_release.main([*map(str, arguments)])
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture
@@ -285,9 +290,10 @@ def test_earlier_releases_are_verified(folder):
 
 
 def test_how_it_is_called(tmp_path):
-    assert run().returncode == 2
-    assert run(tmp_path / "absent").returncode == 2
-    assert run(tmp_path).returncode == 3
+    """In a Python that sees no other packages."""
+    for folder, code in (([], 2), ([tmp_path / "absent"], 2), ([tmp_path], 3), (RELEASES[:1], 0)):
+        done = subprocess.run([sys.executable, "-I", "-S", FILE, *folder], capture_output=True)
+        assert done.returncode == code
 
 
 def rewritten(public, name, change):

@@ -7,13 +7,13 @@ import tomllib
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
 from tests.command import geodp as command
+from tests.io.read.dialects import make
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -61,26 +61,10 @@ def rows(name, values, column="hour"):
     )
 
 
-@pytest.fixture(params=["csv", "parquet", "xlsx", "frame", "stream"])
-def long(request, tmp_path):
-    """The long table in every form."""
-    frame = pd.read_csv(io.StringIO(LONG), dtype={"code": str})
-    if request.param == "frame":
-        return frame
-    if request.param == "stream":
-        return pa.Table.from_pandas(frame).to_reader()
-    path = tmp_path / f"long.{request.param}"
-    if request.param == "csv":
-        path.write_text(LONG)
-    elif request.param == "parquet":
-        pq.write_table(pa.Table.from_pandas(frame), path)
-    else:
-        pytest.importorskip("openpyxl")
-        frame.to_excel(path, index=False)
-    return path
-
-
-def test_columns_are_found_and_labels_stated_in_every_form(long):
+@pytest.mark.parametrize("form", ["csv", "parquet", "xlsx", "pandas", "batches"])
+def test_columns_are_found_and_labels_stated_in_every_form(form, tmp_path):
+    columns = pd.read_csv(io.StringIO(LONG), dtype={"code": str}).to_dict("list")
+    long = make(form, columns, tmp_path)
     found = geodp.read_table(
         long, grid=GRID, code="code", value="n", by=["sex", "age"], labels=LISTS
     )

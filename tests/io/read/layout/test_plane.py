@@ -1,12 +1,11 @@
 """Degrees on a grid in metres, and metres on one in degrees: asked about, never moved unasked."""
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import geodp
 from geodp.errors import InputError
+from tests.io.read.dialects import Dialect, make
 from tests.refusals import refuses
 
 METRES = geodp.Grid.mesh("inspire:1km", bounds=(4000000, 2600000, 4700000, 3600000))
@@ -14,21 +13,16 @@ DEGREES = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
 NEAR = geodp.Grid.regular((100, 100), crs="EPSG:25832", transform=(1, 0, 0, 0, 1, 0))
 BERLIN = [(13.4 + i / 100, 52.5) for i in range(30)]
 TOKYO = [(15550000.0 + i, 4250000.0) for i in range(30)]
-DOORS = ["csv", "comma", "parquet", "frame", "stream"]
+DOORS = ["csv", "comma", "parquet", "pandas", "batches"]
 
 
 def given(door, points, folder):
-    frame = pd.DataFrame(points, columns=["lon", "lat"]).assign(n=1)
-    if door == "frame":
-        return frame, {}
-    if door == "stream":
-        return pa.Table.from_pandas(frame).to_reader(), {}
-    if door == "parquet":
-        pq.write_table(pa.Table.from_pandas(frame), folder / "t.parquet")
-        return folder / "t.parquet", {}
-    mark = "," if door == "comma" else "."
-    frame.to_csv(folder / "t.csv", index=False, sep=";", decimal=mark)
-    return folder / "t.csv", {"decimal": mark}
+    lon, lat = zip(*points, strict=True)
+    columns = {"lon": lon, "lat": lat, "n": [1] * len(points)}
+    if door != "comma":
+        return make(door, columns, folder), {}
+    marked = {name: [str(one).replace(".", ",") for one in columns[name]] for name in columns}
+    return make("csv", marked, folder, Dialect(delimiter=";")), {"decimal": ","}
 
 
 @pytest.mark.parametrize("outside", ["error", "crop", "drop"])
@@ -61,7 +55,7 @@ def test_with_their_crs_they_are_read(door, tmp_path):
     assert found.count.sum() == len(BERLIN)
 
 
-@pytest.mark.parametrize("door", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("door", ["csv", "parquet", "pandas"])
 def test_centres_of_cells_in_another_unit_are_asked_about(door, tmp_path):
     paths, _ = given(door, BERLIN, tmp_path)
     with refuses(InputError, "coordinates-in-other-unit: degrees.*the grid's CRS"):

@@ -9,17 +9,18 @@ import csv
 import gzip
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import geopandas
 
 from geodp.io.read.layout.presets import find_preset
 from geodp.io.read.rows.names import match
-from tests.io.read.official import tables
+from tests.io.read.official import forms, tables
 from tests.io.read.official.test_forms import COMMANDS
 from tests.io.read.official.variants import CELLS, MESHES, PEOPLE, Sheet, inspire
 
-BUDGET = ("--epsilon", "0.1", "--output", "out")
+BUDGET = {"--epsilon", "--output"}
 
 
 def sheet_of(
@@ -30,6 +31,7 @@ def sheet_of(
     nobody: str = "0",
     counts: Sequence[str] = tuple(map(str, PEOPLE)),
     attribute: str = "",
+    code: str = "",
 ) -> Sheet:
     """Return the sheet of a form that writes one table, and the table of its areas or none.
 
@@ -43,6 +45,8 @@ def sheet_of(
         its code or centre are of the same area.
     attribute : str
         Of the command; its first column has the counts.
+    code : str
+        Column of codes, where the preset has several.
     """
     with tempfile.TemporaryDirectory() as folder:
         form(Path(folder))
@@ -51,7 +55,7 @@ def sheet_of(
         found = _read(table)
         areas = {path.name: _read(path) for path in Path(folder).glob("*.csv") if path != table}
     preset, columns = find_preset(layout), found.columns
-    code = match(preset.options["code"], columns)[0]
+    code = code or match(preset.options["code"], columns)[0]
     value = match(preset.options["value"], columns)[0]
     if attribute:
         value = preset.find_attributes(columns)[attribute].columns[0]
@@ -70,10 +74,9 @@ def sheet_of(
         table.name.removesuffix(".gz"),
         columns,
         tuple(rows),
-        tuple(words[1 : -len(BUDGET)]),
+        tuple(one for pair in pairwise(words) for one in pair[1:] if not BUDGET & {*pair}),
         code=code,
         value=value,
-        mark="" if nobody == "0" else nobody,
         beside=beside,
         delimiter=found.delimiter,
         packing={".gz": "gz", ".shp": "shp"}.get(table.suffix, "csv"),
@@ -140,6 +143,23 @@ FRACTIONS = [str(n) if n in (8, 12, 250) else f"{n}.4" for n in PEOPLE]
 """Estimates of persons."""
 
 MADE = (
+    sheet_of("zensus2022", forms.zensus_1km, SQUARES, nobody="–"),
+    sheet_of(
+        "zensus2011",
+        forms.zensus_2011,
+        [f"100mN{n // 100}E{e // 100}" for n, e in CELLS],
+        nobody="-1",
+    ),
+    sheet_of("census2021", forms.census_csv, SQUARES, nobody="-9999"),
+    sheet_of(
+        "cbs",
+        forms.cbs_csv,
+        [f"E{85_900 + 100 * i}N{436_000 + 100 * (i * i % 7)}" for i in range(8)],
+        nobody="-99997",
+    ),
+    sheet_of("statpop", forms.statpop, [f"{6000 + i}2000" for i in range(8)]),
+    sheet_of("lodes", forms.lodes, BLOCKS, code="w_geocode"),
+    sheet_of("mlit-flow", forms.mlit_flow, MESHES),
     sheet_of("zensus2022-households", tables.zensus_families, SQUARES, nobody="–"),
     sheet_of(
         "zensus2022-households", tables.zensus_households, SQUARES, nobody="–", attribute="size"

@@ -176,21 +176,14 @@ def _check(path: Path, *words: str):
 
 
 @pytest.mark.parametrize("what", FIRST)
-def test_a_first_command_publishes(what, tmp_path):
+def test_a_first_command_publishes_with_its_grid_and_without(what, tmp_path):
     (name, write), grid, value = FIRST[what]
     write(tmp_path)
-    done = _check(tmp_path / name, "--grid", grid, "--value", value)
-    assert done.returncode == 0, done.stderr
-    checked = json.loads((tmp_path / "out" / "restricted" / "check.json").read_text())
-    assert checked["counted_people"] == sum(COUNTS)
-
-
-@pytest.mark.parametrize("what", FIRST)
-def test_without_its_grid_it_is_the_same(what, tmp_path):
-    (name, write), grid, value = FIRST[what]
-    write(tmp_path)
-    done = _check(tmp_path / name, "--value", value)
-    assert done.returncode == 0, done.stderr
+    for given in (("--grid", grid), ()):
+        done = _check(tmp_path / name, *given, "--value", value)
+        assert done.returncode == 0, done.stderr
+        checked = json.loads((tmp_path / "out" / "restricted" / "check.json").read_text())
+        assert checked["counted_people"] == sum(COUNTS)
     assert f"--grid {grid}" in done.stderr
 
 

@@ -85,18 +85,14 @@ def test_every_preset_has_a_file_and_every_new_file_a_preset():
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS, ids=[form.__name__ for _, form in FORMS])
-def test_a_file_fits_its_own_preset_alone(name, form, tmp_path):
-    path = write(form, tmp_path)
-    columns = inspect(path).get("tables", [{}])[0].get("columns") or ()
-    named = [str(one["name"]) for one in columns]
-    assert [one.name for one in find_fitting(path, named)] == [name]
-
-
-@pytest.mark.parametrize(("name", "form"), FORMS, ids=[form.__name__ for _, form in FORMS])
-def test_the_command_of_inspect_runs_as_pasted(name, form, tmp_path):
+def test_a_file_fits_its_own_preset_alone_and_the_command_of_inspect_runs_as_pasted(
+    name, form, tmp_path
+):
     """Where nothing remains to be said; otherwise its words are options with values they take."""
     path = write(form, tmp_path)
     said = json.loads(geodp("inspect", path.name, "--json", cwd=tmp_path).stdout)
+    columns = said.get("tables", [{}])[0].get("columns") or ()
+    assert [one.name for one in find_fitting(path, [one["name"] for one in columns])] == [name]
     if not said["command"]:
         refused = {one.name: one.refused for one in presets()}[name]
         assert said["asks"] == [refused]

@@ -133,7 +133,7 @@ def test_the_law_finds_rows_that_are_added_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where nothing tells parts of a cell apart, and the operator has copies added up."""
-    cbs = next(sheet for sheet in SHEETS if sheet.layout == "cbs")
+    cbs = next(sheet for sheet in MADE if sheet.layout == "cbs")
     plain = replace(cbs, words=(*cbs.words, "--duplicates", "sum", "--contribution", "1"))
     right = read(Variant("plain", True, plain), tmp_path / "plain", monkeypatch)
     doubled = Variant("doubled", False, replace(plain, rows=plain.rows * 2))

@@ -52,10 +52,6 @@ class Sheet:
         Options of the call, without the file.
     code, value : str
         Names of the columns of codes and of counts.
-    mark : str
-        The layout's mark for nobody, which the last row's count is; empty for none.
-    parts : str
-        Name of the column that tells rows of one cell apart, where a cell may have several.
     shape : callable, optional
         Outline of a row's cell by its code, for files of features; `crs` is theirs.
     beside : mapping
@@ -73,8 +69,6 @@ class Sheet:
     words: tuple[str, ...]
     code: str
     value: str
-    mark: str = ""
-    parts: str = ""
     shape: Callable[[str], Any] | None = None
     crs: int = 0
     beside: tuple[tuple[str, str], ...] = ()
@@ -183,14 +177,10 @@ def _is_whole(text: str) -> bool:
 def _typed(cells: list[str | None], kind: str) -> pa.Array:
     """Return texts as a column of a type; of texts where not all of them are its numbers."""
     texts = pa.array(cells, pa.string())
-    if kind == "dictionary":
-        return texts.dictionary_encode()
     if any("E" in (cell or "") for cell in cells):
         return texts  # as numbers, nothing would tell that they were rounded
     try:
-        if kind == "float32":
-            return texts.cast(pa.float64()).cast(pa.float32())
-        return texts.cast(pa.decimal128(24, 2) if kind == "decimal" else kind)
+        return texts.cast(kind)
     except pa.ArrowInvalid:
         return texts
 
@@ -347,18 +337,6 @@ def _altered(group: str, same: bool, to: list[Alteration] = TABLES) -> Callable[
     return keep
 
 
-def _several(
-    group: str, same: bool, make: Any, to: list[Alteration] = TABLES, **named: Any
-) -> None:
-    """One alteration for each of several settings."""
-    for name, value in named.items():
-
-        def one(it: Any, draw: random.Random, value: Any = value) -> Any:
-            return make(it, value)
-
-        to.append(Alteration(name.strip("_").replace("_", " "), group, same, one))
-
-
 # The same table in another writing.
 @_altered("rows", True)
 def rows_shuffled(sheet, draw):
@@ -481,38 +459,6 @@ def rows_of_nobody_left_out(sheet, draw):
     return replace(sheet, rows=sheet.rows[:-1])
 
 
-# Typed columns.
-def _type_of(column, kind, packing="parquet", need=lambda sheet: True):
-    def make(sheet, draw):
-        name = getattr(sheet, column)
-        cells = sheet.column(name)
-        number = kind.startswith(("int", "uint", "float", "decimal"))
-        if number and not all(_is_whole(cell) for cell in cells):
-            return None
-        return replace(sheet, packing=packing, types=((name, kind),))
-
-    return make
-
-
-for _column in ("code", "value"):
-    for _kind in ("int64", "float64", "float32", "string", "dictionary", "binary", "large_string"):
-        TABLES.append(
-            Alteration(f"{_column} as {_kind}", "packing", False, _type_of(_column, _kind))
-        )
-    for _packing in ("xlsx", "jsonl", "ods"):
-        for _kind in ("int64", "float64", "string"):
-            TABLES.append(
-                Alteration(
-                    f"{_column} as {_kind} in {_packing}",
-                    "packing",
-                    False,
-                    _type_of(_column, _kind, _packing),
-                )
-            )
-TABLES.append(Alteration("value as decimal", "packing", False, _type_of("value", "decimal")))
-TABLES.append(Alteration("value as int32", "packing", False, _type_of("value", "int32")))
-
-
 # What a reader may refuse, and takes for no other table.
 def _names(make, layouts=None):
     """Other names; ``layouts``: only where "one" layout fits them, or "several" do."""
@@ -588,74 +534,6 @@ def _of_number(make):
 def _grouped(mark):
     """Counts of thousands: all of them are made a thousand and more by `large`."""
     return _of_number(lambda cell: f"{int(cell):,}".replace(",", mark))
-
-
-COUNTS = {
-    "with a point and a zero": lambda cell: f"{cell}.0",
-    "with a comma and a zero": lambda cell: f"{cell},0",
-    "with a point at the end": lambda cell: f"{cell}.",
-    "with three zeros after a point": lambda cell: f"{cell}.000",
-    "with three zeros after a comma": lambda cell: f"{cell},000",
-    "with an exponent": lambda cell: f"{cell}E+00",
-    "in scientific digits": lambda cell: f"{int(cell):.2E}",
-    "with a plus": lambda cell: f"+{cell}",
-    "with zeros in front": lambda cell: f"00{cell}",
-    "between blanks": lambda cell: f"  {cell} ",
-    "between blanks that do not break": lambda cell: f"\u00a0{cell}\u00a0",
-    "with a blank amid the digits": lambda cell: f"{cell} {cell[-1]}",
-    "in full width": lambda cell: cell.translate(WIDE),
-    "in Arabic digits": lambda cell: cell.translate({0x30 + i: 0x660 + i for i in range(10)}),
-    "as a formula": lambda cell: f'="{cell}"',
-    "behind an apostrophe": lambda cell: f"'{cell}",
-    "with a flag": lambda cell: f"{cell} p",
-    "with a star": lambda cell: f"{cell}*",
-    "in brackets": lambda cell: f"({cell})",
-    "below a bound": lambda cell: f"<{cell}",
-    "with a raised digit": lambda cell: f"{cell}²",
-    "as a range": lambda cell: f"{cell}-{int(cell) + 4}",
-    "negative": lambda cell: f"-{cell}",
-    "with a minus behind": lambda cell: f"{cell}-",
-    "as an old mean": lambda cell: f"{cell}.5",
-    "in hexadecimal digits": lambda cell: f"0x{int(cell):x}",
-    "as a percentage": lambda cell: f"{cell}%",
-    "with a mark that nobody sees": lambda cell: f"{cell}\u200b",
-    "with a null byte": lambda cell: f"{cell}\0",
-    "with a line break": lambda cell: f"{cell}\n",
-    "with a unit": lambda cell: f"{cell} people",
-}
-for _name, _make in COUNTS.items():
-    for _only in ("all", "one"):
-        TABLES.append(
-            Alteration(
-                f"{_only} counts {_name}",
-                "counts",
-                False,
-                _cells("value", _of_number(_make), _only),
-            )
-        )
-
-CODES = {
-    "between blanks": lambda cell: f" {cell} ",
-    "in small letters": str.lower,
-    "in full width": lambda cell: cell.translate(WIDE),
-    "with a point and a zero": lambda cell: f"{cell}.0",
-    "as a formula": lambda cell: f'="{cell}"',
-    "behind an apostrophe": lambda cell: f"'{cell}",
-    "with a zero in front": lambda cell: f"0{cell}",
-    "without the first letter": lambda cell: cell[1:],
-    "in scientific digits": lambda cell: f"{float(cell):.5E}" if cell.isdecimal() else f"{cell}E",
-    "with a mark that nobody sees": lambda cell: f"{cell}\u200b",
-    "with a dash": lambda cell: f"{cell[:4]}-{cell[4:]}",
-    "with a blank": lambda cell: f"{cell[:4]} {cell[4:]}",
-    "left blank": lambda cell: "",
-    "of nobody": lambda cell: "NA",
-    "with thousands": lambda cell: f"{int(cell):,}" if cell.isdecimal() else f"{cell},",
-}
-for _name, _make in CODES.items():
-    for _only in ("all", "one"):
-        TABLES.append(
-            Alteration(f"{_only} codes {_name}", "codes", False, _cells("code", _make, _only))
-        )
 
 
 def _missing(spelling):
@@ -983,44 +861,6 @@ def _dutch(code):
     return _box(int(east), int(north), 100)
 
 
-def _zensus_2022():
-    rows = [
-        (f"CRS3035RES1000mN{n}E{e}", e + 500, n + 500, count)
-        for (n, e), count in zip(CELLS, (*PEOPLE, "–"), strict=True)
-    ]
-    return _sheet(
-        "zensus2022",
-        "Zensus2022_Bevoelkerungszahl_1km-Gitter.csv",
-        ("GITTER_ID_1km", "x_mp_1km", "y_mp_1km", "Einwohner"),
-        rows,
-        code="GITTER_ID_1km",
-        value="Einwohner",
-        mark="–",
-        delimiter=";",
-        end="\r\n",
-        shape=inspire,
-        crs=3035,
-    )
-
-
-def _zensus_2011():
-    rows = [
-        (f"100mN{n // 100}E{e // 100}", e + 50, n + 50, count)
-        for (n, e), count in zip(CELLS, (*PEOPLE, "-1"), strict=True)
-    ]
-    return _sheet(
-        "zensus2011",
-        "Zensus_Bevoelkerung_100m-Gitter.csv",
-        ("Gitter_ID_100m", "x_mp_100m", "y_mp_100m", "Einwohner"),
-        rows,
-        code="Gitter_ID_100m",
-        value="Einwohner",
-        mark="-1",
-        delimiter=";",
-        end="\r\n",
-    )
-
-
 def _zensus_ages():
     """A table of ages; in the row without people one age has a mark, and the others none."""
     rows = [
@@ -1039,7 +879,6 @@ def _zensus_ages():
         ("--by", "age", "--contribution", "1"),
         code="GITTER_ID_1km",
         value="a18bis29",
-        mark="–",
         delimiter=";",
         end="\r\n",
         shape=inspire,
@@ -1069,7 +908,6 @@ def _geostat_2011():
         (*GERMANY, "--contribution", "1"),
         code="GRD_ID",
         value="TOT_P",
-        parts="CNTR_CODE",
         end="\r\n",
         shape=inspire,
         crs=3035,
@@ -1090,112 +928,8 @@ def _geostat_2018():
         (*GERMANY, "--contribution", "1"),
         code="GRD_ID",
         value="TOT_P_2018",
-        parts="CNTR_ID",
         shape=inspire,
         crs=3035,
-    )
-
-
-def _census_2021():
-    rows = [
-        (f"CRS3035RES1000mN{n}E{e}", count, count // 2, count - count // 2, 0, count, 0, "", 1, 1)
-        for (n, e), count in zip(CELLS, PEOPLE, strict=False)
-    ]
-    n, e = CELLS[7]
-    rows.append((f"CRS3035RES1000mN{n}E{e}", *(["-9999"] * 6), "-9999", 1, 0))
-    columns = [
-        *(
-            "GRD_ID",
-            "T",
-            "M",
-            "F",
-            "Y_LT15",
-            "Y_1564",
-            "Y_GE65",
-            "T_CI",
-            "LAND_SURFACE",
-            "POPULATED",
-        )
-    ]
-    return _sheet(
-        "census2021",
-        "ESTAT_Census_2021_V2.csv",
-        columns,
-        rows,
-        (*GERMANY, "--contribution", "1"),
-        code="GRD_ID",
-        value="T",
-        mark="-9999",
-        shape=inspire,
-        crs=3035,
-    )
-
-
-def _cbs():
-    rows = [
-        (f"E{85_900 + 100 * i}N{436_000 + 100 * (i * i % 7)}", count, "-99997", "-99997", 5)
-        for i, count in enumerate((*PEOPLE, "-99997"))
-    ]
-    columns = [
-        *(
-            "crs28992res100m",
-            "aantal_inwoners",
-            "aantal_mannen",
-            "aantal_vrouwen",
-            "aantal_woningen",
-        )
-    ]
-    return _sheet(
-        "cbs",
-        "cbs_vk100_2023_v1.csv",
-        columns,
-        rows,
-        ("--bounds", "80000", "430000", "90000", "440000"),
-        code="crs28992res100m",
-        value="aantal_inwoners",
-        mark="-99997",
-        shape=_dutch,
-        crs=28992,
-    )
-
-
-def _statpop():
-    ages = [f"BB{sex}{age:02d}" for sex in "MW" for age in range(1, 20)]
-    rows = [
-        (2_600_000 + 100 * i, 1_200_000, f"{26_000 + i}"[1:] + "2000", count, 0, count, *([0] * 38))
-        for i, count in enumerate((*PEOPLE, 0))
-    ]
-    rows = [(x, y, f"{x // 100 - 20000}{y // 100 - 10000:04d}", *rest) for x, y, _, *rest in rows]
-    return _sheet(
-        "statpop",
-        "STATPOP2023.csv",
-        ("E_KOORD", "N_KOORD", "RELI", "BBTOT", "BBMTOT", "BBWTOT", *ages),
-        rows,
-        ("--bounds", "2590000", "1190000", "2610000", "1210000"),
-        code="RELI",
-        value="BBTOT",
-        delimiter=";",
-        end="\r\n",
-    )
-
-
-def _lodes():
-    blocks = [f"09001010101{1000 + i}" for i in range(8)]
-    rows = [
-        (blocks[i], blocks[(3 * i + 1) % 8], count, count, 0, "20230321")
-        for i, count in enumerate((*PEOPLE, 0))
-    ]
-    units = "".join(f"{code},{code[:11]},{code[:5]}\n" for code in blocks)
-    return _sheet(
-        "lodes",
-        "ct_od_main_JT01_2021.csv",
-        ("w_geocode", "h_geocode", "S000", "SA01", "SA02", "createdate"),
-        rows,
-        ("--grid", "units:blocks.csv", "--units-source", "Blocks", "--contribution", "1"),
-        code="w_geocode",
-        value="S000",
-        beside=(("blocks.csv", f"block,tract,county\n{units}"),),
-        packing="gz",
     )
 
 
@@ -1283,28 +1017,7 @@ def _ksj():
     )
 
 
-def _mlit():
-    rows = [
-        (code, "13", "13101", "2021", month, "1", "0", count)
-        for month in ("01", "02")
-        for code, count in zip(MESHES, (*PEOPLE, 0), strict=True)
-    ]
-    return _sheet(
-        "mlit-flow",
-        "monthly_mdp_mesh1km.csv",
-        ("mesh1kmid", "prefcode", "citycode", "year", "month", "dayflag", "timezone", "population"),
-        rows,
-        ("--primary", "5339", "--where", "month=01", "--contribution", "1"),
-        code="mesh1kmid",
-        value="population",
-        packing="gz",
-    )
-
-
-SHEETS = (
-    *(_zensus_2011(), _zensus_2022(), _geostat_2011(), _geostat_2018(), _census_2021()),
-    *(_cbs(), _statpop(), _lodes(), _estat(), _ksj(), _mlit(), _zensus_ages(), _estat_sexes()),
-)
+SHEETS = (_geostat_2011(), _geostat_2018(), _estat(), _ksj(), _zensus_ages(), _estat_sexes())
 
 
 def scale(sheet: Sheet, by: int = 1_000_003) -> Sheet:

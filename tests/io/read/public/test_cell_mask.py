@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import rasterio
 import shapely
 
 from geodp.errors import InputError, UsageError
@@ -13,6 +12,7 @@ from geodp.grid.cells.cell_grid import grid_of_cells
 from geodp.io.read.public.land import state_land
 from geodp.io.read.public.mask import mask_of_land, read_cell_mask
 from tests.grid.cells.libraries import NEEDS
+from tests.io.files import tiff
 from tests.refusals import refuses
 
 
@@ -121,18 +121,8 @@ def test_polygons_that_jump_across_180_degrees_are_refused(spec, tmp_path):
 
 
 def test_other_files_are_refused(spec, tmp_path):
-    raster = tmp_path / "mask.tif"
-    with rasterio.open(
-        raster,
-        "w",
-        driver="GTiff",
-        width=1,
-        height=1,
-        count=1,
-        dtype="uint8",
-        transform=rasterio.Affine(0.1, 0, 9, 0, -0.1, 50),
-    ):
-        pass
+    values = np.zeros((1, 1), np.uint8)
+    raster = tiff(values, (0.1, 0, 9, 0, -0.1, 50), None)(tmp_path)
     with refuses(UsageError, "mask-is-raster"):
         read_cell_mask(raster, spec, source="an example")
     empty = tmp_path / "mask.txt"

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rasterio
 from pyproj import Transformer
-from rasterio.transform import Affine
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.public.polygons import CRS84, DEGREES
 from geodp.io.read.table import read_mesh
+from tests.io.files import tiff
 from tests.refusals import refuses
 
 WINDOW = Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 141, 36 + 2 / 3))
@@ -82,12 +81,7 @@ def test_a_raster(northwards: bool, tmp_path: Path) -> None:
     if not northwards:
         transform = (100, 0, 4e6 + west * 100, 0, -100, base + 3000)
         written = values[::-1]
-    path = tmp_path / "mask.tif"
-    with rasterio.open(
-        path, "w", driver="GTiff", height=30, width=60, count=1, dtype="uint8", nodata=2,
-        crs="EPSG:3035", transform=Affine(*transform),
-    ) as raster:  # fmt: skip
-        raster.write(written, 1)
+    path = tiff(written, transform, nodata=2)(tmp_path)
     expected = np.zeros((40, 50), bool)
     expected[south : south + 30] = values[:, -west : 50 - west] == 1
     np.testing.assert_array_equal(inside(read_mask(path, grid, source="land")), expected)
@@ -131,12 +125,8 @@ def test_a_raster_with_negative_numbers_is_refused(band: str, tmp_path: Path) ->
     """They often stand where nothing is known, and would lie inside."""
     grid = Grid.regular((2, 2), crs="EPSG:3035", transform=(100, 0, 4e6, 0, -100, 3e6))
     for nodata in (None, -99):
-        path = tmp_path / "mask.tif"
-        with rasterio.open(
-            path, "w", driver="GTiff", height=2, width=2, count=1, dtype=band, nodata=nodata,
-            crs="EPSG:3035", transform=Affine(100, 0, 4e6, 0, -100, 3e6),
-        ) as raster:  # fmt: skip
-            raster.write(np.array([[1, 0], [1, -99]], band), 1)
+        values = np.array([[1, 0], [1, -99]], band)
+        path = tiff(values, (100, 0, 4e6, 0, -100, 3e6), nodata=nodata)(tmp_path)
         if nodata is None:
             with refuses(InputError, "mask-negative") as no:
                 read_mask(path, grid, source="x")

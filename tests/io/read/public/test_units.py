@@ -1,6 +1,5 @@
 """Tables of units: read, refused, published by the code of a unit, and verified."""
 
-import secrets
 from pathlib import Path
 
 import geopandas
@@ -215,21 +214,6 @@ def test_a_code_of_a_pair_that_is_no_unit_names_file_row_and_column(tmp_path: Pa
         assert column in str(done.exception)
         assert "98765" not in str(done.exception)
         assert not (tmp_path / "out").exists()
-
-
-def test_the_same_key_gives_the_same_pairs(tmp_path: Path) -> None:
-    found = []
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        key = tmp_path / "noise.key"
-        if not key.exists():
-            key.write_text(secrets.token_hex(32))
-            key.chmod(0o600)
-        more = ("--contribution", "1", "--key-file", str(key))
-        done = publish_pairs(tmp_path / name, JOBS, *more)
-        assert done.exit_code == 0, done.output
-        found.append((tmp_path / name / "out" / "public" / "population.csv").read_bytes())
-    assert found[0] == found[1]
 
 
 def test_the_table_of_units_is_no_input(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.arrow import bytes_of_texts, convert_once, is_ascii, numbers_of_digits
-from geodp.privacy.assumption import ContributionBound
 from tests.io.files import chain
 from tests.refusals import refuses
 
@@ -56,22 +55,6 @@ def test_every_form_is_read_as_the_file_is(name, given, tmp_path):
     assert found.count.tolist() == file.count.tolist()
     assert found.count.sum() == COUNTS[::2].sum()
     assert found.reading.sources[0].rows == 500
-
-
-def test_points_are_counted():
-    x, y = RNG.uniform(139, 140, 3000), RNG.uniform(35, 36, 3000)
-    frame = pandas.DataFrame({"lon": x, "lat": y, "who": np.arange(3000) // 3})
-    table = geodp.read_points(frame, grid=GRID, x="lon", y="lat", person="who")
-    assert table.count.sum() == 1000
-    assert table.bound == ContributionBound(1, "geodp")
-
-
-def test_an_error_names_the_row_and_no_value():
-    bad = FRAME.assign(people=[*COUNTS[:-2], -77123, 5])
-    with pytest.raises(InputError) as caught:
-        geodp.read_table(bad, grid=GRID, value="people", code="code")
-    assert (caught.value.file, caught.value.row) == ("pandas.DataFrame", 499)
-    assert "77123" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,16 @@
 """A column is found under every spelling of its name, and never under one that only looks so."""
 
-import json
 import unicodedata
 import zipfile
 
 import openpyxl
-import pyarrow as pa
 import pytest
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.names import find_matching_patterns, fold, match, spell
 from geodp.io.read.table import read_mesh, read_table
+from tests.io.read.dialects import make
 from tests.refusals import refuses
 
 CODE = "533946113"
@@ -38,36 +37,13 @@ LOOKS = [
 ]
 
 
-def csv(path, header):
-    path.write_text(f"code,{header}\n{CODE},12\n", encoding="utf-8")
-    return path
-
-
-def jsonl(path, header):
-    path = path.with_suffix(".jsonl")
-    path.write_text(json.dumps({"code": CODE, header: 12}) + "\n", encoding="utf-8")
-    return path
-
-
-def memory(path, header):
-    return pa.table({"code": [CODE], header: [12]})
-
-
-def xlsx(path, header):
-    book = openpyxl.Workbook()
-    for row in (("code", header), (CODE, 12)):
-        book.active.append(row)
-    book.save(path.with_suffix(".xlsx"))
-    return path.with_suffix(".xlsx")
-
-
-FORMS = pytest.mark.parametrize("form", [csv, jsonl, memory, xlsx], ids=lambda form: form.__name__)
+FORMS = pytest.mark.parametrize("form", ["csv", "jsonl", "arrow", "xlsx"])
 
 
 @FORMS
 @pytest.mark.parametrize(("wanted", "header"), SPELT)
 def test_other_spellings_are_the_same_column(wanted, header, form, tmp_path):
-    path = form(tmp_path / "in.csv", header)
+    path = make(form, {"code": [CODE], header: [12]}, tmp_path)
     assert read_table(path, grid="jis:half", code="code", value=wanted).count.tolist() == [12]
 
 
@@ -76,7 +52,7 @@ def test_other_spellings_are_the_same_column(wanted, header, form, tmp_path):
 def test_a_name_that_only_looks_so_is_refused_with_the_character(
     wanted, header, at, name, form, tmp_path
 ):
-    path = form(tmp_path / "in.csv", header)
+    path = make(form, {"code": [CODE], header: [12]}, tmp_path)
     with refuses(InputError, f"column-unknown: \\b{at} is U\\+[0-9A-F]{{4}} \\({name}\\)"):
         read_table(path, grid="jis:half", code="code", value=wanted)
 

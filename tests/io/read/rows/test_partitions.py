@@ -1,12 +1,7 @@
 """Files of every form have the columns that the names of their folders stand for, and obey them."""
 
-import gzip
-import json
 import zipfile
 
-import openpyxl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from geodp.errors import InputError
@@ -14,6 +9,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.rows.forms.locations import NOTHING
 from geodp.io.read.table import read_table
+from tests.io.read import dialects
 from tests.refusals import refuses
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
@@ -23,36 +19,8 @@ FORMS = ("csv", "tsv", "csv.gz", "csv.zst", "csv.zip", "jsonl", "parquet", "xlsx
 
 
 def write(path, people, **more):
-    """A file of one form, by its ending, with a column for each of ``more``."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    columns = {"code": CODES[: len(people)], "people": people, **more}
-    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    rows = [list(columns), *(list(map(str, one.values())) for one in records)]
-    text = "".join(",".join(row) + "\n" for row in rows).encode()
-    match path.name.partition(".")[2]:
-        case "csv" | "tsv" as ending:
-            path.write_bytes(text.replace(b",", b"\t") if ending == "tsv" else text)
-        case "csv.gz":
-            path.write_bytes(gzip.compress(text))
-        case "csv.zst":
-            with pa.CompressedOutputStream(str(path), "zstd") as packed:
-                packed.write(text)
-        case "csv.zip":
-            with zipfile.ZipFile(path, "w") as archive:
-                archive.writestr("a.csv", text)
-        case "jsonl":
-            path.write_text("".join(json.dumps(one) + "\n" for one in records))
-        case "parquet":
-            pq.write_table(pa.table(columns), path)
-        case "xlsx":
-            book = openpyxl.Workbook()
-            for row in [rows[0], *(list(one.values()) for one in records)]:
-                book.active.append(row)
-            book.save(path)
-        case "geojson":
-            features = [{"type": "Feature", "geometry": None, "properties": one} for one in records]
-            path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
-    return path
+    """Write a file of one form, by its ending, with a column for each of ``more``."""
+    return dialects.write(path, {"code": CODES[: len(people)], "people": people, **more})
 
 
 @pytest.mark.parametrize("form", FORMS)

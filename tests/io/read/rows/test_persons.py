@@ -1,14 +1,11 @@
 """Persons whose records do not fit in memory are bounded as if they did."""
 
-import json
 import os
 from collections import Counter
 from decimal import Decimal
 
 import numpy as np
-import openpyxl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +18,7 @@ from geodp.io.read.rows.columns import RowPositions
 from geodp.io.read.rows.persons import Persons
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey, has_owners
+from tests.io.read.dialects import make
 from tests.refusals import refuses
 
 SQUARE = Grid.regular((64, 64), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
@@ -150,29 +148,20 @@ WRITTEN = [
 ]
 
 
-def points(path, names):
-    """The same records as a text, lines of JSON, a workbook, a file and tables in memory."""
+def points(folder, names):
+    """Yield the same records in files, and as texts of all types in memory."""
     rows = {"id": names, "x": [0.5] * len(names), "y": [0.5] * len(names)}
-    table = pa.table({**rows, "id": pa.array(names, pa.string())})
-    lines = [dict(zip(rows, one, strict=True)) for one in zip(*rows.values(), strict=True)]
-    path.with_suffix(".csv").write_text(
-        "id,x,y\n" + "".join(f"{one or ''},0.5,0.5\n" for one in names), encoding="utf-8"
-    )
-    path.with_suffix(".jsonl").write_text("\n".join(map(json.dumps, lines)))
-    pq.write_table(table, path.with_suffix(".parquet"))
-    book = openpyxl.Workbook()
-    for row in (rows, *zip(*rows.values(), strict=True)):
-        book.active.append([*row])
-    book.save(path.with_suffix(".xlsx"))
-    yield from (path.with_suffix(end) for end in (".csv", ".jsonl", ".parquet", ".xlsx"))
+    for form in ("csv", "jsonl", "parquet", "xlsx"):
+        yield make(form, rows, folder)
+    names = pa.array(names, pa.string())
     for kind in (pa.large_string(), pa.binary(), pa.string_view()):
-        yield table.set_column(0, "id", table["id"].cast(kind))
-    yield table.set_column(0, "id", table["id"].dictionary_encode())
+        yield pa.table({**rows, "id": names.cast(kind)})
+    yield pa.table({**rows, "id": names.dictionary_encode()})
 
 
 @pytest.mark.parametrize("name", [None, "", *WRITTEN])
 def test_persons_who_are_not_known_are_not_one(name, tmp_path):
-    for place in points(tmp_path / "in", ["a", "Nora", name, name]):
+    for place in points(tmp_path, ["a", "Nora", name, name]):
         with refuses(InputError, r"person-missing: \bid\b") as caught:
             read_points(place, **OPTIONS)
         assert caught.value.row in (3, 4)  # a header, or none
@@ -180,7 +169,7 @@ def test_persons_who_are_not_known_are_not_one(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["Nan 2", "nanny", "NA1", "0", "-1", "n", "Nullmeier"])
 def test_persons_with_such_letters_are_some(name, tmp_path):
-    for place in points(tmp_path / "in", ["a", name, name]):
+    for place in points(tmp_path, ["a", name, name]):
         assert read_points(place, **OPTIONS).count.tolist() == [2]
 
 

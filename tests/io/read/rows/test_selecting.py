@@ -1,7 +1,6 @@
 """A column and the value of a selection are compared by what both mean, whatever stores them."""
 
 import datetime as dt
-import json
 from decimal import Decimal
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.rows.selecting import Term, describe_form, parse_moment
 from geodp.io.read.table import read_table
+from tests.io.read.dialects import make
 from tests.refusals import refuses
 
 CODES = ["533946113", "533946114", "533946123"]
@@ -220,36 +220,11 @@ def test_the_form_of_a_column_tells_no_value(values, form):
 
 
 def write(folder, form, days):
-    """A table of three cells, with counts 1, 2 and 4, in a file of some form, or in memory."""
-    rows = [
-        {"code": code, "d": day, "n": 1 << i}
-        for i, (code, day) in enumerate(zip(CODES, days, strict=True))
-    ]
-    table = pa.Table.from_pylist(rows)
-    path = folder / f"a.{form}"
-    if form == "memory":
-        return table
-    if form == "parquet":
-        pq.write_table(table, path)
-    elif form == "csv":
-        path.write_text("code,d,n\n" + "".join(f"{r['code']},{r['d']},{r['n']}\n" for r in rows))
-    elif form == "jsonl":
-        path.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows))
-    elif form == "geojson":
-        features = [{"type": "Feature", "geometry": None, "properties": row} for row in rows]
-        document = {"type": "FeatureCollection", "features": features}
-        path.write_text(json.dumps(document, default=str))
-    else:
-        import openpyxl
-
-        book = openpyxl.Workbook()
-        for row in (["code", "d", "n"], *([*row.values()] for row in rows)):
-            book.active.append(row)
-        book.save(path)
-    return path
+    """Return a table of three cells, with counts 1, 2 and 4, in a form."""
+    return make(form, {"code": CODES, "d": days, "n": [1, 2, 4]}, folder)
 
 
-FORMS = ["csv", "parquet", "jsonl", "geojson", "xlsx", "memory"]
+FORMS = ["csv", "parquet", "jsonl", "geojson", "xlsx", "arrow"]
 
 
 @pytest.mark.parametrize("form", FORMS)

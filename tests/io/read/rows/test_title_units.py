@@ -2,10 +2,12 @@
 
 from fractions import Fraction
 
+import openpyxl
 import pytest
 
 from geodp.io.read.rows.amount_titles import find_unit, list_titles, read_title, read_unit
 from geodp.io.read.rows.columns import open_tables
+from tests.io.read.dialects import write_rows
 
 THOUSANDS = (
     *("income (1,000 EUR)", "Umsatz in Tsd. EUR", "TEUR", "Einkommen k€", "Income in 1.000 EUR"),
@@ -102,21 +104,16 @@ def test_stated_units_have_any_factor(unit, factor):
     assert read_unit(unit).factor == Fraction(factor)
 
 
-TEXT = "Income (1,000 EUR)\n\ncode,income\n,EUR\n53392400,5\n"
+ROWS = [("Income (1,000 EUR)",), (), ("code", "income"), ("", "EUR"), (53392400, 5)]
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_rows_above_and_below_the_header_are_titles(tmp_path, ending):
-    path = tmp_path / f"a.{ending}"
+    path = write_rows(tmp_path / f"a.{ending}", ROWS)
     if ending == "xlsx":
-        openpyxl = pytest.importorskip("openpyxl")
-        book = openpyxl.Workbook()
+        book = openpyxl.load_workbook(path)
         book.properties.title = "Table 7"
-        for row in [["Income (1,000 EUR)"], [], ["code", "income"], ["", "EUR"], ["53392400", 5]]:
-            book.active.append(row)
         book.save(path)
-    else:
-        path.write_text(TEXT)
     (table,) = open_tables(path, header_row=3, first_row=5)
     assert find_unit(table, 1).factor == 1000
     assert {"income", "(EUR)", "(Income (1,000 EUR))"} <= {*list_titles(table, 1)}

@@ -87,7 +87,7 @@ class SheetTable(FileTable):
 
         The title of the workbook and the name of the sheet are titles, too.
         """
-        begins = self.opening.first_row or self.header_row + 1
+        begins = self._begins
         titles = [(True, [self.sheet, self.title])]
         if begins > 2:
             with closing(_open_book(self.file)) as book:
@@ -146,8 +146,7 @@ class SheetTable(FileTable):
         width, named, last = len(self.names), self.opening.first_row, self.opening.last_row
         columns_read: list[list[Cell]] = [[] for _ in chosen]
         with closing(_open_book(self.file)) as book:
-            blank, last_filled = 0, self.header_row
-            begins = named or self.header_row + 1
+            blank, last_filled, begins = 0, self.header_row, self._begins
             first = [] if named is last is None else self._first_row(book)
             for number, row in enumerate(_rows(book, self.sheet, self.name, begins), begins):
                 if last is not None and number > last:
@@ -219,7 +218,12 @@ class SheetTable(FileTable):
 
     def line(self, record: int) -> int:
         """Return the row of the sheet."""
-        return self.header_row + record + 1
+        return self._begins + record
+
+    @property
+    def _begins(self) -> int:
+        """The row of the sheet in which the table begins."""
+        return self.opening.first_row or self.header_row + 1
 
 
 def _open_book(file: InputFile) -> Book:

@@ -10,35 +10,11 @@ import shapely
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
-from geodp.io.read.points import read_points
 from geodp.io.read.table import read_table
 from tests.refusals import refuses
 
 GRID = Grid.regular((3, 4), crs="EPSG:3035", transform=(1000, 0, 4000000, 0, 1000, 3000000))
 CELLS = [shapely.box(4e6 + 1000 * i, 3001000, 4001000 + 1000 * i, 3002000) for i in range(3)]
-
-
-def doors(folder, shapes):
-    """Return one table of features through every door."""
-    frame = geopandas.GeoDataFrame({"n": [5, 6, 7]}, geometry=shapes, crs="EPSG:3035")
-    frame.to_parquet(folder / "wkb.parquet")
-    native = {"geometry_encoding": "geoarrow", "schema_version": "1.1.0"}
-    frame.to_parquet(folder / "native.parquet", **native)
-    return [
-        folder / "wkb.parquet",
-        folder / "native.parquet",
-        frame,
-        frame.to_arrow(geometry_encoding="geoarrow", interleaved=True),
-        frame.to_arrow(geometry_encoding="geoarrow", interleaved=False),
-    ]
-
-
-@pytest.mark.parametrize("parts", [False, True])
-@pytest.mark.parametrize("door", range(5))
-def test_outlines_of_cells(parts, door, tmp_path):
-    shapes = [shapely.MultiPolygon([cell]) for cell in CELLS] if parts else CELLS
-    found = read_table(doors(tmp_path, shapes)[door], grid=GRID, value="n")
-    assert found.count.tolist() == [5, 6, 7]
 
 
 @pytest.mark.parametrize("crs", [4326, 4258, 3857, 25833])
@@ -70,31 +46,6 @@ def test_outlines_of_no_crs_or_of_one_that_is_moved_roughly_are_refused(crs, rul
         read_table(
             geopandas.GeoDataFrame({"n": [5]}, geometry=square, crs=crs), grid=mesh, value="n"
         )
-
-
-@pytest.mark.parametrize("door", range(5))
-def test_points(door, tmp_path):
-    middles = [cell.centroid for cell in CELLS]
-    given = doors(tmp_path, middles)[door]
-    assert read_points(given, grid=GRID).count.tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("door", range(5))
-@pytest.mark.parametrize(
-    ("shape", "rule"),
-    [
-        (None, "geometry-missing"),
-        (shapely.box(0, 0, 1, 1), "geometry-no-cell"),
-        (CELLS[1].difference(CELLS[1].buffer(-400)), "geometry-no-cell"),
-        (shapely.MultiPolygon([shapely.box(0, 0, 1, 1), CELLS[1]]), "geometry-no-cell"),
-        (shapely.Polygon(), "geometry-no-cell"),
-    ],
-)
-def test_what_is_no_cell_is_refused_by_its_row(shape, rule, door, tmp_path):
-    given = doors(tmp_path, [CELLS[0], shape, CELLS[2]])[door]
-    with refuses(InputError, rule) as caught:
-        read_table(given, grid=GRID, value="n")
-    assert caught.value.row == 2
 
 
 def test_rings_that_do_not_close_are_refused_by_their_row(tmp_path):

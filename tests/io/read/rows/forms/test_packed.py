@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet
 import pyogrio
 import pytest
-import rasterio
 import shapely
 
 import geodp
@@ -18,6 +17,7 @@ from geodp.io.read.raster import read_raster
 from geodp.io.read.rows import input_files
 from geodp.io.read.rows.pixels import grid_like
 from geodp.io.read.table import read_table
+from tests.io.files import tiff
 from tests.refusals import refuses
 
 TABLE = {"code": ["53394611", "53394612"], "n": [5, 6]}
@@ -47,11 +47,9 @@ def workbook(path, *titles):
 
 
 def raster(path):
-    place = rasterio.transform.from_origin(4000000, 3000000, 1000, 1000)
-    kinds = {"driver": "GTiff", "height": 1, "width": 2, "count": 1, "dtype": "int32"}
-    with rasterio.open(path, "w", crs="EPSG:3035", transform=place, **kinds) as made:
-        made.write(np.array([[[5, 6]]], np.int32))
-    return path.read_bytes()
+    values = np.array([[5, 6]], np.int32)
+    made = tiff(values, (1000, 0, 4000000, 0, -1000, 3000000))(path.parent)
+    return made.rename(path).read_bytes()
 
 
 def zipped(folder, members):

@@ -239,19 +239,6 @@ def test_the_number_of_records_is_asked(records, rule, tmp_path):
     refuse(unplaced, path, rule)
 
 
-@pytest.mark.parametrize("records", [False, True])
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_netcdf_file_that_ends_early_is_refused(version, records, tmp_path):
-    path = netcdf(tmp_path, version, records)
-    assert unplaced(path).count.sum() == TOTAL
-    data = path.read_bytes()
-    for keep in (len(data) - 1, len(data) - 4 * COLS, len(data) // 2, 400, 200, 60, 9, 5):
-        path.write_bytes(data[:keep])
-        refuse(unplaced, path, "netcdf-ends-early|netcdf-ends-in-header")
-    path.write_bytes(data.replace(struct.pack(">L", ROWS), struct.pack(">L", 1 << 24)))
-    refuse(unplaced, path, "netcdf-ends-early|netcdf-variables-overlap")
-
-
 def test_small_values_fill_four_bytes(tmp_path):
     """Records of one variable stand without fill, those of several with it."""
     for names in (("a",), ("a", "b")):

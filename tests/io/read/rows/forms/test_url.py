@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,6 +20,7 @@ from geodp.io.read.rows.forms import locations
 from geodp.io.read.rows.forms.locations import Fetched, fetch_urls, is_url
 from geodp.io.read.rows.pixels import grid_like
 from tests.command import geodp as run
+from tests.io.files import tiff
 from tests.refusals import refuses
 
 ROWS = "code,people\n533946113,12\n533946114,7\n"
@@ -98,14 +100,8 @@ def test_points_and_partitions_at_urls(server, tmp_path):
 
 
 def test_a_raster_at_a_url(tmp_path):
-    import numpy as np
-    import rasterio
-
-    path = tmp_path / "counts.tif"
-    made = {"driver": "GTiff", "height": 2, "width": 3, "count": 1, "dtype": "int32"}
-    where = rasterio.Affine(1000, 0, 0, 0, -1000, 2000)
-    with rasterio.open(path, "w", **made, crs="EPSG:3035", transform=where) as raster:
-        raster.write(np.arange(6, dtype=np.int32).reshape(1, 2, 3))
+    counts = np.arange(6, dtype=np.int32).reshape(2, 3)
+    path = tiff(counts, (1000, 0, 0, 0, -1000, 2000))(tmp_path)
     store = fsspec.filesystem("memory")
     store.pipe("/counts.tif", path.read_bytes())
     grid = grid_like(path)
@@ -305,7 +301,7 @@ def test_households_in_a_file_of_their_own_are_fetched(server, tmp_path):
 
 def test_a_layout_is_found_in_a_fetched_file(server, tmp_path):
     given = f"http://{server}/rows.csv?token=QUERYTOKEN"
-    few = "--contribution", "1", "--epsilon", "1"
+    few = *CALL[2:7], "--contribution", "1", "--epsilon", "1"
     done = run("publish", given, *few, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert f"Read as: geodp publish http://{server}/rows.csv" in done.stderr

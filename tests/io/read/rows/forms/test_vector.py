@@ -30,56 +30,12 @@ def frame(shapes, crs=3035, **columns):
     return geopandas.GeoDataFrame(columns, geometry=shapes, crs=crs)
 
 
-@pytest.mark.parametrize("name", ["a.gpkg", "a.fgb", "a.shp", "a.parquet", "a.geojson"])
-def test_cells_and_points_are_found_by_their_geometries(name, tmp_path):
-    """Cells by their outlines in the grid's CRS; points in any."""
-    path, points = tmp_path / name, tmp_path / f"points-{name}"
-    grid = GRID
-    if name == "a.geojson":  # which is in degrees
-        grid = Grid.regular((4, 4), crs="OGC:CRS84", transform=(1, 0, 5, 0, 1, 45))
-    x, y = (4_001_500, 3_002_500) if grid is GRID else (6.5, 47.5)
-    half = 500 if grid is GRID else 0.5
-    cells = frame([shapely.box(x - half, y - half, x + half, y + half)], grid.places[0].crs)
-    people = frame([shapely.Point(x, y)] * 3, grid.places[0].crs, n=[1, 2, 3])
-    write(cells, path)
-    write(people.to_crs(4326), points)
-    for table, count in (
-        (read_table(path, grid=grid, value="n"), SECRET),
-        (read_points(points, grid=grid), 3),
-    ):
-        assert grid.order.decode(table.key, 2)[:, 0].tolist() == [2, 1]
-        assert table.count.tolist() == [count]
-
-
-def write(table, path):
-    table.to_parquet(path) if path.suffix == ".parquet" else table.to_file(path)
-
-
 def test_a_shapefile_in_an_archive_is_read_where_it_is(tmp_path):
     frame([CELL]).to_file(tmp_path / "a.shp")
     with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
         for path in tmp_path.glob("a.*"):
             archive.write(path, f"folder/{path.name}")
     assert read_table(tmp_path / "in.zip", grid=GRID, value="n").count.tolist() == [SECRET]
-
-
-@pytest.mark.parametrize(
-    ("shape", "rule"),
-    [
-        (shapely.box(4_001_000, 3_002_000, 4_003_000, 3_003_000), "geometry-no-cell"),
-        (shapely.affinity.translate(CELL, 300), "geometry-no-cell"),
-        (CELL.buffer(-30), "geometry-no-cell"),
-        (CELL - shapely.box(4_001_100, 3_002_100, 4_001_200, 3_002_200), "geometry-no-cell"),
-        (CELL.boundary, "geometry-no-cell"),
-        (None, "geometry-missing"),
-    ],
-)
-def test_what_is_no_cell_is_refused_by_its_row(shape, rule, tmp_path):
-    frame([CELL, shape]).to_file(tmp_path / "a.gpkg")
-    with refuses(InputError, rule) as caught:
-        read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
-    assert caught.value.row == 2
-    assert str(SECRET) not in str(caught.value)
 
 
 def test_cells_of_another_grid_are_refused_and_read_by_code(tmp_path):
@@ -152,18 +108,6 @@ def test_a_geopackage_that_computes_is_refused(sql, tmp_path, monkeypatch):
         read_table(tmp_path / "a.gpkg", grid=GRID, value="n")
 
 
-@pytest.mark.parametrize("name", ["a.gpkg", "a.fgb", "a.shp", "a.geojson", "a.parquet"])
-def test_damaged_files_are_refused(name, tmp_path):
-    path = tmp_path / name
-    write(frame([CELL] * 200), path)
-    data = path.read_bytes()
-    for end in (len(data) // 2, 40):
-        path.write_bytes(data[:end])
-        with pytest.raises(InputError) as caught:
-            read_table(path, grid=GRID, value="n")
-        assert str(SECRET) not in str(caught.value)
-
-
 def test_geometries_without_a_crs_need_one(tmp_path):
     frame([shapely.Point(4_001_500, 3_002_500)], None).to_parquet(tmp_path / "a.parquet")
     with refuses(UsageError, "geometries-without-crs"):
@@ -196,20 +140,6 @@ def geometry_tables(path):
     from geodp.io.read.rows.columns import open_tables
 
     return list(open_tables(path))
-
-
-@pytest.mark.parametrize("name", ["a.gpkg", "a.fgb"])
-def test_a_file_that_breaks_off_is_called_damaged(name, tmp_path):
-    whole = tmp_path / name
-    frame([CELL]).to_file(whole)
-    data = whole.read_bytes()
-    for size in (24, len(data) // 2):
-        (tmp_path / f"cut-{name}").write_bytes(data[:size])
-        with refuses(
-            InputError,
-            "flatgeobuf-ends-in-header|geopackage-ends-in-header|geopackage-size-differs",
-        ):
-            read_table(tmp_path / f"cut-{name}", grid=GRID, value="n")
 
 
 @pytest.mark.parametrize("brace", "{}")

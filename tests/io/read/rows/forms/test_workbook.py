@@ -24,13 +24,6 @@ def read(path, **options):
 
 
 @every_form
-def test_codes_and_counts_are_read_as_numbers_or_texts(form, tmp_path, monkeypatch):
-    monkeypatch.setattr(workbook, "BATCH", 2)
-    rows = [("mesh", " n ", None), (53394611, 5), ("53394526", 7.0), (53394527, "8"), (), (None,)]
-    assert sorted(read(book(tmp_path / f"a.{form}", rows)).count.tolist()) == [5, 7, 8]
-
-
-@every_form
 def test_one_of_several_sheets_is_chosen(form, tmp_path):
     path = book(tmp_path / f"a.{form}", [("notes",)], [("mesh", "n"), (53394611, 5)])
     with refuses(InputError, "sheet-missing: --layer.*sheet 0, sheet 1"):
@@ -73,16 +66,6 @@ def test_what_is_refused_names_the_row_of_the_sheet(form, rows, rule, row, tmp_p
         read(book(tmp_path / f"a.{form}", rows))
     assert caught.value.row == row
     assert str(SECRET) not in str(caught.value)
-
-
-@every_form
-def test_damaged_workbooks_are_refused(form, tmp_path):
-    path = book(tmp_path / f"a.{form}", [("mesh", "n"), (53394611, SECRET)])
-    data = path.read_bytes()
-    for end in (len(data) - 1, len(data) // 2, 100):
-        path.write_bytes(data[:end])
-        with refuses(InputError, "workbook-unreadable"):
-            read(path)
 
 
 def edit(path, name, change):
@@ -261,30 +244,12 @@ def test_errors_beside_the_columns_that_are_read_do_not_matter(form, tmp_path):
 
 
 @every_form
-def test_titles_stand_above_a_header_row_that_is_named(form, tmp_path):
-    rows = [("Population", None), (Formula(1),), ("mesh", "n"), (53394611, 5)]
-    path = book(tmp_path / f"a.{form}", rows)
-    assert read(path, header_row=3).count.tolist() == [5]
-    with refuses(InputError, "column-unknown: --header-row 2"):
-        read(book(tmp_path / f"b.{form}", [("Population", None), *rows[2:]]))
-
-
-@every_form
 def test_a_sheet_is_called_as_it_is_and_hidden_ones_are_sheets(form, tmp_path):
     rows = [("mesh", "n"), (53394611, 5)]
     path = book(tmp_path / f"a.{form}", rows, rows, names=["人口 & <1>", "old"], hidden=["old"])
     with refuses(InputError, "sheet-missing: 人口 & <1>, old"):
         read(path)
     assert read(path, layer="人口 & <1>").count.tolist() == [5]
-
-
-@every_form
-def test_workbooks_in_archives_are_read(form, tmp_path):
-    path = book(tmp_path / f"a.{form}", [("mesh", "n"), (53394611, 5)])
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.write(path, f"tables/{path.name}")
-        archive.writestr("readme.txt", "about")
-    assert read(tmp_path / "a.zip").count.tolist() == [5]
 
 
 def test_the_form_is_that_of_the_first_bytes_whatever_the_name(tmp_path):
