@@ -21,7 +21,10 @@ def read_shapes(options: Mapping[str, Any], grid: Grid) -> dict[str, Any]:
     Raises UsageError where none is named.
     """
     if options["polygons"] is None and not options["area"]:
-        raise UsageError("Name one area or more: --polygons or --area.", code="areas-unnamed")
+        raise UsageError(
+            "Name one area or more: --area CODE, repeatable, or --polygons FILE.",
+            code="areas-unnamed",
+        )
     shapes: dict[str, Any] = {code: code for code in options["area"]}
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons

@@ -112,7 +112,7 @@ def test_a_series_of_units_has_no_map_over_time(office, tmp_path):
 @pytest.mark.parametrize(("name", "ends"), [("plain", 1), ("pairs", 2)])
 def test_changes_of_cells_are_named_by_codes(office, name, ends):
     asked = (office / f"{name}-old", office / f"{name}-new")
-    rows = json.loads(run("diff", *asked, "--json").stdout)["changes"]
+    rows = json.loads(run("diff", *asked, "--json").stdout)["differences"]
     named = [row["name"].split(":") for row in rows]
     assert named
     assert all(len(codes) == ends and {*codes} <= {*CODES} for codes in named)

@@ -108,7 +108,7 @@ READ = {
     },
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
     "compare": {
-        "polygons": ("release", "release", "--polygons", PIPE),
+        "polygons": ("release", "other", "--polygons", PIPE),
         "across": ("flows", "--across", PIPE),
     },
     "estimate": {
@@ -117,7 +117,7 @@ READ = {
     },
     "diff": {
         "polygons": ("release", "other", "--polygons", PIPE),
-        "across": ("flows", "trips", "--across", PIPE),
+        "across": ("flows", "moves", "--across", PIPE),
     },
     "local plan": {
         "mask": (*ROUND, "--mask", PIPE, "--mask-source", "s"),
@@ -247,9 +247,12 @@ def prepared(tmp_path_factory):
             *("amounts", "publish", "mesh.csv", *mesh[:-2], "--amount", "n", "--clip", "0", "9"),
             *("--unit-of-amount", "EUR", *TERMS[:-1], "incomes"),
         ),
-        (
-            *("flows", "publish", "trips.csv", *few, "--from", "o", "--to", "d"),
-            *("--contribution", "1", "--epsilon", "1", "--output", "flows"),
+        *(
+            (
+                *("flows", "publish", "trips.csv", *few, "--from", "o", "--to", "d"),
+                *("--contribution", "1", "--epsilon", "1", "--output", name),
+            )
+            for name in ("flows", "moves")
         ),
         ("local", "plan", *grid, "--devices", "1e6", "--epsilon", "1", "--output", "plan.toml"),
         ("local", "open", "--plan", "plan.toml", "--output", "round.json"),

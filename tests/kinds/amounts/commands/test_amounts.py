@@ -282,7 +282,7 @@ def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
 def test_what_to_estimate_is_asked_for(call, tmp_path):
     assert geodp("amounts", "publish", *call).returncode == 0
     asking, area = Runner(estimate), ("--area", "10kmN300E400")
-    assert "--polygons or --area" in asking.error_of(tmp_path / "out")
+    assert "Name one area or more" in asking.error_of(tmp_path / "out")
     count = tmp_path / "out" / "public" / "count"
     assert asking.document_of(count, *area)["method"] == "closed-form"
     told = asking.error_of(count, *area, "--quantile", "0.5")

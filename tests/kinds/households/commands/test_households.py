@@ -344,7 +344,7 @@ def test_what_has_no_households_is_not_estimated(call, tmp_path):
     run(*call)
     persons = tmp_path / "out" / "public" / "persons"
     assert Runner(estimate).run(persons, "--area", "5").exit_code != 0
-    assert "--polygons or --area" in Runner(estimate).error_of(tmp_path / "out")
+    assert "Name one area or more" in Runner(estimate).error_of(tmp_path / "out")
 
 
 def test_small_counts_are_shown_as_the_office_does(tmp_path):

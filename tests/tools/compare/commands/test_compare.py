@@ -239,7 +239,7 @@ def test_calls_that_do_not_fit_together(arguments, said):
 
 def test_one_region_of_one_release_is_not_enough(folders):
     assert "several --area" in error_of(folders / "one", "--area", AREA)
-    assert "--polygons or --area" in error_of(folders / "one")
+    assert "Name one area or more" in error_of(folders / "one")
     assert "compares two releases" in error_of(folders / "one", "--cells")
 
 
@@ -274,7 +274,7 @@ def test_a_lone_cell_has_the_interval_of_the_files_as_in_python(folders):
 def test_estimates_that_cannot_be_had_are_refused_in_one_sentence(folders):
     asked = (folders / "one", "--area", AREA)
     assert "hay clamps nothing" in ESTIMATE.error_of(*asked, "--method", "simulation")
-    assert "--polygons or --area" in ESTIMATE.error_of(folders / "one")
+    assert "Name one area or more" in ESTIMATE.error_of(folders / "one")
     assert "--polygons only" in ESTIMATE.error_of(*asked, "--polygon-name", "name")
 
 
