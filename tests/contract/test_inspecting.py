@@ -32,3 +32,9 @@ def test_a_release_is_no_input(kind, released, folder):
 def test_every_command_that_uses_a_release_has_json(kind, released):
     for word in kind.uses:
         assert "--json" in released.use(word, "--help").stdout, word
+
+
+def title_of(desk):
+    """Return what the release of a desk is called in sentences."""
+    kind = find_kind(desk.folder / "out" / "public")
+    return TABLE if kind is None else kind.title

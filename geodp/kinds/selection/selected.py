@@ -459,7 +459,7 @@ class WrittenSelection:
         if grid.maps.missing or self.index.domain.regions is not None or question.name != "top":
             raise UsageError(
                 "These candidates are no cells of one map: use to_pandas().",
-                code="rows-not-on-earth",
+                code="candidates-not-on-map",
             )
         if question.level not in (None, CELL):
             grid = Coarsening.of(grid, question.level).grid
