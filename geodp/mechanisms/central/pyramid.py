@@ -23,7 +23,7 @@ from geodp.accuracy.variance import Drop, TreeVariance, fourths_from_below, from
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Method, Query
+from geodp.mechanisms.base import Mechanism, Method, Query
 from geodp.mechanisms.trees import (
     attributes,
     dense,
@@ -41,7 +41,7 @@ from geodp.mechanisms.trees.levels import (
     trusting_levels,
     weights_of,
 )
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.measured import COUNT, NodeLevel
@@ -109,9 +109,7 @@ class Pyramid(Mechanism):
         "geodp: its own method, defined and proved in the documentation of its class Pyramid."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="one person changes exactly one count on each level, by 1; level i has noise of "
+        "one person changes exactly one count on each level, by 1; level i has noise of "
         "scale 1/e_i, so the L1 norm of the change in units of the noise is the sum of all e_i, "
         "which is epsilon; Gaussian noise with the share of rho that the level has adds up to rho. "
         "Whether a node is visited depends only on noisy values above it, and the noise of nodes "
