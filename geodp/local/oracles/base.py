@@ -301,11 +301,6 @@ class Oracle(ABC):
         return 1
 
     @property
-    def report_bytes(self) -> int:
-        """The size of a report in bytes."""
-        return int(self.report_type.itemsize)
-
-    @property
     @abstractmethod
     def flip_chances(self) -> tuple[Chance, ...]:
         """The chances of the coins that a device flips for a report."""

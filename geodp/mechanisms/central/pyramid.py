@@ -26,7 +26,6 @@ from geodp.grid.hierarchy import WIDEST
 from geodp.mechanisms.base import Mechanism, Method, Query
 from geodp.mechanisms.trees import (
     attributes,
-    dense,
     descent,
     informed,
     shrinkage,
@@ -43,6 +42,7 @@ from geodp.mechanisms.trees.levels import (
 )
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.prior import Prior
@@ -215,7 +215,9 @@ class Pyramid(Mechanism):
         self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
         """Draw the noise of counts."""
-        return dense.draw_nodes(self.descent(grid, event), key, level, node)
+        descent = self.descent(grid, event)
+        noise = NodeNoise(key, Stream.PYRAMID + level, descent.laws[level])
+        return noise.among_children(node, (1, *descent.fanouts)[level])
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the tree of the levels with the variances of their estimates."""
@@ -378,19 +380,6 @@ def refine(
         0: one for every processor.
     """
     return traversal.refine(table, method.descent(table.grid, event), key, parts, threads)
-
-
-def refine_dense(
-    table: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
-) -> NDArray[np.int64]:
-    """Compute counts of all keys, from all nodes of all levels: bit for bit as :func:`refine`.
-
-    Returns
-    -------
-    int64[keys]
-        In key order. Raises UsageError for more than 2**22 keys.
-    """
-    return dense.dense(table, method.descent(table.grid, event), key)
 
 
 class OfPyramid(Method[Measurement]):
