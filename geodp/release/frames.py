@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from geodp.advice import no_attribute
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule, UsageError, require_library
 from geodp.io.write.frame import MAX_BLOCKS
 from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.tables import name_of_counts
@@ -107,13 +107,9 @@ class InMemory(BaseRelease):
 
         Raises UsageError where Polars is not installed.
         """
-        try:
-            import polars
-        except ModuleNotFoundError:
-            raise UsageError(
-                "polars is not installed: pip install polars, or to_arrow().",
-                code="library-missing",
-            ) from None
+        require_library("polars", "to_polars()", remedy="Or use to_arrow().")
+        import polars
+
         return polars.from_arrow(self.to_arrow(name))
 
     def to_geopandas(self, name: str | None = None) -> Any:
@@ -131,12 +127,8 @@ class InMemory(BaseRelease):
                 "Rows of this grid lie nowhere on the Earth: use to_pandas().",
                 code="rows-not-on-earth",
             )
-        try:
-            import geopandas
-        except ModuleNotFoundError:
-            raise UsageError(
-                "geopandas is not installed: pip install geopandas.", code="library-missing"
-            ) from None
+        require_library("geopandas", "to_geopandas()")
+        import geopandas
         import shapely
 
         rows = view.all_rows
@@ -161,12 +153,9 @@ class InMemory(BaseRelease):
                 "xarray-needs-one-map", "Arrays of x and y need a grid of one map; use to_pandas()."
             )
         )
-        try:
-            import xarray
-        except ModuleNotFoundError:
-            raise UsageError(
-                "xarray is not installed: pip install xarray.", code="library-missing"
-            ) from None
+        require_library("xarray", "to_xarray()")
+        import xarray
+
         dense = self.table.to_dense()
         if not grid.domain.is_box:
             inside = grid.contains(np.indices(grid.shape).reshape(len(grid.shape), -1))
@@ -212,19 +201,14 @@ class InMemory(BaseRelease):
         Raises UsageError for a grid that is not one map, and without Matplotlib.
         """
         grid = self.table.grid
-        place, block = (
-            grid.require_map(
-                Rule("plot-needs-one-map", "A plot needs a grid of one map; use to_pandas().")
-            ),
-            1,
+        place = grid.require_map(
+            Rule("plot-needs-one-map", "A plot needs a grid of one map; use to_pandas().")
         )
-        try:
-            import matplotlib.pyplot as plt
-            from matplotlib.colors import LogNorm
-        except ModuleNotFoundError:
-            raise UsageError(
-                "Matplotlib is not installed: pip install geodp[plots].", code="library-missing"
-            ) from None
+        require_library("matplotlib", "A plot", "plots")
+        import matplotlib.pyplot as plt
+        from matplotlib.colors import LogNorm
+
+        block = 1
         while max(place.rows, place.cols) > block * MAX_BLOCKS:
             block *= 2
         drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))
@@ -272,13 +256,8 @@ class InMemory(BaseRelease):
 
 def convert_to_pandas(rows: Any) -> Any:
     """Convert a ``pyarrow.Table`` to a frame; UsageError where pandas is not installed."""
-    try:
-        return rows.to_pandas()
-    except ModuleNotFoundError:
-        raise UsageError(
-            "pandas is not installed: pip install pandas, or to_arrow().",
-            code="library-missing",
-        ) from None
+    require_library("pandas", "to_pandas()", remedy="Or use to_arrow().")
+    return rows.to_pandas()
 
 
 def _first_lines(view: View) -> Iterator[str]:
