@@ -13,8 +13,8 @@ import click
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
-    from geodp.accuracy.bounded_counts import Figures
     from geodp.accuracy.interval import Interval
+    from geodp.accuracy.interval_arithmetic import Figures
     from geodp.grid.region import Region
     from geodp.release.composite import RegionalRelease
     from geodp.release.release import Release

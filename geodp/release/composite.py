@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import Figures, subtract_all
 from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval_arithmetic import Figures, subtract_all
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Region
 from geodp.io.folder.staged_release import StagedTables, check_publication

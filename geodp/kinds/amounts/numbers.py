@@ -13,8 +13,8 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval, Tops
+from geodp.accuracy.interval_arithmetic import Figures
 from geodp.accuracy.margins import UNKNOWN, Margins
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region

@@ -274,7 +274,9 @@ class Flows(Composite[FlowsCard]):
 
         ``labels``: a label, or several, by attribute.
         """
-        return self._estimator().estimate_all([*regions], labels or {}, simulations, seed)
+        return self.estimate_groups(
+            [[one] for one in regions], simulations=simulations, seed=seed, labels=labels
+        )
 
     def estimate_sets(
         self,
@@ -396,7 +398,7 @@ class Flows(Composite[FlowsCard]):
         labels: Mapping[str, Any] | None = None,
     ) -> list[Estimate]:
         """Estimate sums of pairs of regions that have no common flows; see :meth:`estimate_all`."""
-        return self._estimator().estimate_sums(groups, labels or {}, simulations, seed)
+        return self._estimator().estimate_sets(groups, [labels or {}], simulations, seed)[0]
 
     def estimate_across(
         self,

@@ -31,7 +31,7 @@ from geodp.kinds.flows.running.sql import sql
 from geodp.options.shared import GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
-    from geodp.kinds.flows.plan import PlannedFlows
+    from geodp.kinds.flows.trip_bound import PlannedFlows
 
 
 @click.group()
@@ -67,7 +67,7 @@ def plan(**options: Any) -> None:
 
     Standard errors of the ends of one zone and of noisy pairs of blocks, where nothing is clamped.
     """
-    from geodp.kinds.flows.plan import plan as make_plan
+    from geodp.kinds.flows.trip_bound import plan as make_plan
 
     # A plan reads no inputs, of which a mask or regions might be one.
     options = {**options, "inputs": ()}

@@ -49,7 +49,7 @@ class TripsPublishing(SelectionPublishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        from geodp.kinds.flows.plan import ask, require_largest, require_quantile
+        from geodp.kinds.flows.trip_bound import ask, require_largest, require_quantile
 
         q, self.largest = require_quantile(options["share"]), require_largest(options["largest"])
         zones, labels = split_grid(options)
@@ -67,7 +67,7 @@ class TripsPublishing(SelectionPublishing):
 
     def prepare(self) -> Prepared[SelectionDesign, Selected]:
         """Count units by their trips, and prepare the choice."""
-        from geodp.kinds.flows.plan import count_units
+        from geodp.kinds.flows.trip_bound import count_units
         from geodp.kinds.selection.selected import prepare
 
         table = count_units(self.reader, [*self.options["inputs"]], self.largest)
@@ -85,6 +85,6 @@ class TripsPublishing(SelectionPublishing):
 
 
 def _find_trips(release: Selected) -> int:
-    from geodp.kinds.flows.plan import find_trips
+    from geodp.kinds.flows.trip_bound import find_trips
 
     return find_trips(release.chosen)
