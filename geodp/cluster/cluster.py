@@ -281,18 +281,8 @@ def publish(
     return _prepare(client, partitions, {**named, **options}).release()
 
 
-@takes(publish)
-def write(
-    client: Any,
-    partitions: Partitions,
-    path: str | Path,
-    *,
-    name: str = "population",
-    overwrite: bool = False,
-    restricted: dict[str, Any] | None = None,
-    raster: bool = True,
-    **options: Any,
-) -> Card:
+@takes(publish, PreparedRun.write, without=("self",))
+def write(client: Any, partitions: Partitions, path: str | Path, **options: Any) -> Card:
     """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
 
     ``path/public`` holds ``NAME.parquet/part-00000.parquet`` and so on, in key order, the map as
@@ -317,10 +307,8 @@ def write(
     Card
         Card with the list of files.
     """
-    prepared = _prepare(client, partitions, options)
-    return prepared.write(
-        path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
-    )
+    written = pick(PreparedRun.write, options)
+    return _prepare(client, partitions, options).write(path, **written)
 
 
 def _prepare(client: Any, partitions: Partitions, options: dict[str, Any]) -> PreparedRun:
