@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from geodp.advice import takes
+from geodp.advice import pick, takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.series.series import Series
@@ -72,16 +72,13 @@ class SeriesOptions:
     cycles: Sequence[int] = ()
 
 
-@takes(make_request, without=OF_TABLES)
+@takes(SeriesOptions, make_request, without=OF_TABLES)
 def publish_series(
     tables: Sequence[CountTable],
     *,
     times: Sequence[str],
     person: Person,
     method: str | Mechanism = "pyramid",
-    noise: Noise = "best",
-    smooth: Mode = "best",
-    cycles: Sequence[int] = (),
     **options: Any,
 ) -> Series:
     """Release the snapshots of a series under one budget.
@@ -148,9 +145,9 @@ def publish_series(
     >>> len(series), str(series[0].event.epsilon), str(series[0].event.own.epsilon)
     (2, '1', '1/2')
     """
+    chosen = SeriesOptions(person=person, **pick(SeriesOptions, options))
     request = make_request(**options, method=method)
     request = replace(request, metadata=require_series_metadata(request.metadata))
-    chosen = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
     prepared = prepare_series(tables, Periods.of(times), request, chosen)
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
