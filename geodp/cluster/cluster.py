@@ -170,7 +170,17 @@ class PreparedRun:
         restricted: dict[str, Any] | None = None,
         raster: bool = True,
     ) -> Card:
-        """Draw, charge, and write into a folder on the workers; see :func:`write`."""
+        """Draw, charge, and write into a folder on the workers; see :func:`write`.
+
+        Parameters
+        ----------
+        path : path
+            See :func:`write`.
+        name, overwrite, restricted
+            See :meth:`geodp.Release.write`.
+        raster : bool
+            Whether to draw the map, if the grid has one.
+        """
         run, grid = self.run, self.run.cut.grid
         check_publication(grid, path, name=name, overwrite=overwrite)
         self._require_trusted()
@@ -294,13 +304,9 @@ def write(client: Any, partitions: Partitions, path: str | Path, **options: Any)
     path : path
         On storage that the workers see under the same name; must not exist or be empty, or with
         ``overwrite`` contain an earlier release.
-    name, overwrite, restricted
-        See :meth:`geodp.Release.write`.
     parts
         Most files, one for every range of :func:`publish`. Noisy totals decide where a file ends,
         so the ends reveal nothing more about the data than the release.
-    raster : bool
-        Whether to draw the map, if the grid has one.
 
     Returns
     -------

@@ -62,8 +62,14 @@ class SeriesOptions:
     ----------
     person : {"all", "one"}
     noise : {"best", "laplace", "gaussian"}
+        Best: the one with the smaller errors by closed forms; a method without them has Gaussian
+        noise if a person is measured 30 times or more in all snapshots and levels.
     smooth : {"best", "both", "forward", "none"}
+        Whether the snapshots before one, or before and after it, predict the children of a node
+        (:mod:`geodp.kinds.series.smoothing`). This is post-processing of the same measurements,
+        so that under a stored key another choice costs nothing. Best: both, with the pyramid.
     cycles : sequence of int
+        Numbers of snapshots after which patterns repeat, such as 24 and 168 for hours.
     """
 
     person: Person
@@ -104,15 +110,6 @@ def publish_series(
     epsilon, rho, delta
         Budget of all snapshots together, exact. With epsilon and delta, the noise is Gaussian where
         this is less.
-    noise : {"best", "laplace", "gaussian"}
-        Best: the one with the smaller errors by closed forms; a method without them has Gaussian
-        noise if a person is measured 30 times or more in all snapshots and levels.
-    smooth : {"best", "both", "forward", "none"}
-        Whether the snapshots before one, or before and after it, predict the children of a node
-        (:mod:`geodp.kinds.series.smoothing`). This is post-processing of the same measurements,
-        so that under a stored key another choice costs nothing. Best: both, with the pyramid.
-    cycles : sequence of int
-        Numbers of snapshots after which patterns repeat, such as 24 and 168 for hours.
     allow_empty, records, neighbours, contribution, unit, people
         See :func:`geodp.publish`; contribution and people are those of one snapshot. A snapshot may
         be empty without ``allow_empty``, but not a file, nor a value of a filter that several
