@@ -57,7 +57,7 @@ class OfStreams(OfPyramid):
 
     version: ClassVar[int] = 1
     citation: ClassVar[str] = CITATION
-    guarantee: ClassVar[Guarantee] = Guarantee(RECORDS_PROOF, PRECONDITION)
+    guarantee: ClassVar[Guarantee] = Guarantee(RECORDS_PROOF, precondition=PRECONDITION)
 
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""

@@ -436,7 +436,7 @@ class Oracle(ABC):
 
 def guarantee_of_report(source: str) -> Guarantee:
     """Return the guarantee of one report; ``source``: where it is proved, and why it holds."""
-    return Guarantee(source, ONE_REPORT, LOCAL_PRIVACY)
+    return Guarantee(source, precondition=ONE_REPORT, variant=LOCAL_PRIVACY)
 
 
 def require_epsilon(budget: Budget, allow_weak: bool) -> Fraction:
