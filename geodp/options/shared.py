@@ -417,6 +417,9 @@ MEMORY = Option(
     "libraries; a release that needs more is refused.  [default: none]",
 )
 
+EVALUATED_REQUEST = REQUEST.of("epsilon", "rho", "delta", "neighbours", "contribution")
+"""Fields of a request that an evaluation takes."""
+
 EVALUATION = joined(
     Option(
         "--key-file",

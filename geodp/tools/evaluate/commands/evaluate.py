@@ -28,16 +28,13 @@ from geodp.cli.regions import REGIONS
 from geodp.cli.request_options import open_key, terms_of
 from geodp.cli.running import report_progress
 from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
+from geodp.options.shared import EVALUATED_REQUEST, EVALUATION, FOLDER, GIVEN_DOMAIN, JSON
 
 if TYPE_CHECKING:
     from geodp.tools.evaluate.result import Evaluation
 
 WIDTH = 160
 """Minimal width of the tables."""
-
-FIELDS = ("epsilon", "rho", "delta", "neighbours", "contribution")
-"""Fields of a request that an evaluation takes."""
 
 
 OPTIONS = joined(
@@ -75,7 +72,7 @@ OPTIONS = joined(
 @click.command(cls=ReadingCommand, rare=("mask", "where"), no_args_is_help=True)
 @inputs
 @with_options(
-    *(GIVEN_DOMAIN, REQUEST.of(*FIELDS), OPTIONS, REGIONS, EVALUATION),
+    *(GIVEN_DOMAIN, EVALUATED_REQUEST, OPTIONS, REGIONS, EVALUATION),
     *(FOLDER.one("overwrite", help="Replace these files."), JSON),
 )
 def evaluate(**options: Any) -> None:
