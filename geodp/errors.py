@@ -207,17 +207,19 @@ def is_utf8(text: str | os.PathLike[str]) -> bool:
     return True
 
 
-def require_library(library: str, what: str, extra: str = "") -> None:
+def require_library(library: str, what: str, extra: str = "", remedy: str = "") -> None:
     """Refuse something that needs a library that is not installed.
 
     Parameters
     ----------
     library : str
-        Name of the module, and of the extra: ``"openpyxl"``.
+        Name of the module: ``"openpyxl"``.
     what : str
         Subject that needs it, as the start of the message.
     extra : str
-        Extra that installs it, if it has another name.
+        Extra that installs it; empty: it is installed by its own name.
+    remedy : str
+        Further sentences: what to do without it.
 
     Raises
     ------
@@ -235,9 +237,10 @@ def require_library(library: str, what: str, extra: str = "") -> None:
     except ImportError:
         installed = False
     if not installed:
+        package = f"'geodp[{extra}]'" if extra else library
         raise UsageError(
-            f"{what} needs {library}, which is not installed: pip install "
-            f"'geodp[{extra or library}]'.",
+            f"{what} needs {library}, which is not installed: pip install {package}. "
+            f"{remedy}".rstrip(),
             code="library-missing",
         )
 

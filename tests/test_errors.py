@@ -13,8 +13,8 @@ from geodp.errors import CodeError, GeodpError, InputError, Rule, UsageError, is
 PACKAGE = Path(geodp.__file__).parent
 
 SEVERAL_WORDINGS = {
-    *("attribute-of-other-name", "attribute-order-unknown", "bounds-not-degrees"),
-    *("bounds-without-width", "code-missing", "coordinate-missing"),
+    *("attribute-of-other-name", "attribute-order-unknown"),
+    *("code-missing", "coordinate-missing"),
     *("crs-unknown", "library-missing", "listed-file-missing", "mask-code-too-fine"),
     *("mask-source-missing", "method-has-no-gaussian"),
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import synthetic
 from bench.measure import cost, node_counts
+from bench.measure.dense_pyramid import refine_dense as pyramid_dense
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.central.pyramid import refine as pyramid
-from geodp.mechanisms.central.pyramid import refine_dense as pyramid_dense
 from geodp.mechanisms.central.topdown import RefinementNoise, TopDown
 from geodp.mechanisms.central.topdown import refine as topdown
 from geodp.mechanisms.central.topdown import refine_dense as topdown_dense

@@ -226,7 +226,9 @@ class ClampedIntervals:
     def classes(self, key: KeyArray) -> IntArray:
         """Return the class of cells by the counts released around them: int64[n].
 
-        See :func:`geodp.accuracy.margins.find_classes`.
+        It is an index into a flat table of :class:`geodp.accuracy.margins.Margins`, by the children
+        of its node and the share of the other cells of the domain in the node around it that were
+        released as 0; -1: isolated.
         """
         once, back = _sort(key)
         classes = np.empty(once.size, np.int64)

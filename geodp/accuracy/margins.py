@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from geodp.accuracy.variance import Drop
 from geodp.reprs import one_line
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import FloatArray
 
 VERSION = 4
 """Version of the margins, in cards: increases with every change of intervals in files."""
@@ -62,11 +61,6 @@ class Margins:
     isolated_losses: tuple[float, ...] = ()
     releases: int = 0
 
-    def of(self, place: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the margins of cells: float64[n] each; ``place``: from :func:`find_classes`."""
-        down, up = (np.append(side.reshape(-1), inf)[place] for side in (self.down, self.up))
-        return down, up
-
 
 def span_of(fanouts: tuple[int, ...]) -> int:
     """Return the number of keys of the node in which the cells around a cell are counted."""
@@ -76,28 +70,6 @@ def span_of(fanouts: tuple[int, ...]) -> int:
         if span >= AROUND:
             break
     return span
-
-
-def find_classes(children: Any, others: Any, zeros: Any, company: Any) -> IntArray:
-    """Return the class of cells, an index into a flat table of margins: int64[n].
-
-    -1 if isolated.
-
-    Parameters
-    ----------
-    children : float64[n]
-        Number of children of the cell's node that overlap the domain.
-    others : float64[n]
-        Number of other cells of the domain in the node around it.
-    zeros : float64[n]
-        Number of these that were released as 0.
-    company : bool[n]
-        Whether one of these was released with three standard errors or more.
-    """
-    # If all cells around are 0, the cell is isolated, whatever its share.
-    share = np.searchsorted(SHARES, zeros / np.maximum(others, 1))
-    group = np.searchsorted(CHILDREN, children) * len(SHARES) + share
-    return np.where(company & (zeros < others), group, -1).astype(np.int64)
 
 
 def read_margins(text: str) -> Margins:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from os import PathLike
 from typing import IO, Any
 
-from geodp.errors import UsageError
+from geodp.errors import require_library
 
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
@@ -29,14 +28,17 @@ MARKERS = "osD^vPX<>hp"
 INK, FAINT = "#333333", "#E4E4E4"
 
 
-def require_matplotlib() -> None:
-    """Raise UsageError if Matplotlib, which is an optional extra, is not installed."""
-    if find_spec("matplotlib") is None:
-        raise UsageError(
-            "Plots of errors need Matplotlib, which is not installed; "
-            "install it by: pip install 'geodp[plots]'",
-            code="library-missing",
-        )
+def style_curve(number: int) -> dict[str, Any]:
+    """Return the style of a curve with markers, by its number, as keywords of Matplotlib."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 4.6,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.6,
+        "linewidth": 1.5,
+        "zorder": 3,
+    }
 
 
 @contextmanager
@@ -44,7 +46,7 @@ def draw_figure(
     size: tuple[float, float], file: str | PathLike[str] | IO[bytes], form: str
 ) -> Iterator[Any]:
     """Yield an empty figure, and save it after the block."""
-    require_matplotlib()
+    require_library("matplotlib", "A plot", "plots")
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

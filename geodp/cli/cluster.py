@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from geodp.errors import require_library
 from geodp.registry import find_modules
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def wants_cluster(options: Mapping[str, Any]) -> bool:
     """Return whether a cluster is requested; UsageError without the library for it."""
     if options["cluster"] is None and options["workers"] is None:
         return False
-    _feature().require_dask()
+    require_library("distributed", "A cluster", "dask")
     return True
 
 

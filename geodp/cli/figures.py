@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from geodp.accuracy.bounded_counts import Figures
     from geodp.accuracy.interval import Interval
+    from geodp.accuracy.interval_arithmetic import Figures
     from geodp.release.regional import Compared
 
 DASH = "\N{EN DASH}"

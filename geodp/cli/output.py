@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from geodp.errors import Rule, UsageError, printable
+from geodp.errors import Rule, UsageError, printable, require_library
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,9 +54,7 @@ def require_unsealed(output: Path | None) -> None:
 def require_drawn(plot: Path | None) -> None:
     """Raise UsageError if a requested plot cannot be drawn; None requests none."""
     if plot is not None:
-        from geodp.accuracy.style import require_matplotlib
-
-        require_matplotlib()
+        require_library("matplotlib", "A plot", "plots")
 
 
 PICTURES = (".png", ".pdf", ".svg")

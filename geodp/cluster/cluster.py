@@ -170,7 +170,17 @@ class PreparedRun:
         restricted: dict[str, Any] | None = None,
         raster: bool = True,
     ) -> Card:
-        """Draw, charge, and write into a folder on the workers; see :func:`write`."""
+        """Draw, charge, and write into a folder on the workers; see :func:`write`.
+
+        Parameters
+        ----------
+        path : path
+            See :func:`write`.
+        name, overwrite, restricted
+            See :meth:`geodp.Release.write`.
+        raster : bool
+            Whether to draw the map, if the grid has one.
+        """
         run, grid = self.run, self.run.cut.grid
         check_publication(grid, path, name=name, overwrite=overwrite)
         self._require_trusted()
@@ -281,18 +291,8 @@ def publish(
     return _prepare(client, partitions, {**named, **options}).release()
 
 
-@takes(publish)
-def write(
-    client: Any,
-    partitions: Partitions,
-    path: str | Path,
-    *,
-    name: str = "population",
-    overwrite: bool = False,
-    restricted: dict[str, Any] | None = None,
-    raster: bool = True,
-    **options: Any,
-) -> Card:
+@takes(publish, PreparedRun.write, without=("self",))
+def write(client: Any, partitions: Partitions, path: str | Path, **options: Any) -> Card:
     """Release partitions into a folder of GeoParquet files and tiles, which the workers write.
 
     ``path/public`` holds ``NAME.parquet/part-00000.parquet`` and so on, in key order, the map as
@@ -304,23 +304,17 @@ def write(
     path : path
         On storage that the workers see under the same name; must not exist or be empty, or with
         ``overwrite`` contain an earlier release.
-    name, overwrite, restricted
-        See :meth:`geodp.Release.write`.
     parts
         Most files, one for every range of :func:`publish`. Noisy totals decide where a file ends,
         so the ends reveal nothing more about the data than the release.
-    raster : bool
-        Whether to draw the map, if the grid has one.
 
     Returns
     -------
     Card
         Card with the list of files.
     """
-    prepared = _prepare(client, partitions, options)
-    return prepared.write(
-        path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
-    )
+    written = pick(PreparedRun.write, options)
+    return _prepare(client, partitions, options).write(path, **written)
 
 
 def _prepare(client: Any, partitions: Partitions, options: dict[str, Any]) -> PreparedRun:

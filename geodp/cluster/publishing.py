@@ -38,16 +38,6 @@ SILENT = Rule(
 )
 
 
-def require_dask() -> None:
-    """Raise UsageError if the extra is not installed."""
-    try:
-        import distributed  # noqa: F401
-    except ModuleNotFoundError:
-        raise UsageError(
-            "A cluster needs Dask: pip install 'geodp[dask]'.", code="library-missing"
-        ) from None
-
-
 @contextmanager
 def connect(address: str | None, workers: int) -> Iterator[Any]:
     """Connect to a cluster until the block ends; without an address, start one.
@@ -84,9 +74,6 @@ def connect(address: str | None, workers: int) -> Iterator[Any]:
         raise UsageError(SILENT)
     with client:
         yield client
-
-
-__all__ = ["publish", "require_dask"]
 
 
 def publish(options: Mapping[str, Any], grid: Grid, request: Request) -> str:

@@ -23,6 +23,33 @@ NEAR = 1e-6
 """Tolerance, in cells: a bound this close to an edge is meant to run along it."""
 
 
+Box = tuple[float, float, float, float]
+"""West, south, east, north in degrees; a west above the east is across 180 degrees."""
+
+
+def read_box(bounds: Sequence[float]) -> Box:
+    """Return west, south, east, north; UsageError if this is not a box in degrees."""
+    box = [float(edge) for edge in bounds]
+    if len(box) != 4 or not np.isfinite(box).all():
+        raise UsageError(
+            "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
+        )
+    west, south, east, north = box
+    if not (-180 <= west <= 180 and -180 <= east <= 180 and -90 <= south < north <= 90):
+        raise UsageError(
+            "Bounds in degrees are west, south, east, north: longitudes -180 to 180, latitudes -90 "
+            "to 90, the south below the north.",
+            code="bounds-not-degrees",
+        )
+    if west == east:
+        raise UsageError(
+            "The west and the east of bounds in degrees must differ; a west above the east is a "
+            "box across 180 degrees.",
+            code="bounds-without-width",
+        )
+    return west, south, east, north
+
+
 def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fraction, ...]:
     """Return the smallest bounds along edges of cells that contain a box in degrees.
 
@@ -47,21 +74,7 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
     >>> [int(edge) for edge in bounds_of_degrees(code_system("cbs:500m"), (5.1, 52, 5.2, 52.1))]
     [135000, 445500, 142500, 457000]
     """
-    if len(box) != 4 or not np.isfinite(np.array(box, float)).all():
-        raise UsageError(
-            "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
-        )
-    west, south, east, north = map(float, box)
-    if not (-180 <= west <= 180 and -180 <= east <= 180 and -90 <= south < north <= 90):
-        raise UsageError(
-            "Bounds in degrees are west, south, east, north: longitudes -180 to 180, latitudes -90 "
-            "to 90, the south below the north.",
-            code="bounds-not-degrees",
-        )
-    if west == east:
-        raise UsageError(
-            "The west and the east of bounds in degrees must differ.", code="bounds-without-width"
-        )
+    west, south, east, north = read_box(box)
     # From here on east is above west, so that a box across 180 degrees needs no second case;
     # `move_points` takes longitudes back to -180 to 180.
     east += 360 if east < west else 0
@@ -83,7 +96,7 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
     return cover_points(system, x, y, "the bounds in degrees")
 
 
-def edge_points(box: tuple[float, float, float, float]) -> NDArray[np.float64]:
+def edge_points(box: Box) -> NDArray[np.float64]:
     """Return points along a box's edges, float64[n, 2], at most `STEP` degrees apart."""
     west, south, east, north = box
     counts = (

@@ -1016,7 +1016,11 @@ def _margins(
 
 @bare_inline
 def _class_of(paths: Paths, i: int, min_people: float, rule: IntervalRule) -> int:
-    """Return the class of a cell: see :func:`geodp.accuracy.margins.find_classes`."""
+    """Return the class of a cell, by the children of its node and the other cells in it that are 0.
+
+    It is an index into a flat table of margins; -1: isolated, as nobody is beyond doubt in another
+    cell of the node, or all others are 0.
+    """
     people_here = paths.people[PLAIN, i]
     cells, listed = paths.around[CELLS, i], paths.around[LISTED, i]
     others, zeros = float(cells - 1), float(cells - listed - (people_here == 0))

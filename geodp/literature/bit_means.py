@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geodp.accuracy.style import COLOURS, DASHES, draw_figure, quiet_axes
+from geodp.advice import takes
 from geodp.errors import CodeError, UsageError
 from geodp.local.coins import Chance, Coins
 from geodp.local.kernels import oracles
@@ -184,15 +185,9 @@ def sample_size(
     return max(2, ceil(n))
 
 
+@takes(sample_size, without=("power",))
 def power(
-    n: int,
-    difference: float,
-    maximum: float,
-    epsilon: Budget | None = None,
-    *,
-    share: float | None = None,
-    alpha: float = 0.05,
-    sides: int = 2,
+    n: int, difference: float, maximum: float, epsilon: Budget | None = None, **options: Any
 ) -> float:
     """Compute the chance that two groups of n devices each show a difference of their means.
 
@@ -217,7 +212,7 @@ def power(
         raise UsageError(
             "n must be a whole number of devices, at least 2.", code="devices-fewer-than-two"
         )
-    return _design(difference, maximum, epsilon, share, alpha, sides).power(int(n))
+    return _design(difference, maximum, epsilon, **options).power(int(n))
 
 
 def means(
@@ -288,9 +283,9 @@ def _design(
     difference: float,
     maximum: float,
     epsilon: Budget | None,
-    share: float | None,
-    alpha: float,
-    sides: int,
+    share: float | None = None,
+    alpha: float = 0.05,
+    sides: int = 2,
 ) -> _Design:
     require_chance(alpha, "alpha")
     if sides not in (1, 2):

@@ -118,36 +118,6 @@ class Taxonomy:
             pairs |= dict.fromkeys((top, ROOT) for top in top_nodes if top != ROOT)
         return cls.of([*pairs])
 
-    @classmethod
-    def of_prefixes(cls, codes: Iterable[Any], lengths: Sequence[int]) -> Self:
-        """Build the tree of codes whose first characters are codes of larger areas.
-
-        Parameters
-        ----------
-        codes : iterable
-            The finest codes.
-        lengths : sequence of int
-            Lengths of the larger areas' codes, increasing; such as 4, 6, 8 for JIS X 0410.
-
-        Examples
-        --------
-        >>> Taxonomy.of_prefixes(["533945", "533946", "543910"], [4]).path("533946")
-        ('*', '5339', '533946')
-        """
-        if not all(0 < a < b for a, b in zip(lengths, [*lengths[1:], 1 << 30], strict=True)):
-            raise UsageError(
-                "Lengths of codes must be whole numbers above 0 that increase.",
-                code="code-lengths-increase",
-            )
-        parent_of: dict[str, str] = {}
-        for code in map(str, codes):
-            parent = ROOT
-            for length in lengths:
-                if length < len(code):
-                    parent = parent_of.setdefault(code[:length], parent) and code[:length]
-            parent_of[code] = parent
-        return cls(parent_of)
-
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
         """The children of every inner node."""

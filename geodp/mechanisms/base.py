@@ -38,11 +38,6 @@ from geodp.table.stated.release import StatedPrior
 MAX_CELLS = 1 << 26
 """Most keys of a domain for a dense method: each of its arrays then takes half a GiB."""
 
-PUBLIC_DOMAIN = (
-    "one person adds at most `contribution` to the sum of all counts, and the domain was chosen "
-    "without looking at the data"
-)
-
 Plain = None | bool | int | str | bytes | Fraction | tuple["Plain", ...]
 """Values that can be written down exactly, as a digest needs them; floats cannot."""
 

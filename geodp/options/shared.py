@@ -526,6 +526,9 @@ LANGUAGE = Option(
     default="en",
 )
 
+EVALUATED_REQUEST = REQUEST.of("epsilon", "rho", "delta", "neighbours", "contribution")
+"""Fields of a request that an evaluation takes."""
+
 EVALUATION = joined(
     Option(
         "--key-file",

@@ -49,6 +49,11 @@ from geodp.privacy.noise.law import (
 from geodp.privacy.terms import ADD_REMOVE, REPLACE, Terms
 from geodp.reprs import one_line
 
+PUBLIC_DOMAIN = (
+    "one person adds at most `contribution` to the sum of all counts, and the domain was chosen "
+    "without looking at the data"
+)
+
 PURE = "pure epsilon-differential privacy"
 CONCENTRATED = "rho-zero-concentrated differential privacy (zCDP)"
 
@@ -59,19 +64,19 @@ class Guarantee:
 
     Attributes
     ----------
-    variant : str
-        Such as ``"pure epsilon-differential privacy"``.
-    precondition : str
-        What the caller must make sure of for the promise to hold.
     source : str
         Where it is proved.
+    precondition : str
+        What the caller must make sure of for the promise to hold.
+    variant : str
+        The notion of privacy.
     """
 
     __repr__ = one_line
 
-    variant: str
-    precondition: str
     source: str
+    precondition: str = PUBLIC_DOMAIN
+    variant: str = PURE
 
 
 TOGETHER = "any result of this table together with all that it depends on"

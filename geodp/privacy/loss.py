@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import UsageError
 
 LARGEST = 10**100
 """No parameter may be above this, so that all can be shown as decimals."""
@@ -327,10 +327,6 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 LONGEST = 200
 """Most characters, and largest exponent, of a budget."""
 
-DELTA_RANGE = Rule(
-    "delta-not-below-1", "delta must be below 1; the inverse of ten times the people is usual."
-)
-
 
 Budget = str | int | float | Decimal | Rational
 """Values that are read exactly: ``0.1``, ``"1/10"``."""
@@ -375,6 +371,17 @@ def read_exact(value: Budget, name: str) -> Fraction:
         ) from None
 
 
+def require_delta(delta: Budget) -> Fraction:
+    """Read a delta exactly; UsageError outside (0, 1)."""
+    exact = rational(delta, "delta")
+    if exact >= 1:
+        raise UsageError(
+            "delta must be below 1; the inverse of ten times the people is usual.",
+            code="delta-not-below-1",
+        )
+    return exact
+
+
 def budget(
     epsilon: Budget | None = None, rho: Budget | None = None, delta: Budget | None = None
 ) -> Loss:
@@ -396,9 +403,7 @@ def budget(
     """
     if (epsilon is None) == (rho is None):
         raise UsageError("Give either epsilon or rho.", code="epsilon-or-rho")
-    chance = None if delta is None else rational(delta, "delta")
-    if chance is not None and chance >= 1:
-        raise UsageError(DELTA_RANGE)
+    chance = None if delta is None else require_delta(delta)
     if epsilon is not None:
         exact = rational(epsilon)
         if chance is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from geodp.advice import no_attribute
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule, UsageError, require_library
 from geodp.grid.grid import Grid
 from geodp.io.write.frame import MAX_BLOCKS
 from geodp.io.write.geometry import geometry, geometry_crs, has_geometry
@@ -44,8 +44,6 @@ ITEMS = (
     "to_pandas()."
 )
 
-NO_PANDAS = Rule("library-missing", "pandas is not installed: pip install pandas, or to_arrow().")
-
 MAP_PIXELS = 240
 """Longer side of the map in a notebook, in pixels, about."""
 
@@ -77,10 +75,8 @@ class Rows(ABC):
 
         Raises UsageError where pandas is not installed.
         """
-        try:
-            return self.to_arrow(name).to_pandas()
-        except ModuleNotFoundError:
-            raise UsageError(NO_PANDAS) from None
+        require_library("pandas", "to_pandas()", remedy="Or use to_arrow().")
+        return self.to_arrow(name).to_pandas()
 
     def to_geopandas(self, name: str | None = None) -> Any:
         """Convert the rows to a ``geopandas.GeoDataFrame`` in the grid's CRS.
@@ -134,13 +130,9 @@ class InMemory(Rows, BaseRelease):
 
         Raises UsageError where Polars is not installed.
         """
-        try:
-            import polars
-        except ModuleNotFoundError:
-            raise UsageError(
-                "polars is not installed: pip install polars, or to_arrow().",
-                code="library-missing",
-            ) from None
+        require_library("polars", "to_polars()", remedy="Or use to_arrow().")
+        import polars
+
         return polars.from_arrow(self.to_arrow(name))
 
     def to_xarray(self, name: str | None = None) -> Any:
@@ -159,12 +151,9 @@ class InMemory(Rows, BaseRelease):
                 "xarray-needs-one-map", "Arrays of x and y need a grid of one map; use to_pandas()."
             )
         )
-        try:
-            import xarray
-        except ModuleNotFoundError:
-            raise UsageError(
-                "xarray is not installed: pip install xarray.", code="library-missing"
-            ) from None
+        require_library("xarray", "to_xarray()")
+        import xarray
+
         dense = self.table.to_dense()
         if not grid.domain.is_box:
             inside = grid.contains(np.indices(grid.shape).reshape(len(grid.shape), -1))
@@ -210,19 +199,14 @@ class InMemory(Rows, BaseRelease):
         Raises UsageError for a grid that is not one map, and without Matplotlib.
         """
         grid = self.table.grid
-        place, block = (
-            grid.require_map(
-                Rule("plot-needs-one-map", "A plot needs a grid of one map; use to_pandas().")
-            ),
-            1,
+        place = grid.require_map(
+            Rule("plot-needs-one-map", "A plot needs a grid of one map; use to_pandas().")
         )
-        try:
-            import matplotlib.pyplot as plt
-            from matplotlib.colors import LogNorm
-        except ModuleNotFoundError:
-            raise UsageError(
-                "Matplotlib is not installed: pip install geodp[plots].", code="library-missing"
-            ) from None
+        require_library("matplotlib", "A plot", "plots")
+        import matplotlib.pyplot as plt
+        from matplotlib.colors import LogNorm
+
+        block = 1
         while max(place.rows, place.cols) > block * MAX_BLOCKS:
             block *= 2
         drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))
@@ -285,12 +269,8 @@ def locate_rows(rows: Any, grid: Grid, index: IntArray) -> Any:
             "Rows of this grid lie nowhere on the Earth: use to_pandas().",
             code="rows-not-on-earth",
         )
-    try:
-        import geopandas
-    except ModuleNotFoundError:
-        raise UsageError(
-            "geopandas is not installed: pip install geopandas.", code="library-missing"
-        ) from None
+    require_library("geopandas", "to_geopandas()")
+    import geopandas
     import shapely
 
     shapes = shapely.from_wkb(geometry(grid, index)[0].to_numpy(zero_copy_only=False))
@@ -299,10 +279,9 @@ def locate_rows(rows: Any, grid: Grid, index: IntArray) -> Any:
 
 def make_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Make a ``pandas.DataFrame`` of rows; UsageError where pandas is not installed."""
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise UsageError(NO_PANDAS) from None
+    require_library("pandas", "to_pandas()")
+    import pandas
+
     return pandas.DataFrame([dict(one) for one in rows])
 
 

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.bounded_counts import Bounds, Figures, divide
 from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval_arithmetic import Bounds, Figures, divide
 from geodp.advice import takes
 from geodp.errors import NAMES, Rule, UsageError, VerificationError, is_name
 from geodp.grid.grid import Grid

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import Figures, subtract_all
 from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval_arithmetic import Figures, subtract_all
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
 

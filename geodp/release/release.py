@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.area_sums import Areas, areas_of
-from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.closed_form import BlockError, cell_errors
 from geodp.accuracy.interval import Estimate, Tops
+from geodp.accuracy.interval_arithmetic import Figures
 from geodp.accuracy.margins import MARGINS, UNKNOWN, Margins
 from geodp.errors import UsageError
 from geodp.grid.region import Labels, Region

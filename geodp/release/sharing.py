@@ -50,7 +50,6 @@ class Sharing:
 
     Attributes
     ----------
-    snapshots : int
     person : {"all", "one"}
     method : Mechanism
         Method of a snapshot.
@@ -70,7 +69,6 @@ class Sharing:
 
     __repr__ = one_line
 
-    snapshots: int
     person: Person
     method: Mechanism
     changed: int
@@ -133,7 +131,7 @@ def share_budget(
     each = replace(total, loss=divide(total.loss, changed), by_rho=False)
     levels = count_levels(grid, method, each, gaussian=gaussian)
     rule = describe_sharing(snapshots, person, changed, levels) + why
-    return Sharing(snapshots, person, method, changed, levels, total, each, gaussian, rule, forms)
+    return Sharing(person, method, changed, levels, total, each, gaussian, rule, forms)
 
 
 def count_changed(person: Person, neighbours: str, snapshots: int) -> int:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from geodp.accuracy.bounded_counts import subtract
 from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval_arithmetic import subtract
 
 FIRST, SECOND = Interval(10.0, 7.0, 14.0), Interval(20.0, 16.0, 25.0)
 

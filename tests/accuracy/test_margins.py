@@ -9,9 +9,7 @@ from geodp.accuracy.closed_form import keys_of_domain
 from geodp.accuracy.margins import (
     MARGINS,
     MIN_MARGIN,
-    SHARES,
     UNKNOWN,
-    find_classes,
     read_margins,
     span_of,
 )
@@ -34,26 +32,17 @@ def ends(release, margins, key):
     return cell_intervals(release.method, release.table, None, margins=margins).of(key)
 
 
-def test_classes_are_groups_of_children_and_of_cells_around_released_as_0():
-    children = np.array([2, 2, 2, 4, 4, 5, 16, 17, 64, 64, 1.0])
-    others = np.array([15, 15, 15, 15, 15, 4, 15, 16, 63, 63, 0.0])
-    zeros = np.array([0, 14, 15, 5, 15, 1, 15, 16, 62, 16, 0.0])
-    n = len(SHARES)
-    expected = [0, 4, -1, n + 2, -1, 2 * n + 1, -1, -1, 3 * n + 4, 3 * n + 2, -1]
-    assert find_classes(children, others, zeros, np.ones(11, np.bool_)).tolist() == expected
-    assert find_classes(children, others, zeros, np.arange(11) == 3).tolist() == [
-        *([-1] * 3 + [n + 2] + [-1] * 7),
-    ]
+def test_the_node_around_a_cell_has_16_keys_or_more():
     assert [span_of(chain) for chain in ((2,) * 9, (4, 8), (8, 64), (16, 8, 4, 4), (2, 2))] == [
         *(16, 32, 64, 16, 4),
     ]
 
 
-def test_margins_are_infinite_where_a_cell_stands_alone_and_where_nothing_is_known():
+def test_margins_are_infinite_where_nothing_is_known():
     found = read_margins("1/2 - - - -\n- 3/4 - - -\n- - - - -\n- - - - 5/6")
-    down, up = found.of(np.array([0, -1, 5, 19]))
-    assert down.tolist() == [1, np.inf, np.inf, 5]
-    assert up.tolist() == [2, np.inf, np.inf, 6]
+    at = np.array([0, 5, 19])
+    assert found.down.reshape(-1)[at].tolist() == [1, np.inf, 5]
+    assert found.up.reshape(-1)[at].tolist() == [2, np.inf, 6]
     assert np.isinf(UNKNOWN.up).all()
     assert UNKNOWN.up.shape == MARGINS.up.shape
 

@@ -5,7 +5,7 @@ import pytest
 from pyproj import Transformer
 
 from geodp.errors import UsageError
-from geodp.grid.bounds import bounds_of_degrees
+from geodp.grid.bounds import bounds_of_degrees, read_box
 from geodp.grid.codes import code_system
 from geodp.grid.grid import Grid
 from tests.refusals import refuses
@@ -49,6 +49,7 @@ def test_a_box_across_180_degrees_is_narrow(name):
     grid = Grid.mesh(name, bounds=(179, -18, -179, -17), degrees=True)
     assert grid.shape[1] <= 9
     assert grid.places[0].period is not None
+    assert read_box((175, -21, -178, -12)) == (175.0, -21.0, -178.0, -12.0)
 
 
 @pytest.mark.parametrize(

@@ -408,10 +408,6 @@ def test_devices_flip_the_coins_that_their_oracle_declares(name):
     known = one.identity
 
     class Heard(coins.Coins):
-        def flip(self, chance):
-            seen.add(chance)
-            return super().flip(chance)
-
         def fill(self, step, arguments, count, units, chances=()):
             seen.update(chances)
             return super().fill(step, arguments, count, units, chances)

@@ -137,16 +137,6 @@ def test_what_is_no_tree_is_refused(pairs):
         Taxonomy.of(pairs)
 
 
-def test_codes_are_a_tree_of_their_beginnings():
-    tree = Taxonomy.of_prefixes(["53394526", "53394527", "533946", "5438"], [4, 6])
-    assert tree.path("53394526") == ("*", "5339", "533945", "53394526")
-    assert tree.path("533946") == ("*", "5339", "533946")
-    assert tree.path("5438") == ("*", "5438")
-    assert tree.leaves("*") == 4
-    with refuses(UsageError, "code-lengths-increase"):
-        Taxonomy.of_prefixes(["5339"], [4, 4])
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_generalisation_is_its_slow_twin(seed):
     draw = random.Random(seed)

@@ -15,11 +15,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import geodp
+from bench.measure.dense_pyramid import refine_dense
 from geodp.kernels.pyramid import layout, rows
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS
 from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central.laplace import Laplace
-from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
+from geodp.mechanisms.central.pyramid import Pyramid, refine
 from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_vector
 from geodp.mechanisms.trees import traversal
 from geodp.privacy.key import NoiseKey

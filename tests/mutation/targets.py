@@ -292,8 +292,6 @@ TARGETS = (
             "Chance.digits",
             "Chance.floor",
             "Coins.ahead",
-            "Coins.flip",
-            "Coins.below",
         ),
     ),
     Target(

@@ -108,7 +108,9 @@ def init(
 )
 def show(file: Path, dataset: str | None, delta: str | None, as_json: bool) -> None:
     """Show the caps, and the spent and remaining budgets."""
-    chance = None if delta is None else _chance(delta)
+    from geodp.privacy.loss import require_delta
+
+    chance = None if delta is None else require_delta(delta)
     ledger = _open(file)
     accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
     if as_json:
@@ -245,16 +247,6 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None, in_rho: bool) 
     raise UsageError(
         "Give the cap as --epsilon, as --epsilon and --delta, or as --rho.", code="cap-form"
     )
-
-
-def _chance(delta: str) -> Fraction:
-    """Read a delta exactly; UsageError unless it lies between 0 and 1."""
-    from geodp.privacy.loss import DELTA_RANGE, rational
-
-    chance = rational(delta, "delta")
-    if chance >= 1:
-        raise UsageError(DELTA_RANGE)
-    return chance
 
 
 def _implied(account: Account, delta: Fraction | None) -> dict[str, ApproximateDP] | None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
+from geodp.grid.bounds import Box
 from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.codes.system import require
 from geodp.typing import FloatArray, IntArray, KeyArray
@@ -28,9 +29,6 @@ RADIUS = 6371.0
 
 FINE = 0.01
 """Radians: longer edges are subdivided, as great circles are not straight in degrees."""
-
-Box = tuple[float, float, float, float]
-"""West, south, east, north in degrees of WGS 84; a west above the east is across 180 degrees."""
 
 
 class PublicArea(ABC):
@@ -322,26 +320,3 @@ class CellMask:
         require(levels <= level, lambda _: finer)
         start = {each: cells[levels == each] for each in np.unique(levels).tolist()}
         return cls(source, start=start)
-
-
-def read_box(bounds: Sequence[float], system: CellSystem) -> Box:
-    """Return west, south, east, north; UsageError if this is not a box in degrees."""
-    box = [float(edge) for edge in bounds]
-    if len(box) != 4 or not np.isfinite(box).all():
-        raise UsageError(
-            "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
-        )
-    west, south, east, north = box
-    if not (-180 <= west <= 180 and -180 <= east <= 180 and -90 <= south < north <= 90):
-        raise UsageError(
-            f"Bounds of cells of {system.title} are west, south, east, north in degrees: "
-            "longitudes -180 to 180, latitudes -90 to 90, the south below the north.",
-            code="bounds-not-degrees",
-        )
-    if west == east:
-        raise UsageError(
-            f"The west and the east of bounds of cells of {system.title} must differ; a west above "
-            "the east is a box across 180 degrees.",
-            code="bounds-without-width",
-        )
-    return west, south, east, north

@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geodp.errors import CodeError, Rule, UsageError
+from geodp.grid.bounds import Box, read_box
 from geodp.grid.cells import find_cells
 from geodp.grid.cells.area import (
     MAX_CELLS,
-    Box,
     BoxArea,
     CellMask,
     PublicArea,
     box_around,
     radii,
-    read_box,
     select_cells,
 )
 from geodp.grid.cells.system import CellSystem
@@ -71,7 +70,7 @@ def grid_of_cells(
     mask, and if the area has no cell or more than a million.
     """
     system, level = find_cells(spec)
-    box = None if bounds is None else read_box(bounds, system)
+    box = None if bounds is None else read_box(bounds)
     if box is None and mask is None:
         raise UsageError(NO_AREA.format(system.title))
     library = system.require_library()

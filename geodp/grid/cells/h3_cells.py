@@ -41,16 +41,9 @@ class H3(CellSystem):
     # Descendants stick out of a cell: on a plane to 1.06 times its radius; the margin is for the
     # distortion on the sphere. Too small a value would lose cells at the edge of an area.
     reach: ClassVar[float] = 1.25
+    library: ClassVar[str] = "h3"
     extra: ClassVar[str] = "hexagons"
     codes: ClassVar[str] = "indices of 15 hexadecimal digits, or integers of 64 bits"
-
-    def require_library(self) -> str:
-        """Return h3 and its version."""
-        try:
-            import h3
-        except ImportError:
-            raise self.missing_library("h3") from None
-        return f"h3 {h3.__version__}"
 
     def levels_of(self, cells: KeyArray) -> IntArray:
         """Return resolutions, after a check of all bits of the index."""

@@ -13,7 +13,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
 from geodp.grid.cells.system import CellSystem
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -37,24 +36,15 @@ class S2(CellSystem):
     finest: ClassVar[int] = FINEST
     # Children lie in their parent; the margin is for rounding alone.
     reach: ClassVar[float] = 1.001
+    library: ClassVar[str] = "s2geometry"
     extra: ClassVar[str] = "s2"
+    remedy: ClassVar[str] = (
+        "It has packages for Linux on x86-64 and for macOS; elsewhere give the cells as a table of "
+        "units (--grid units:TABLE)."
+    )
     codes: ClassVar[str] = (
         "tokens (hexadecimal digits without the zeros at the end), or integers of 64 bits"
     )
-
-    def require_library(self) -> str:
-        """Return s2geometry and its version."""
-        from importlib.metadata import version
-
-        try:
-            import s2geometry  # noqa: F401
-        except ImportError:
-            raise UsageError(
-                f"{self.missing_library('s2geometry')} It has packages for Linux on x86-64 and for "
-                "macOS; elsewhere give the cells as a table of units (--grid units:TABLE).",
-                code="library-missing",
-            ) from None
-        return f"s2geometry {version('s2geometry')}"
 
     def levels_of(self, cells: KeyArray) -> IntArray:
         """Return levels, from the position of the last 1."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError, require_library
 from geodp.grid.codes.system import MISSING, as_array, is_missing, text_at
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -46,8 +47,10 @@ class CellSystem(ABC):
         The last level; the first is 0.
     reach : float
         Maximal distance of a cell's descendants from its centre, in radii of its outline.
-    extra : str
-        The optional extra of geodp that installs the library.
+    library, extra : str
+        The system's library, and the optional extra of geodp that installs it.
+    remedy : str
+        What to do without it, a sentence.
     codes : str
         Description of valid codes, for errors.
     """
@@ -57,12 +60,15 @@ class CellSystem(ABC):
     word: ClassVar[str]
     finest: ClassVar[int]
     reach: ClassVar[float]
+    library: ClassVar[str]
     extra: ClassVar[str]
+    remedy: ClassVar[str] = ""
     codes: ClassVar[str]
 
-    @abstractmethod
     def require_library(self) -> str:
         """Return the name and version of the library; UsageError if it is not installed."""
+        require_library(self.library, f"Cells of {self.title}", self.extra, self.remedy)
+        return f"{self.library} {version(self.library)}"
 
     @abstractmethod
     def levels_of(self, cells: KeyArray) -> IntArray:
@@ -180,14 +186,6 @@ class CellSystem(ABC):
         if not good.all():
             raise CodeError(int(good.argmin()), NO_DEGREES)
         return self.at(x, y, level)
-
-    def missing_library(self, library: str) -> UsageError:
-        """Return the error for a library that is not installed."""
-        return UsageError(
-            f"Cells of {self.title} need {library}, which is not installed: "
-            f"pip install 'geodp[{self.extra}]'.",
-            code="library-missing",
-        )
 
 
 def sphere(longitude: ArrayLike, latitude: ArrayLike) -> FloatArray:

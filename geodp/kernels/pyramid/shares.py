@@ -6,9 +6,8 @@ rule and applies it to many nodes.
 
 The sparse form calls :func:`share_family` and :func:`share_between_two`, one node at a time
 (:mod:`geodp.kernels.pyramid.passes`), the two projections (:mod:`geodp.kernels.pyramid.families`),
-and ``combine_families`` there for estimates. :func:`share` takes whole levels, for the dense form
-(:mod:`geodp.mechanisms.trees.dense`), for simulations and for local methods; :func:`combine` is for
-local methods.
+and ``combine_families`` there for estimates. :func:`share` takes whole levels, for simulations and
+for local methods; :func:`combine` is for local methods.
 """
 
 from __future__ import annotations

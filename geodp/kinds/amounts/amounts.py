@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from geodp.advice import takes
 from geodp.errors import Rule, VerificationError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region
@@ -110,25 +111,41 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
         """Sentences that hold in every cell, with their checks."""
         return list_constraints(self.index.amount)
 
-    def estimate(
+    def estimate_all(
         self,
-        region: Any,
+        regions: Iterable[Any],
         labels: Labels | None = None,
         *,
         quantiles: Sequence[float] = (),
         below: Sequence[float] = (),
         prior: AnyPrior | None = None,
-    ) -> AmountEstimate:
-        """Estimate records, sum, mean and median of a region, with 95 % intervals.
+    ) -> list[AmountEstimate]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`.
 
         Parameters
         ----------
-        region, labels, quantiles, below
-            See :meth:`geodp.kinds.amounts.numbers.AmountNumbers.estimate`.
+        regions, labels, quantiles, below
+            See :meth:`geodp.kinds.amounts.numbers.AmountNumbers.estimate_all`.
         prior : CountTable, Release, Prior or Amounts, optional
             The prior of the release, given again: intervals of records, sums and means are
             then narrowed by simulation with it, which takes seconds to minutes. Those of medians
             stay.
+        """
+        if prior is None:
+            return super().estimate_all(regions, labels, quantiles=quantiles, below=below)
+        self._check(quantiles, below)
+        known = recognize_prior(self, prior)
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        return self._estimate_listed(listed, quantiles, below, known.streams[:2])
+
+    @takes(estimate_all, without=("regions",))
+    def estimate(self, region: Any, labels: Labels | None = None, **how: Any) -> AmountEstimate:
+        """Estimate records, sum, mean and median of a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
 
         Returns
         -------
@@ -140,24 +157,7 @@ class Amounts(AmountNumbers, JointRelease[AmountsCard]):
             A prior that is not that of the release, a release that made no use of its prior, or
             one without sums; and as without ``prior``.
         """
-        return self.estimate_all([region], labels, quantiles=quantiles, below=below, prior=prior)[0]
-
-    def estimate_all(
-        self,
-        regions: Iterable[Any],
-        labels: Labels | None = None,
-        *,
-        quantiles: Sequence[float] = (),
-        below: Sequence[float] = (),
-        prior: AnyPrior | None = None,
-    ) -> list[AmountEstimate]:
-        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
-        if prior is None:
-            return super().estimate_all(regions, labels, quantiles=quantiles, below=below)
-        self._check(quantiles, below)
-        known = recognize_prior(self, prior)
-        listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        return self._estimate_listed(listed, quantiles, below, known.streams[:2])
+        return self.estimate_all([region], labels, **how)[0]
 
     def compare_all(
         self, pairs: Sequence[tuple[Region, Region]], release: Self | None = None

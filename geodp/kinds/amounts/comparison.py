@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import Figures, subtract
 from geodp.accuracy.interval import Interval
+from geodp.accuracy.interval_arithmetic import Figures, subtract
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.kinds.amounts.kind import COUNT, IDENTITY, MEAN, MEDIAN, SUM

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -432,16 +432,6 @@ def number_blocks(coloured: Coloured) -> NDArray[np.uint8]:
     number[coloured.records == 0] = EMPTY
     number[np.isnan(coloured.records)] = OUTSIDE
     return number.astype(np.uint8)
-
-
-def name_classes(coloured: Coloured, texts: Mapping[str, str]) -> list[str]:
-    """Write the limits of every class, from the lowest."""
-    ends = [show_estimate(edge) for edge in coloured.edges.tolist()]
-    if not ends:
-        return []
-    inner = [texts["class_between"].format(begin=a, end=b) for a, b in pairwise(ends)]
-    first, last = texts["class_below"], texts["class_from"]
-    return [first.format(end=ends[0]), *inner, last.format(begin=ends[-1])]
 
 
 def _draw_legend(

@@ -10,7 +10,7 @@ from typing import ClassVar
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 
 CITATION = "geodp: its own method, defined and proved in docs/proofs/amounts.md."
 
@@ -57,9 +57,7 @@ class OfStreams(OfPyramid):
 
     version: ClassVar[int] = 1
     citation: ClassVar[str] = CITATION
-    guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE, precondition=PRECONDITION, source=RECORDS_PROOF
-    )
+    guarantee: ClassVar[Guarantee] = Guarantee(RECORDS_PROOF, precondition=PRECONDITION)
 
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""

@@ -13,9 +13,10 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Interval, Tops
+from geodp.accuracy.interval_arithmetic import Figures
 from geodp.accuracy.margins import UNKNOWN, Margins
+from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.region import Labels, Region
 from geodp.kinds.amounts.estimates import (
@@ -246,24 +247,37 @@ class AmountNumbers:
         method = cast(CountOfAmounts, self.count.method).pyramid
         return stream_event(event, method, share, notches)
 
-    def estimate(
+    def estimate_all(
         self,
-        region: Any,
+        regions: Iterable[Any],
         labels: Labels | None = None,
         *,
         quantiles: Sequence[float] = (),
         below: Sequence[float] = (),
-    ) -> AmountEstimate:
+    ) -> list[AmountEstimate]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`.
+
+        Parameters
+        ----------
+        regions, labels
+            Each as for :meth:`geodp.Release.estimate`.
+        quantiles : sequence of float
+            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
+        below : sequence of float
+            Amounts, such as a poverty line, below which the share of the records is estimated, too.
+        """
+        self._check(quantiles, below)
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        return self._estimate_listed(listed, quantiles, below)
+
+    @takes(estimate_all, without=("regions",))
+    def estimate(self, region: Any, labels: Labels | None = None, **how: Any) -> AmountEstimate:
         """Estimate records, sum, mean and median of a region, with 95 % intervals.
 
         Parameters
         ----------
         region, labels
             As for :meth:`geodp.Release.estimate`.
-        quantiles : sequence of float
-            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
-        below : sequence of float
-            Amounts, such as a poverty line, below which the share of the records is estimated, too.
 
         Returns
         -------
@@ -276,20 +290,7 @@ class AmountNumbers:
         UsageError
             Quantiles or shares of a release without classes, or outside their ranges.
         """
-        return self.estimate_all([region], labels, quantiles=quantiles, below=below)[0]
-
-    def estimate_all(
-        self,
-        regions: Iterable[Any],
-        labels: Labels | None = None,
-        *,
-        quantiles: Sequence[float] = (),
-        below: Sequence[float] = (),
-    ) -> list[AmountEstimate]:
-        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
-        self._check(quantiles, below)
-        listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        return self._estimate_listed(listed, quantiles, below)
+        return self.estimate_all([region], labels, **how)[0]
 
     def list_figures(self, regions: Iterable[Any], **options: Any) -> list[Figures]:
         """Return the quantities of many regions by their names; ``options``: of `estimate_all`.

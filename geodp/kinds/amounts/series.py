@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from geodp.accuracy.interval import Interval
-from geodp.advice import takes
+from geodp.advice import pick, takes
 from geodp.errors import Rule
 from geodp.grid.region import Labels
 from geodp.kinds.amounts.amounts import Amounts
@@ -89,14 +89,28 @@ class AmountsSeries(ReleasedPeriods[Amounts, AmountsSeriesCard]):
         return found
 
 
-@takes(make_request, without=OF_TABLES)
+@dataclass(frozen=True, kw_only=True)
+class AmountsSeriesOptions:
+    """Options of a series of amounts; see :func:`publish_series`.
+
+    Attributes
+    ----------
+    person : {"all", "one"}
+    means : bool
+    share : number
+    """
+
+    person: Person
+    means: bool = True
+    share: Any = "1/2"
+
+
+@takes(AmountsSeriesOptions, make_request, without=OF_TABLES)
 def publish_series(
     tables: Sequence[AmountTable],
     *,
     times: Sequence[str],
     person: Person,
-    means: bool = True,
-    share: Any = "1/2",
     method: str | None = None,
     prior: AnyPrior | None = None,
     prior_source: str | None = None,
@@ -180,31 +194,15 @@ def publish_series(
     >>> 20 < change.low <= change.value <= change.high < 45
     True
     """
+    chosen = AmountsSeriesOptions(person=person, **pick(AmountsSeriesOptions, options))
     request = make_request(**options, method=method)
     request = replace(request, metadata=require_series_metadata(request.metadata))
-    chosen = AmountsSeriesOptions(person=person, means=means, share=share)
     prepared = prepare_series(
         tables, Periods.of(times), request, chosen, prior=prior, prior_source=prior_source
     )
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)
     return prepared.release()
-
-
-@dataclass(frozen=True, kw_only=True)
-class AmountsSeriesOptions:
-    """Options of a series of amounts; see :func:`publish_series`.
-
-    Attributes
-    ----------
-    person : {"all", "one"}
-    means : bool
-    share : number
-    """
-
-    person: Person
-    means: bool = True
-    share: Any = "1/2"
 
 
 def prepare_series(

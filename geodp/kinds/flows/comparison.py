@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import subtract
 from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval_arithmetic import subtract
 from geodp.errors import Rule, UsageError
 from geodp.kinds.flows.estimates import FlowEstimator, find_zones
 from geodp.kinds.flows.kind import FlowsGuarantee, StatedFlowsPrior
@@ -142,7 +142,7 @@ def compare_between(
     for at, estimator in enumerate(estimators):
         groups = [pair[at].group for pair in sides]
         labels = sides[0][at].labels
-        found.append(estimator.estimate_sums(groups, labels, how.simulations, how.seed))
+        found += estimator.estimate_sets(groups, [labels], how.simulations, how.seed)
     return [_compare(first, second) for first, second in zip(*found, strict=True)]
 
 

@@ -171,26 +171,6 @@ class FlowEstimator:
     prior: TrustedPrior | None = None
     maps: Sequence[BaseRelease] = ()
 
-    def estimate_all(
-        self,
-        regions: Sequence[tuple[Any, Any]],
-        labels: Mapping[str, Any],
-        simulations: int,
-        seed: int,
-    ) -> list[Estimate]:
-        """Estimate the trips between pairs of regions; see :meth:`Flows.estimate`."""
-        return self.estimate_sums([[one] for one in regions], labels, simulations, seed)
-
-    def estimate_sums(
-        self,
-        groups: Sequence[Sequence[tuple[Any, Any]]],
-        labels: Mapping[str, Any],
-        simulations: int,
-        seed: int,
-    ) -> list[Estimate]:
-        """Estimate the trips of groups of pairs of regions, which share no pair of zones."""
-        return self.estimate_sets(groups, [labels], simulations, seed)[0]
-
     def estimate_sets(
         self,
         groups: Sequence[Sequence[tuple[Any, Any]]],
@@ -198,7 +178,9 @@ class FlowEstimator:
         simulations: int,
         seed: int,
     ) -> list[list[Estimate]]:
-        """Estimate groups of pairs of regions for several sets of labels, one list a set.
+        """Estimate the trips of groups of pairs of regions, by set of labels, one list a set.
+
+        The pairs of a group share no pair of zones; see :meth:`Flows.estimate`.
 
         All are estimated from the same simulated releases, as if each were asked for alone. All
         trips from or to a region are a sum of a map of ends, too: the narrower interval is taken.

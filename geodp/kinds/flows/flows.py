@@ -10,8 +10,9 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval_arithmetic import Figures
+from geodp.advice import takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.decimals import find_weights
@@ -306,19 +307,31 @@ class Flows(Composite[FlowsCard]):
         regions = [(origin, destination)]
         return self.estimate_all(regions, simulations=simulations, seed=seed, labels=labels)[0]
 
-    def estimate_all(
+    def estimate_groups(
         self,
-        regions: Iterable[tuple[Any, Any]],
+        groups: Sequence[Sequence[tuple[Any, Any]]],
         *,
         simulations: int = SIMULATIONS,
         seed: int = 0,
         labels: Mapping[str, Any] | None = None,
     ) -> list[Estimate]:
-        """Estimate many pairs of regions, all from the same simulated releases.
+        """Estimate sums of pairs of regions, all from the same simulated releases.
 
-        ``labels``: a label, or several, by attribute.
+        Parameters
+        ----------
+        groups : sequence of sequence of pairs
+            The pairs of a group have no common flows.
+        simulations, seed : int
+            See :meth:`estimate`.
+        labels : mapping, optional
+            A label, or several, by attribute.
         """
-        return self._estimator().estimate_all([*regions], labels or {}, simulations, seed)
+        return self._estimator().estimate_sets(groups, [labels or {}], simulations, seed)[0]
+
+    @takes(estimate_groups, without=("groups",))
+    def estimate_all(self, regions: Iterable[tuple[Any, Any]], **how: Any) -> list[Estimate]:
+        """Estimate many pairs of regions, all from the same simulated releases."""
+        return self.estimate_groups([[one] for one in regions], **how)
 
     def estimate_sets(
         self,
@@ -437,25 +450,8 @@ class Flows(Composite[FlowsCard]):
         require_no_prior((self.index.prior, release.index.prior), estimators)
         return compare_between(estimators, sides, how)
 
-    def estimate_groups(
-        self,
-        groups: Sequence[Sequence[tuple[Any, Any]]],
-        *,
-        simulations: int = SIMULATIONS,
-        seed: int = 0,
-        labels: Mapping[str, Any] | None = None,
-    ) -> list[Estimate]:
-        """Estimate sums of pairs of regions that have no common flows; see :meth:`estimate_all`."""
-        return self._estimator().estimate_sums(groups, labels or {}, simulations, seed)
-
-    def estimate_across(
-        self,
-        line: Any,
-        *,
-        simulations: int = SIMULATIONS,
-        seed: int = 0,
-        labels: Mapping[str, Any] | None = None,
-    ) -> Crossing:
+    @takes(estimate_groups, without=("groups",))
+    def estimate_across(self, line: Any, **how: Any) -> Crossing:
         """Estimate the trips that begin on one side of a line and end on the other.
 
         Parameters
@@ -466,10 +462,6 @@ class Flows(Composite[FlowsCard]):
             it reaches from edge to edge, or is closed. A zone lies where its centre does. On units
             across 180 degrees it may go on (178 to 182), and takes the shorter way between points
             that are more than 180 degrees apart.
-        simulations, seed : int
-            See :meth:`estimate`.
-        labels : mapping, optional
-            A label, or several, by attribute.
 
         Returns
         -------
@@ -492,25 +484,17 @@ class Flows(Composite[FlowsCard]):
         >>> one.there.count + one.back.count == one.both.count
         True
         """
-        return self.estimate_screenlines([line], simulations=simulations, seed=seed, labels=labels)[
-            0
-        ]
+        return self.estimate_screenlines([line], **how)[0]
 
-    def estimate_screenlines(
-        self,
-        lines: Iterable[Any],
-        *,
-        simulations: int = SIMULATIONS,
-        seed: int = 0,
-        labels: Mapping[str, Any] | None = None,
-    ) -> list[Crossing]:
+    @takes(estimate_groups, without=("groups",))
+    def estimate_screenlines(self, lines: Iterable[Any], **how: Any) -> list[Crossing]:
         """Estimate the trips across many lines, all from the same simulated releases."""
         groups: list[list[tuple[Any, Any]]] = []
         for line in lines:
             left, right = divide_zones(self.origins.grid, line)
             there, back = (left, right), (right, left)
             groups += [[there], [back], [there, back]]
-        found = self.estimate_groups(groups, simulations=simulations, seed=seed, labels=labels)
+        found = self.estimate_groups(groups, **how)
         return [Crossing(*found[at : at + 3]) for at in range(0, len(found), 3)]
 
     @property

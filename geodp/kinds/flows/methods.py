@@ -9,7 +9,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 
 FLOWS_PROOF = (
     "a unit adds at most `contribution` trips, and a trip changes one count by 1 on each level of "
@@ -39,7 +39,6 @@ class EndsOfFlows(OfPyramid):
     title: ClassVar[str] = "noisy counts of few levels, with one total for origins and destinations"
     citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/flows.md."
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
         precondition="one unit adds at most `contribution` trips, and zones and labels were chosen "
         "without looking at the data",
         source=FLOWS_PROOF,

@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import Bounds, divide
 from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval_arithmetic import Bounds, divide
 from geodp.accuracy.part_errors import PartEstimates, Sum, intervals_around
 from geodp.grid.region import Region
 from geodp.kinds.households.inputs import SizedGrid

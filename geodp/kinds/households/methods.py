@@ -12,7 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.central.pyramid import OfPyramid, Pyramid
 from geodp.privacy.assumption import Assumption
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 
 CITATION = "geodp: its own method, defined and proved in docs/proofs/households.md."
 
@@ -63,7 +63,6 @@ class PersonsOfStreams(OfPyramid):
     title: ClassVar[str] = "households and their further members, fitted together"
     citation: ClassVar[str] = CITATION
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
         precondition="each person is in one household, households are counted where they live and "
         "only because of counted members, and the domain was chosen without looking at the data",
         source=STREAMS_PROOF,
@@ -111,7 +110,6 @@ class PersonsBySize(Method[Measurement]):
     title: ClassVar[str] = "sizes times released households of each size"
     citation: ClassVar[str] = CITATION
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
         precondition="each household is counted once, in the place where it lives, and the domain "
         "was chosen without looking at the data",
         source=SIZES_PROOF,

@@ -7,11 +7,10 @@ cells, so that persons of every area are possible.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 
 import numpy as np
 
-from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kinds.households.kernels import fitting
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -20,6 +19,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, digest
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import CountTable, ReleasedTable
+from geodp.table.measured import sums_of
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 HOUSEHOLDS = digest(b"geodp households stream 1", b"households")
@@ -41,14 +41,12 @@ class HouseholdNodes:
 
     Attributes
     ----------
-    prefix : uint64[n]
     cap : int64[n]
         Largest possible number of members beyond the first.
     z : float64[n]
         Noisy numbers of these members; later the estimates from below.
     """
 
-    prefix: KeyArray
     cap: IntArray
     z: FloatArray
 
@@ -129,7 +127,6 @@ def measure_members(
     members: CountTable, released: ReleasedTable, descent: Descent, key: NoiseKey, max_size: int
 ) -> MeasuredMembers:
     """Measure the members of all nodes that have released households, and of their siblings."""
-    counts = PrefixSums(members.key, members.count)
     prefix, cap = released.key, np.asarray(released.count, np.int64) * (max_size - 1)
     levels, families = [], []
     for i in reversed(range(len(descent.laws))):
@@ -138,43 +135,15 @@ def measure_members(
         above = prefix // np.uint64(fanout)
         starts = np.flatnonzero(np.append(True, above[1:] != above[:-1])[: above.size])
         first, above = np.append(starts, prefix.size), above[starts]
-        noisy, family = _measure_families(
-            released.grid, counts, noise, (fanout, stride), prefix, above, first
-        )
-        levels.append(HouseholdNodes(prefix, cap, noisy.astype(np.float64)))
+        noisy, family = _measure_families(members, noise, (fanout, stride), prefix, above, first)
+        levels.append(HouseholdNodes(cap, noisy.astype(np.float64)))
         families.append(family)
         prefix, cap = above, np.add.reduceat(cap, starts) if starts.size else cap
     return MeasuredMembers(levels[::-1], families[::-1])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PrefixSums:
-    """Counts by key, for sums of nodes.
-
-    Attributes
-    ----------
-    key, count : uint64[m], int64[m]
-    """
-
-    key: KeyArray
-    count: IntArray
-
-    @cached_property
-    def cumulative(self) -> IntArray:
-        """Sums of the first 0, 1, 2 ... counts."""
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.count)])
-
-    def of(self, prefix: KeyArray, stride: int) -> IntArray:
-        """Return the sums of nodes of ``stride`` keys: int64[n]."""
-        first = prefix * np.uint64(stride)
-        start = np.searchsorted(self.key, first)
-        stop = np.searchsorted(self.key, first + np.uint64(stride - 1), "right")
-        return np.asarray(self.cumulative[stop] - self.cumulative[start], np.int64)
-
-
 def _measure_families(
-    grid: Grid,
-    counts: PrefixSums,
+    members: CountTable,
     noise: NodeNoise,
     shape: tuple[int, int],
     prefix: KeyArray,
@@ -186,15 +155,16 @@ def _measure_families(
     ``shape``: children of a node, and keys of a child.
     """
     fanout, stride = shape
-    noisy = counts.of(prefix, stride)
-    closed, uniform = counts.of(above, stride * fanout), np.empty(above.size)
+    sums = partial(sums_of, members.key, members.count)
+    noisy = sums(prefix, stride)
+    closed, uniform = sums(above, stride * fanout), np.empty(above.size)
     number = np.zeros(above.size, np.int64)
     step = max(1, AT_ONCE // fanout)
     for start in range(0, above.size, step):
         part = slice(start, min(start + step, above.size))
         children = slice(first[part.start], first[part.stop])
         drawn, uniform[part] = noise.families(above[part], fanout)
-        inside = overlaps(grid, number_children(above[part], fanout), stride)
+        inside = overlaps(members.grid, number_children(above[part], fanout), stride)
         row = np.repeat(np.arange(part.stop - part.start), np.diff(first[start : part.stop + 1]))
         child = prefix[children] - above[part][row] * np.uint64(fanout)
         # Whole until the noise is in.

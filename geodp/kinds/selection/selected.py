@@ -44,7 +44,8 @@ from geodp.kinds.selection.card import (
 )
 from geodp.kinds.selection.mechanisms import SELECTORS, Selector, find_selector
 from geodp.kinds.selection.question import Answer, Quantile, Question, Top, request_selection
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Plain
+from geodp.mechanisms.base import Plain
+from geodp.privacy.event import PUBLIC_DOMAIN
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey, digest
 from geodp.privacy.ledger import Charge
 from geodp.privacy.loss import PureDP

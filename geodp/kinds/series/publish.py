@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from geodp.advice import takes
+from geodp.advice import pick, takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.series.series import Series
@@ -61,8 +61,14 @@ class SeriesOptions:
     ----------
     person : {"all", "one"}
     noise : {"best", "laplace", "gaussian"}
+        Best: the one with the smaller errors by closed forms; a method without them has Gaussian
+        noise if a person is measured 30 times or more in all snapshots and levels.
     smooth : {"best", "both", "forward", "none"}
+        Whether the snapshots before one, or before and after it, predict the children of a node
+        (:mod:`geodp.kinds.series.smoothing`). This is post-processing of the same measurements,
+        so that under a stored key another choice costs nothing. Best: both, with the pyramid.
     cycles : sequence of int
+        Numbers of snapshots after which patterns repeat, such as 24 and 168 for hours.
     """
 
     person: Person
@@ -71,16 +77,13 @@ class SeriesOptions:
     cycles: Sequence[int] = ()
 
 
-@takes(make_request, without=OF_TABLES)
+@takes(SeriesOptions, make_request, without=OF_TABLES)
 def publish_series(
     tables: Sequence[CountTable],
     *,
     times: Sequence[str],
     person: Person,
     method: str | Mechanism = "pyramid",
-    noise: Noise = "best",
-    smooth: Mode = "best",
-    cycles: Sequence[int] = (),
     **options: Any,
 ) -> Series:
     """Release the snapshots of a series under one budget.
@@ -106,15 +109,6 @@ def publish_series(
     epsilon, rho, delta
         Budget of all snapshots together, exact. With epsilon and delta, the noise is Gaussian where
         this is less.
-    noise : {"best", "laplace", "gaussian"}
-        Best: the one with the smaller errors by closed forms; a method without them has Gaussian
-        noise if a person is measured 30 times or more in all snapshots and levels.
-    smooth : {"best", "both", "forward", "none"}
-        Whether the snapshots before one, or before and after it, predict the children of a node
-        (:mod:`geodp.kinds.series.smoothing`). This is post-processing of the same measurements,
-        so that under a stored key another choice costs nothing. Best: both, with the pyramid.
-    cycles : sequence of int
-        Numbers of snapshots after which patterns repeat, such as 24 and 168 for hours.
     allow_empty, records, neighbours, contribution, unit, people
         See :func:`geodp.publish`; contribution and people are those of one snapshot. A snapshot may
         be empty without ``allow_empty``, but not a file, nor a value of a filter that several
@@ -147,9 +141,9 @@ def publish_series(
     >>> len(series), str(series[0].event.epsilon), str(series[0].event.own.epsilon)
     (2, '1', '1/2')
     """
+    chosen = SeriesOptions(person=person, **pick(SeriesOptions, options))
     request = make_request(**options, method=method)
     request = replace(request, metadata=require_series_metadata(request.metadata))
-    chosen = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
     prepared = prepare_series(tables, Periods.of(times), request, chosen)
     # Between: the frame of the decorator.
     warn_before_release(prepared.design.shown, between=1)

@@ -301,11 +301,6 @@ class Oracle(ABC):
         return 1
 
     @property
-    def report_bytes(self) -> int:
-        """The size of a report in bytes."""
-        return int(self.report_type.itemsize)
-
-    @property
     @abstractmethod
     def flip_chances(self) -> tuple[Chance, ...]:
         """The chances of the coins that a device flips for a report."""
@@ -441,7 +436,7 @@ class Oracle(ABC):
 
 def guarantee_of_report(source: str) -> Guarantee:
     """Return the guarantee of one report; ``source``: where it is proved, and why it holds."""
-    return Guarantee(LOCAL_PRIVACY, ONE_REPORT, source)
+    return Guarantee(source, precondition=ONE_REPORT, variant=LOCAL_PRIVACY)
 
 
 def require_epsilon(budget: Budget, allow_weak: bool) -> Fraction:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.baselines.ugrid import MIN_BLOCKS, count_blocks, noisy_total, why_no_plane
 from geodp.mechanisms.measure import add_noise, release_dense, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable, ReleasedTable
 from geodp.typing import FloatArray, IntArray
@@ -81,9 +81,7 @@ class AGrid(Mechanism):
         "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Qardaji, Yang, Li (2013), section IV: on each level one person changes one count "
+        "Qardaji, Yang, Li (2013), section IV: on each level one person changes one count "
         "by 1; how the blocks are cut depends on earlier noisy counts only, and the three shares "
         "add up to epsilon",
     )

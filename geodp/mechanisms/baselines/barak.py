@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
-from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -73,9 +73,7 @@ class Barak(Mechanism):
         "A Holistic Solution to Contingency Table Release. PODS 2007."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Barak et al. (2007), section 3: one person changes every unnormalised coefficient "
+        "Barak et al. (2007), section 3: one person changes every unnormalised coefficient "
         "by 1, so the L1 sensitivity is the number of measured coefficients; the linear program "
         "is post-processing",
     )

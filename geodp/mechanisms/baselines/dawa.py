@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import intervals
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable, ReleasedTable
 
@@ -91,9 +91,7 @@ class Dawa(Mechanism):
         "Differential Privacy. PVLDB 7(5), 2014."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="after Li et al. (2014), section 4: one person changes the cost of every partition "
+        "after Li et al. (2014), section 4: one person changes the cost of every partition "
         "by at most 1, and report-noisy-min with noise of scale 2 / (rho epsilon) on every "
         "interval chooses one; given the buckets, one person changes one count on each level of "
         "the tree over them, and the levels' shares add up",

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.domain import skip_ranks
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.mechanisms.base import Mechanism, Query
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import LawName
 from geodp.privacy.noise.exact_draws import GeometricDraws
@@ -75,9 +75,7 @@ class Filter(Mechanism):
         "ICDT 2012."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Cormode et al. (2012), high-pass filter: geometric noise on the vector of all "
+        "Cormode et al. (2012), high-pass filter: geometric noise on the vector of all "
         "counts, whose L1 sensitivity is 1; the filter is post-processing, and sampling the empty "
         "cells that pass has the same law",
     )

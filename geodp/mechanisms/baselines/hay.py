@@ -11,7 +11,7 @@ import numpy as np
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Query
+from geodp.mechanisms.base import MAX_CELLS, Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
@@ -19,7 +19,7 @@ from geodp.mechanisms.trees.least_squares import (
     TreeMechanism,
     without_negatives,
 )
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -53,9 +53,7 @@ class Hay(TreeMechanism):
         "Through Consistency. PVLDB 3(1), 2010."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Hay et al. (2010), proposition 4: one person changes the count of one node on "
+        "Hay et al. (2010), proposition 4: one person changes the count of one node on "
         "every level by 1, so the L1 sensitivity is the number of levels",
     )
 

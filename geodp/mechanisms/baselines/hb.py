@@ -15,7 +15,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
-from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, Mechanism, Query
 from geodp.mechanisms.measure import release_dense, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
@@ -28,7 +28,7 @@ from geodp.mechanisms.trees.least_squares import (
     unaligned_variances,
     widths_of,
 )
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -58,9 +58,7 @@ class Branching(Mechanism):
         "Histograms. PVLDB 6(14), 2013."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Qardaji et al. (2013), section 3: one person changes the count of one node on "
+        "Qardaji et al. (2013), section 3: one person changes the count of one node on "
         "each of the h levels below the root by 1, so the L1 sensitivity is h; the fan-out "
         "depends on the domain's size only",
     )

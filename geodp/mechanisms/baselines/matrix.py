@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -256,9 +256,7 @@ class Matrix(Mechanism):
         "2018."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Li et al. (2010), section 3: one person changes the measured "
+        "Li et al. (2010), section 3: one person changes the measured "
         "vector by one column of the strategy, so its L1 sensitivity is the largest sum of "
         "absolute values in a column; the strategy does not depend on the data",
     )

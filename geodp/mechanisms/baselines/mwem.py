@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import multiplicative_weights
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable, ReleasedTable
 
@@ -72,9 +72,7 @@ class Mwem(Mechanism):
         "Data Release. NIPS 2012."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Hardt, Ligett, McSherry (2012), theorem 2.1: one person changes every score and "
+        "Hardt, Ligett, McSherry (2012), theorem 2.1: one person changes every score and "
         "every measured count by at most 1; the shares of the total, of the selections and of the "
         "measurements add up to epsilon",
     )

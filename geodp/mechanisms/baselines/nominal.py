@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.closed_form import keys_of_domain
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.baselines.privelet import LINEAR, Privelet
 from geodp.mechanisms.measure import (
     add_noise,
@@ -22,7 +22,7 @@ from geodp.mechanisms.measure import (
     stage_query,
 )
 from geodp.mechanisms.trees.least_squares import MAX_UNALIGNED, sums_of_runs
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -50,9 +50,7 @@ class PriveletNominal(Mechanism):
     title: ClassVar[str] = "nominal wavelet of a hierarchy of areas (Xiao et al. 2011)"
     citation: ClassVar[str] = Privelet.citation
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Xiao et al. (2011), section 5 (generalised sensitivity of the nominal transform): "
+        "Xiao et al. (2011), section 5 (generalised sensitivity of the nominal transform): "
         "one person changes the total by 1 and, on each level of f areas in a larger one, one "
         "deviation by 1 - 1/f and f - 1 others by 1/f, which weighted by f / (2 f - 2) is 1; so "
         "the weighted L1 sensitivity is the number of levels",

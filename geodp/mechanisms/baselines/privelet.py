@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.order import Order
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     TreeMechanism,
@@ -22,7 +22,7 @@ from geodp.mechanisms.trees.least_squares import (
     depths,
     inside,
 )
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -52,9 +52,7 @@ class Privelet(TreeMechanism):
         "Knowledge and Data Engineering 23(8), 2011."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Xiao et al. (2011), lemma 2 (generalised sensitivity of the Haar transform): one "
+        "Xiao et al. (2011), lemma 2 (generalised sensitivity of the Haar transform): one "
         "person changes the total by 1 and one difference on each of the k levels by 1, so the "
         "L1 sensitivity is 1 + k",
     )
@@ -106,9 +104,7 @@ class PriveletAxes(Mechanism):
     title: ClassVar[str] = "Haar wavelet along every axis with noise (Xiao et al. 2011)"
     citation: ClassVar[str] = Privelet.citation
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Xiao et al. (2011), theorem 2 (generalised sensitivity of the multi-dimensional "
+        "Xiao et al. (2011), theorem 2 (generalised sensitivity of the multi-dimensional "
         "transform): one person changes 1 + k coefficients by 1 along an axis of 2**k cells, and "
         "their products in all, so the L1 sensitivity is the product of 1 + k over the axes",
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Query
+from geodp.mechanisms.base import Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     EvenTree,
@@ -21,7 +21,7 @@ from geodp.mechanisms.trees.least_squares import (
     inside,
     sums_of_runs,
 )
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -64,9 +64,7 @@ class Quadtree(TreeMechanism):
         "ICDE 2012."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Cormode et al. (2012), section 3: one person changes the count of one node on "
+        "Cormode et al. (2012), section 3: one person changes the count of one node on "
         "every level by 1, and the levels' budgets add up to the whole",
     )
     postprocessing: ClassVar[tuple[str, ...]] = (

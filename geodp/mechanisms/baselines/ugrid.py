@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_dense, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable, ReleasedTable
 
@@ -97,9 +97,7 @@ class UGrid(Mechanism):
         "Qardaji, Yang, Li: Differentially Private Grids for Geospatial Data. ICDE 2013."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Qardaji, Yang, Li (2013), section IV: one person changes one block's count by 1; "
+        "Qardaji, Yang, Li (2013), section IV: one person changes one block's count by 1; "
         "the number of blocks depends on a noisy total only, and the two shares add up to epsilon",
     )
     postprocessing: ClassVar[tuple[str, ...]] = (

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable, ReleasedTable
 
@@ -30,9 +30,7 @@ class Uniform(Mechanism):
         "Private Algorithms using DPBench. SIGMOD 2016."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Dwork, McSherry, Nissim, Smith (2006), proposition 1: one person changes the "
+        "Dwork, McSherry, Nissim, Smith (2006), proposition 1: one person changes the "
         "total by 1; the number of cells is public",
     )
     nonnegative: ClassVar[bool] = True

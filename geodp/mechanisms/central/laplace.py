@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_vector, stage_query
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.law import DiscreteLaplace
 from geodp.table.counts import CountTable, ReleasedTable
@@ -30,9 +30,7 @@ class Additive(Mechanism):
     """Independent noise of one law on every cell of the domain."""
 
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Dwork, McSherry, Nissim, Smith (2006), proposition 1: the L1 sensitivity of the "
+        "Dwork, McSherry, Nissim, Smith (2006), proposition 1: the L1 sensitivity of the "
         "vector of all counts is 1",
     )
 

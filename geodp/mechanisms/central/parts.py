@@ -18,7 +18,7 @@ from geodp.accuracy.part_errors import MapTree, MarginalNoise, Split, StepNoise
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
-from geodp.mechanisms.base import PUBLIC_DOMAIN, BaseUse, Mechanism, Plain, Query
+from geodp.mechanisms.base import BaseUse, Mechanism, Plain, Query
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import PartsPass
 from geodp.mechanisms.parts.measuring import (
@@ -31,7 +31,7 @@ from geodp.mechanisms.parts.measuring import (
     normalise,
     steps_of,
 )
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable, ReleasedTable, coalesce
@@ -85,9 +85,7 @@ class Parts(Mechanism):
         "its Applications to Approximation Algorithms. Journal of the ACM 53(3), 2006."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="the map has its share of the budget, see pyramid; one person changes exactly one "
+        "the map has its share of the budget, see pyramid; one person changes exactly one "
         "part of one node on each further level, by 1, and their shares are what is left. Which "
         "levels and nodes are measured depends only on the released map (adaptive composition), "
         "and the noise of nodes is independent; everything else is post-processing",

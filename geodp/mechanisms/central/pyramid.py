@@ -23,10 +23,9 @@ from geodp.accuracy.variance import Drop, TreeVariance, fourths_from_below, from
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Method, Query
+from geodp.mechanisms.base import Mechanism, Method, Query
 from geodp.mechanisms.trees import (
     attributes,
-    dense,
     descent,
     informed,
     shrinkage,
@@ -41,8 +40,9 @@ from geodp.mechanisms.trees.levels import (
     trusting_levels,
     weights_of,
 )
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
+from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable, ReleasedTable
 from geodp.table.measured import COUNT, NodeLevel
 from geodp.table.prior import Prior
@@ -109,9 +109,7 @@ class Pyramid(Mechanism):
         "geodp: its own method, defined and proved in the documentation of its class Pyramid."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="one person changes exactly one count on each level, by 1; level i has noise of "
+        "one person changes exactly one count on each level, by 1; level i has noise of "
         "scale 1/e_i, so the L1 norm of the change in units of the noise is the sum of all e_i, "
         "which is epsilon; Gaussian noise with the share of rho that the level has adds up to rho. "
         "Whether a node is visited depends only on noisy values above it, and the noise of nodes "
@@ -217,7 +215,9 @@ class Pyramid(Mechanism):
         self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
         """Draw the noise of counts."""
-        return dense.draw_nodes(self.descent(grid, event), key, level, node)
+        descent = self.descent(grid, event)
+        noise = NodeNoise(key, Stream.PYRAMID + level, descent.laws[level])
+        return noise.among_children(node, (1, *descent.fanouts)[level])
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the tree of the levels with the variances of their estimates."""
@@ -380,19 +380,6 @@ def refine(
         0: one for every processor.
     """
     return traversal.refine(table, method.descent(table.grid, event), key, parts, threads)
-
-
-def refine_dense(
-    table: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
-) -> NDArray[np.int64]:
-    """Compute counts of all keys, from all nodes of all levels: bit for bit as :func:`refine`.
-
-    Returns
-    -------
-    int64[keys]
-        In key order. Raises UsageError for more than 2**22 keys.
-    """
-    return dense.dense(table, method.descent(table.grid, event), key)
 
 
 class OfPyramid(Method[Measurement]):

@@ -22,10 +22,10 @@ from geodp.grid.tree import worst_paths
 from geodp.kernels import topdown as kernels
 from geodp.kernels import tree
 from geodp.kernels.noise import LEVELS
-from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.trees import attributes, parallel, shrinkage
 from geodp.mechanisms.trees.parallel import concat, partition
-from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream, expose
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
@@ -329,9 +329,7 @@ class TopDown(Mechanism):
         "Privacy. IPSJ Journal 56(9), 2015."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition=PUBLIC_DOMAIN,
-        source="Terada et al. (2015), section 4: one person changes the total by 1 and one detail "
+        "Terada et al. (2015), section 4: one person changes the total by 1 and one detail "
         "on each of the k levels by 1, so the L1 sensitivity is 1 + k; everything after the noise "
         "is post-processing",
     )

@@ -26,13 +26,13 @@ from typing import IO, Any, NoReturn, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, quiet_axes
+from geodp.accuracy.style import draw_figure, quiet_axes, style_curve
 from geodp.errors import Rule, UsageError, require_none
 from geodp.grid.grid import Grid
 from geodp.literature.recoding import RECODED_FROM_DATA, Recoding
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.ledger import Charge, Ledger
-from geodp.privacy.loss import ApproximateDP, Budget, PureDP, rational
+from geodp.privacy.loss import ApproximateDP, Budget, PureDP, rational, require_delta
 from geodp.privacy.samples import SecretSample
 from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.reprs import one_line
@@ -255,17 +255,6 @@ def require_epsilon(rate: Fraction, epsilon: Budget) -> Fraction:
             f"epsilon must be at least {float(min_epsilon(rate)):.12g} = -ln(1 - rate): with a "
             "smaller one, delta is what a suppressed count alone reveals.",
             code="epsilon-below-least",
-        )
-    return exact
-
-
-def require_delta(delta: Budget) -> Fraction:
-    """Read a delta exactly; UsageError outside (0, 1)."""
-    exact = rational(delta, "delta")
-    if exact >= 1:
-        raise UsageError(
-            "delta must be below 1; the inverse of ten times the people is usual.",
-            code="delta-not-below-1",
         )
     return exact
 
@@ -666,18 +655,8 @@ def plot_curve(curve: Curve, file: str | PathLike[str] | IO[bytes], form: str = 
         figure.subplots_adjust(left=0.11, right=0.96, top=0.84, bottom=0.13)
         rows = (("exact", "exact"), ("li", "bound of Li, Qardaji and Su"))
         for number, (name, label) in enumerate(rows):
-            axes.plot(
-                epsilons,
-                [float(getattr(point, name)) for point in curve.points],
-                color=COLOURS[number],
-                marker=MARKERS[number],
-                markersize=4.6,
-                markeredgecolor="white",
-                markeredgewidth=0.6,
-                linewidth=1.5,
-                label=label,
-                zorder=3,
-            )
+            deltas = [float(getattr(point, name)) for point in curve.points]
+            axes.plot(epsilons, deltas, label=label, **style_curve(number))
         axes.axhline(
             lowest, linestyle=":", color="#777777", label="all of k people drawn", zorder=2
         )

@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, style_axes
-from geodp.errors import UsageError
+from geodp.accuracy.style import COLOURS, draw_figure, style_axes, style_curve
+from geodp.errors import require_library
 from geodp.privacy.loss import amounts_of
 from geodp.privacy.terms import Terms
 from geodp.reprs import one_line
@@ -136,14 +136,10 @@ class Evaluation:
 
         Raises UsageError if pandas is not installed.
         """
-        try:
-            # Optional, and slow to import.
-            import pandas
-        except ModuleNotFoundError:
-            raise UsageError(
-                "pandas is not installed: pip install pandas, or use to_dict().",
-                code="library-missing",
-            ) from None
+        require_library("pandas", "to_pandas()", remedy="Or use to_dict().")
+        # Optional, and slow to import.
+        import pandas
+
         rows: dict[str, Any]
         frames = []
         for spec, figures in self.methods.items():
@@ -379,21 +375,8 @@ def _line(
     error = np.where(figures[measure] > 0, figures[measure], np.nan)
     margin = 1.96 * np.nan_to_num(figures[f"{measure}_se"])
     below = np.minimum(margin, 0.9 * error)  # the axis has no 0
-    axes.errorbar(
-        area,
-        error,
-        yerr=[np.nan_to_num(below), margin],
-        label=spec,
-        color=colour,
-        marker=MARKERS[number % len(MARKERS)],
-        markersize=4.6,
-        markeredgecolor="white",
-        markeredgewidth=0.6,
-        linewidth=1.5,
-        elinewidth=1,
-        capsize=2,
-        zorder=3,
-    )
+    bars = {"yerr": [np.nan_to_num(below), margin], "elinewidth": 1, "capsize": 2}
+    axes.errorbar(area, error, label=spec, **bars, **style_curve(number))
     if measure == "rmse" and figures["closed_form"] is not None:
         closed = np.where(figures["closed_form"] > 0, figures["closed_form"], np.nan)
         axes.plot(area, closed, color=colour, linewidth=0.8, dashes=(5, 3), zorder=2)
@@ -433,18 +416,8 @@ def _label(figure: Any, axes: Any, evaluation: Evaluation) -> None:
                 "shrinkB": 4,
             },
         )
-        axes.plot(
-            [1.06],
-            [y],
-            MARKERS[number % len(MARKERS)],
-            transform=axes.transAxes,
-            clip_on=False,
-            color=colour,
-            markersize=4.6,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            zorder=4,
-        )
+        symbol = style_curve(number) | {"linestyle": "none", "zorder": 4}
+        axes.plot([1.06], [y], transform=axes.transAxes, clip_on=False, **symbol)
 
 
 def _apart(places: list[float], distance: float) -> list[float]:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.accuracy.closed_form import BlockError, resolution_floor
 from geodp.accuracy.interval import Z
-from geodp.accuracy.style import COLOURS, MARKERS, draw_figure, require_matplotlib, style_axes
+from geodp.accuracy.style import draw_figure, style_axes, style_curve
 from geodp.accuracy.variance import TreeVariance
 from geodp.advice import takes
-from geodp.errors import UsageError
+from geodp.errors import UsageError, require_library
 from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
@@ -767,7 +767,7 @@ def plot_plans(
 
     Raises UsageError if Matplotlib is not installed.
     """
-    require_matplotlib()
+    require_library("matplotlib", "A plot", "plots")
     from matplotlib.ticker import LogLocator
 
     main = comparison.plans[0]
@@ -781,14 +781,8 @@ def plot_plans(
             axes.plot(
                 [cells for cells, _ in blocks],
                 [error for _, error in blocks],
-                color=COLOURS[number % len(COLOURS)],
-                marker=MARKERS[number % len(MARKERS)],
-                markersize=4.6,
-                markeredgecolor="white",
-                markeredgewidth=0.6,
-                linewidth=1.5,
                 label=_fold(one.name) if blocks else f"{_fold(one.name)}\n(no closed form)",
-                zorder=3,
+                **style_curve(number),
             )
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")

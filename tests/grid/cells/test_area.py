@@ -14,7 +14,6 @@ from geodp.grid.cells.area import (
     OutlineArea,
     box_around,
     radii,
-    read_box,
     select_cells,
 )
 from geodp.grid.cells.system import degrees, sphere
@@ -144,24 +143,6 @@ def test_codes_of_a_mask_are_of_the_level_or_coarser(system):
         with refuses(CodeError, words) as caught:
             CellMask.of_codes(system, level, [some[0], bad], "an example")
         assert caught.value.position == 1
-
-
-@pytest.mark.parametrize(
-    ("bounds", "words"),
-    [
-        ((139, 35, 140), "bounds-not-finite"),
-        ((139, 35, 140, float("nan")), "bounds-not-finite"),
-        ((139, 36, 140, 35), "bounds-not-degrees"),
-        ((139, 35, 181, 36), "bounds-not-degrees"),
-        ((350000, 3900000, 400000, 4000000), "bounds-not-degrees"),
-        ((139, 35, 139, 36), "bounds-without-width"),
-    ],
-)
-def test_bounds_that_are_no_box_are_refused(bounds, words):
-    for system in SYSTEMS.values():
-        with refuses(UsageError, words):
-            read_box(bounds, system)
-    assert read_box((175, -21, -178, -12), system) == (175.0, -21.0, -178.0, -12.0)
 
 
 def test_boxes_around_circles_hold_them():

@@ -10,12 +10,12 @@ import pytest
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.io.verify.verify import verify
-from geodp.kinds.flows.plan import (
+from geodp.kinds.flows.reading.trips import Trips
+from geodp.kinds.flows.reading.units import trips_of_units
+from geodp.kinds.flows.trip_bound import (
     count_units,
     list_candidates,
 )
-from geodp.kinds.flows.reading.trips import Trips
-from geodp.kinds.flows.reading.units import trips_of_units
 from geodp.kinds.selection.question import Quantile
 from geodp.kinds.selection.selected import prepare
 from geodp.privacy.ledger import Ledger
@@ -145,7 +145,7 @@ def test_a_person_who_is_counted_by_trips_is_found(monkeypatch):
         number = trips_of_units(names, key, of_pair)
         return number.repeat(number)
 
-    monkeypatch.setattr("geodp.kinds.flows.plan.trips_of_units", by_trip)
+    monkeypatch.setattr("geodp.kinds.flows.trip_bound.trips_of_units", by_trip)
     assert worst_loss(Fraction(1, 2), ADD_REMOVE, 5) > 1.25
 
 

@@ -141,7 +141,7 @@ def test_all_trips_of_a_place_have_the_narrower_interval(release):
     place = Region.of(release.origins.grid, "52397061")
     estimator = release._estimator()
     for at, pair in enumerate([(place, every), (every, place)]):
-        (simulated,) = replace(estimator, maps=()).estimate_all([pair], {}, 20, 0)
+        ((simulated,),) = replace(estimator, maps=()).estimate_sets([[pair]], [{}], 20, 0)
         of_map = [release.origins, release.destinations][at].estimate(place)
         found = release.estimate(*pair, simulations=20)
         assert found == min(simulated, of_map, key=lambda one: one.high - one.low)

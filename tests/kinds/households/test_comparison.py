@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.bounded_counts import subtract_all
 from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval_arithmetic import subtract_all
 from geodp.errors import UsageError
 from tests.kinds.households.test_publish import publish, sizes_on, two_tables
 from tests.refusals import refuses

@@ -53,7 +53,7 @@ def test_reports_have_a_small_fixed_type(name):
     reports = reports_of(one, [0, 8, 3])
     assert reports.dtype == one.report_type
     assert reports.shape == (3,)
-    assert one.report_bytes == reports.itemsize <= 16
+    assert reports.itemsize <= 16
     assert not one.report_type.hasobject
 
 
@@ -285,7 +285,7 @@ def errors(one, trials, n, held, seed):
     """Errors of estimates of value 0, which ``held`` of n devices have in each trial."""
     values = np.arange(n) % (one.cells - 1) + 1
     values[:held] = 0
-    units = trials * n * (12 + one.report_bytes * 8) + 1000
+    units = trials * n * (12 + one.report_type.itemsize * 8) + 1000
     reports = one.randomize(np.tile(values, trials), fixed(seed, units)).reshape(trials, n)
     return np.array([one.estimate(one.aggregate(part), [0])[0] - held for part in reports])
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import geodp
+from bench.measure.dense_pyramid import refine_dense
 from geodp.errors import UsageError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
+from geodp.mechanisms.central.pyramid import Pyramid, refine
 from geodp.mechanisms.trees import parallel
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
@@ -259,13 +260,6 @@ def test_a_total_of_nobody_ends_it(parts):
     found = [refine(table, method, use, NoiseKey(bytes([i] * 32)), parts)[2] for i in range(20)]
     assert min(found) == 1
     assert max(found) > 1
-
-
-def test_the_dense_twin_has_an_end():
-    grid = geodp.Grid.regular((4096, 2048))
-    table = geodp.CountTable.from_keys(grid, np.array([5], np.uint64), np.array([3]))
-    with refuses(UsageError, "dense-form-too-large"):
-        refine_dense(table, Pyramid(), spent("pyramid", grid, "1"), NoiseKey(SECRET))
 
 
 @pytest.mark.law

@@ -21,20 +21,16 @@ from geodp.kinds.flows.running.inputs import (
     split_grid,
 )
 from geodp.kinds.flows.running.options import TripsCommand
-from geodp.options.shared import EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
+from geodp.options.shared import EVALUATED_REQUEST, EVALUATION, FOLDER, GIVEN_DOMAIN, JSON
 
 if TYPE_CHECKING:
     from geodp.kinds.flows.evaluation import FlowsEvaluation
 
 
-FIELDS = ("epsilon", "rho", "delta", "neighbours", "contribution")
-"""Fields of a request that an evaluation of flows takes."""
-
-
 @click.command(cls=TripsCommand, no_args_is_help=True)
 @inputs
 @with_options(
-    *(GIVEN_DOMAIN, EVALUATED, REQUEST.of(*FIELDS), EVALUATION),
+    *(GIVEN_DOMAIN, EVALUATED, EVALUATED_REQUEST, EVALUATION),
     *(FOLDER.one("overwrite", help="Replace this file."), JSON),
 )
 def evaluate(**options: Any) -> None:

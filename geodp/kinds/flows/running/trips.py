@@ -28,7 +28,7 @@ from geodp.kinds.selection.running import FIELDS, SelectionPublishing
 from geodp.options.shared import CHECK, FOLDER, GIVEN_DOMAIN, JSON, REQUEST
 
 if TYPE_CHECKING:
-    from geodp.kinds.flows.plan import PlannedFlows
+    from geodp.kinds.flows.trip_bound import PlannedFlows
     from geodp.kinds.selection.selected import Selected, SelectionDesign
     from geodp.release.transaction import Prepared
 
@@ -58,7 +58,7 @@ class TripsPublishing(SelectionPublishing):
 
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
-        from geodp.kinds.flows.plan import ask, require_largest, require_quantile
+        from geodp.kinds.flows.trip_bound import ask, require_largest, require_quantile
 
         q, self.largest = require_quantile(options["share"]), require_largest(options["largest"])
         zones, labels = split_grid(options)
@@ -76,7 +76,7 @@ class TripsPublishing(SelectionPublishing):
 
     def prepare(self) -> Prepared[SelectionDesign, Selected]:
         """Count units by their trips, and prepare the choice."""
-        from geodp.kinds.flows.plan import count_units
+        from geodp.kinds.flows.trip_bound import count_units
         from geodp.kinds.selection.selected import prepare
 
         table = count_units(self.reader, [*self.options["inputs"]], self.largest)
@@ -94,7 +94,7 @@ class TripsPublishing(SelectionPublishing):
 
 
 def _find_trips(release: Selected) -> int:
-    from geodp.kinds.flows.plan import find_trips
+    from geodp.kinds.flows.trip_bound import find_trips
 
     return find_trips(release.chosen)
 
@@ -113,7 +113,7 @@ def plan(**options: Any) -> None:
 
     Standard errors of the ends of one zone and of noisy pairs of blocks, where nothing is clamped.
     """
-    from geodp.kinds.flows.plan import plan as make_plan
+    from geodp.kinds.flows.trip_bound import plan as make_plan
 
     # A plan reads no inputs, of which a mask or regions might be one.
     options = {**options, "inputs": ()}

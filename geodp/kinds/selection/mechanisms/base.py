@@ -31,6 +31,11 @@ STREAMS = 4
 MAX_LISTED = 256
 """Largest number of candidates whose probabilities are computed."""
 
+PUBLIC_CANDIDATES = (
+    "the utility of no candidate differs between neighbours by more than the sensitivity, and the "
+    "candidates were chosen without looking at the data"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:

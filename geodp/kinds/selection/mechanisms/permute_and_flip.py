@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.kinds.selection.mechanisms.base import Candidates, Selector
-from geodp.privacy.event import PURE, Guarantee
+from geodp.kinds.selection.mechanisms.base import PUBLIC_CANDIDATES, Candidates, Selector
+from geodp.privacy.event import Guarantee
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.draws import UNIFORM, Draw
 from geodp.privacy.noise.exact_draws import Decay, draw_below, draw_one_below
@@ -36,9 +36,7 @@ class PermuteAndFlip(Selector):
         "NeurIPS 2020."
     )
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE,
-        precondition="the utility of no candidate differs between neighbours by more than the "
-        "sensitivity, and the candidates were chosen without looking at the data",
+        precondition=PUBLIC_CANDIDATES,
         source="McKenna and Sheldon (2020), theorem 1: epsilon / (2 sensitivity) a unit of "
         "utility, or epsilon / sensitivity where utilities are monotone",
     )

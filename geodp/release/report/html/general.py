@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from geodp.accuracy.bounded_counts import Figures
 from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval_arithmetic import Figures
 from geodp.errors import printable
 from geodp.grid.region import Region
 from geodp.io.write.map.look import Language

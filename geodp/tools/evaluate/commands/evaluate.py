@@ -27,16 +27,13 @@ from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request_options import open_key, terms_of
 from geodp.cli.running import report_progress
 from geodp.options.option import Option, grouped, joined
-from geodp.options.shared import EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, POLYGONS, REQUEST
+from geodp.options.shared import EVALUATED_REQUEST, EVALUATION, FOLDER, GIVEN_DOMAIN, JSON, POLYGONS
 
 if TYPE_CHECKING:
     from geodp.tools.evaluate.result import Evaluation
 
 WIDTH = 160
 """Minimal width of the tables."""
-
-FIELDS = ("epsilon", "rho", "delta", "neighbours", "contribution")
-"""Fields of a request that an evaluation takes."""
 
 
 OPTIONS = joined(
@@ -74,7 +71,7 @@ OPTIONS = joined(
 @click.command(cls=ReadingCommand, rare=("mask", "where"), no_args_is_help=True)
 @inputs
 @with_options(
-    *(GIVEN_DOMAIN, REQUEST.of(*FIELDS), OPTIONS, POLYGONS, EVALUATION),
+    *(GIVEN_DOMAIN, EVALUATED_REQUEST, OPTIONS, POLYGONS, EVALUATION),
     *(FOLDER.one("overwrite", help="Replace these files."), JSON),
 )
 def evaluate(**options: Any) -> None:

@@ -173,7 +173,7 @@ def test_publish_refuses_what_is_not_as_planned(tmp_path):
     ],
 )
 def test_pictures_of_errors_need_an_extra_and_say_which(monkeypatch, tmp_path, command, words):
-    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = Runner(command).error_of(*words, "--plot", tmp_path / "a.png")
     assert "pip install 'geodp[plots]'" in said
     assert list(tmp_path.iterdir()) == []

@@ -1,8 +1,9 @@
 """The dense form of the pyramid: it visits all nodes of all levels, occupied or not.
 
-Noise is a function of the node, so the dense and the sparse form give the same bytes. Tests compare
-them on domains that are too large for the reference in ``tests/reference/pyramid.py``, which
-imports nothing of geodp and has the definition; the dense form shares kernels with the sparse one.
+Noise is a function of the node, so the dense and the sparse form give the same bytes. It is timed
+beside the sparse form, and tests compare both on domains that are too large for the reference in
+``tests/reference/pyramid.py``, which imports nothing of geodp and has the definition; the dense
+form shares kernels with the sparse one.
 """
 
 from __future__ import annotations
@@ -12,18 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.pyramid import shares as kernels
 from geodp.kernels.pyramid.reweighting import reweight_all
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.descent import Descent
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import CountTable
-
-LARGEST_DENSE = 1 << 22
-"""Maximal number of keys of a domain for the dense form."""
 
 
 @dataclass(eq=False)
@@ -84,22 +83,20 @@ class DenseLevel:
         self.variance = np.where(some, weight * noise_variance, self.variance)
 
 
-def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int64]:
+def refine_dense(
+    table: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
+) -> NDArray[np.int64]:
     """Release from all nodes of all levels, bit for bit as the sparse form.
 
-    See :func:`geodp.mechanisms.trees.traversal.refine`.
+    See :func:`geodp.mechanisms.central.pyramid.refine`.
 
     Returns
     -------
     int64[keys]
-        In key order. Raises UsageError for more than 2**22 keys.
+        In key order.
     """
+    descent = method.descent(table.grid, event)
     n = descent.strides[0]
-    if n > LARGEST_DENSE:
-        raise UsageError(
-            "The grid is too large for the dense form; use the sparse one.",
-            code="dense-form-too-large",
-        )
     truth = np.zeros(n, np.int64)
     truth[table.key.astype(np.int64)] = table.count
     levels = [
@@ -124,11 +121,3 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
         reweight_all(level.z, level.variance, members, held, family)
         held = level.share(held, descent.min_counts[i])
     return held
-
-
-def draw_nodes(
-    descent: Descent, key: NoiseKey, level: int, node: NDArray[np.uint64]
-) -> NDArray[np.int64]:
-    """Draw the noise of any nodes of a level, the same in both forms: int64[n]."""
-    noise = NodeNoise(key, Stream.PYRAMID + level, descent.laws[level])
-    return noise.among_children(node, (1, *descent.fanouts)[level])

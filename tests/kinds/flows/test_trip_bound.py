@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp import UsageError
-from geodp.kinds.flows.plan import retained_share
+from geodp.kinds.flows.trip_bound import retained_share
 from tests.kinds.flows.test_publish import GRID, publish
 from tests.refusals import refuses
 
