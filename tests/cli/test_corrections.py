@@ -197,7 +197,9 @@ def write_page(words, release, language, path):
 @pytest.mark.parametrize("kind", CALLS)
 def test_every_page_says_first_that_its_release_was_withdrawn(withdrawn, kind, language, tmp_path):
     for number, words in enumerate(PAGES[kind]):
-        page, done = write_page(words, withdrawn / name(kind, "gone"), language, tmp_path / "a")
+        page, done = write_page(
+            words, withdrawn / name(kind, "gone"), language, tmp_path / "a.html"
+        )
         top = page[page.index("<body>") :].split("</p>")[0]
         assert SAID[language][0] in top, number
         assert "One &lt;district&gt; was counted twice." in top
@@ -205,7 +207,7 @@ def test_every_page_says_first_that_its_release_was_withdrawn(withdrawn, kind, l
         assert identify(withdrawn / name(kind, "new")) in top
         assert 'role="alert"' in top
         assert "THIS RELEASE WAS WITHDRAWN" in done.stderr
-        page, done = write_page(words, withdrawn / name(kind, "old"), language, tmp_path / "b")
+        page, done = write_page(words, withdrawn / name(kind, "old"), language, tmp_path / "b.html")
         assert not any(one in page for one in (*SAID[language], "notice"))
         assert done.stderr.count("WITHDRAWN") == 0
 
@@ -215,7 +217,7 @@ def test_a_page_names_the_release_that_it_replaces(withdrawn, kind, tmp_path):
     new, old = (withdrawn / name(kind, one) for one in ("new", "old"))
     for words in PAGES[kind]:
         if "--embed" not in words:
-            page, _ = write_page(words, new, "en", tmp_path / "a")
+            page, _ = write_page(words, new, "en", tmp_path / "a.html")
             assert "not to be used any more" in page
             assert identify(old) in page
 
@@ -228,7 +230,7 @@ def test_a_notice_that_cannot_be_read_is_said_on_pages(withdrawn, kind, text, tm
     notice = withdrawn / name(kind, "gone") / "WITHDRAWN.json"
     (damaged / "WITHDRAWN.json").write_text(notice.read_text() if text == "other" else text)
     for words in PAGES[kind]:
-        page, done = write_page(words, damaged, "en", tmp_path / "a")
+        page, done = write_page(words, damaged, "en", tmp_path / "a.html")
         assert "A notice of withdrawal lies beside this release" in page.split("</p>")[0]
         assert "WITHDRAWN:" not in page
         assert "cannot be read" in done.stderr
