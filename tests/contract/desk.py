@@ -75,10 +75,6 @@ class Desk:
         params = command.get_params(context_of(command))
         return (option, *values) if any(option in one.opts for one in params) else ()
 
-    def use(self, word: str, *words: object) -> Done:
-        """Run a command on a release: ``geodp flows report ...`` for a page of flows."""
-        return self.run(*(self.kind.tools if word == "report" else ()), word, *words)
-
     def open_ledger(self) -> None:
         """Make a new ledger, with a cap of 100."""
         ledger = Ledger.create(self.folder / "ledger")

@@ -72,8 +72,6 @@ class Kind:
         Budget, and the contribution unless it is known otherwise.
     index : str
         Name of the card, or of the index of all tables, in ``public``.
-    tools : tuple of str
-        First words of its ``report``: ``flows`` of ``geodp flows report``.
     region : tuple of str
         Words that name a region, or a flow, for ``estimate`` and ``compare``.
     other : tuple of str
@@ -125,7 +123,6 @@ class Kind:
     inputs: tuple[str, ...]
     options: tuple[str, ...]
     index: str
-    tools: tuple[str, ...] = ()
     terms: tuple[str, ...] = TERMS
     region: tuple[str, ...] = ("--area", WEST[0])
     other: tuple[str, ...] = ("--area", EAST[0])
@@ -349,7 +346,6 @@ KINDS = {
                 *("--protect", "person"),
             ),
             "households.json",
-            tools=("households",),
             amounts=("n", "homes"),
             asserted=("--protect", "person"),
             in_python=_publish_households,
@@ -382,7 +378,6 @@ KINDS = {
                 *("--protect", "household"),
             ),
             "households.json",
-            tools=("households",),
             labels=("size",),
             unit="household",
             asserted=("--protect", "household", "--max-size", "3"),
@@ -405,7 +400,6 @@ KINDS = {
             ("a.csv",),
             (*GRID, "--from", "code", "--to", "to", "--person", "id", "--trips", "1"),
             "flows.json",
-            tools=("flows",),
             terms=("--epsilon", "2"),
             wrong=("--epsilon", "-1"),
             region=("--from", WEST[0], "--to", EAST[0]),
@@ -427,7 +421,6 @@ KINDS = {
             ("a.csv",),
             (*GRID, *AMOUNT, "--classes", "3,6"),
             "amounts.json",
-            tools=("amounts",),
             in_python=_publish_amounts,
             people=360,
             planned=("amounts", "plan", *GRID, *TERMS, *GUESSES, "--share", "1/2"),
@@ -442,7 +435,6 @@ KINDS = {
             PERIODS,
             (*GRID, *AMOUNT, "--person-in", "all"),
             "amounts-series.json",
-            tools=("amounts",),
             asserted=("--person-in", "all"),
             in_python=_publish_series_of_amounts,
             people=690,

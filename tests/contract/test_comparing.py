@@ -12,7 +12,7 @@ BROAD = "533924"
 def test_compare_answers_the_folder_that_was_published(kind, released):
     """Of a series two periods are compared, otherwise two regions."""
     words = (*times(kind.periods), *kind.region) if kind.periods else (*kind.region, *kind.other)
-    done = released.use("compare", "out", *words)
+    done = released.run("compare", "out", *words)
     assert done.returncode == 0, done.stderr
     assert kind.region[1] in done.stdout
 
@@ -37,7 +37,7 @@ def test_a_difference_is_the_second_less_the_first(kind, released):
 
 def test_overlapping_regions_are_not_compared(kind, released):
     broad = (*kind.region[:-1], BROAD)
-    done = released.use("compare", released.asked(), *kind.region, *broad)
+    done = released.run("compare", released.asked(), *kind.region, *broad)
     assert "common" in require_refused(done, WRONG_CALL)
 
 
@@ -51,7 +51,7 @@ def test_what_cannot_be_compared_is_refused(kind, released, elsewhere):
         (asked, asked, *kind.region),
         (asked, elsewhere.folder / elsewhere.asked(), *kind.region),
     ):
-        require_refused(released.use("compare", *words), WRONG_CALL)
+        require_refused(released.run("compare", *words), WRONG_CALL)
 
 
 def test_diff_shows_what_changed(kind, released, later):
@@ -75,11 +75,11 @@ def test_diff_refuses_one_release_twice_and_another_grid(released, elsewhere):
 
 def compare(desk, *words):
     """Return the numbers of ``compare --json`` that have intervals."""
-    done = require(desk.use("compare", desk.asked(), *words, "--json"))
+    done = require(desk.run("compare", desk.asked(), *words, "--json"))
     return list_figures(json.loads(done.stdout))
 
 
 def estimate(desk, *words):
     """Return the first number of ``estimate --json`` that has an interval."""
-    done = require(desk.use("estimate", desk.asked(), *words, "--json"))
+    done = require(desk.run("estimate", desk.asked(), *words, "--json"))
     return value_of(list_figures(json.loads(done.stdout))[0])

@@ -22,7 +22,7 @@ def test_a_limit_of_display_changes_no_count(released, limited):
 
 def test_estimates_below_the_limit_are_not_printed(kind, limited):
     words = ("estimate", limited.asked(), *kind.region)
-    text = require(limited.use(*words)).stdout
+    text = require(limited.run(*words)).stdout
     assert SHOWN in text
     assert find_shown(text, numbers_of(limited, *words)) == []
 
@@ -30,7 +30,7 @@ def test_estimates_below_the_limit_are_not_printed(kind, limited):
 def test_differences_below_the_limit_are_not_printed(kind, limited):
     """A difference would tell one of its two numbers to who knows the other."""
     words = ("compare", limited.asked(), *kind.region, *kind.other)
-    text = require(limited.use(*words)).stdout
+    text = require(limited.run(*words)).stdout
     assert find_shown(text, numbers_of(limited, *words)) == []
 
 
@@ -47,7 +47,7 @@ def test_changes_below_the_limit_are_not_printed(kind, limited, later):
 @pytest.mark.parametrize("word", ["estimate", "compare"])
 def test_documents_mark_what_is_below_the_limit(kind, limited, word):
     words = (*kind.region, *kind.other)
-    done = require(limited.use(word, limited.asked(), *words, "--json"))
+    done = require(limited.run(word, limited.asked(), *words, "--json"))
     marked = [one["below"] for one in list_dicts(json.loads(done.stdout)) if "below" in one]
     assert marked
     assert all(marked)
@@ -70,7 +70,7 @@ def test_reports_state_the_limit(kind, limited):
 
 def numbers_of(desk, *words):
     """Return the values and ends that the same command tells programs."""
-    document = json.loads(require(desk.use(*words, "--json")).stdout)
+    document = json.loads(require(desk.run(*words, "--json")).stdout)
     return [
         number
         for one in list_figures(document)

@@ -17,14 +17,14 @@ from tests.contract.using import (
 
 def test_estimate_answers_the_folder_that_was_published(kind, released):
     """A series may be asked for one of its periods, by the words of ``--time``."""
-    done = released.use("estimate", "out", *times(kind.periods[:1]), *kind.region)
+    done = released.run("estimate", "out", *times(kind.periods[:1]), *kind.region)
     assert done.returncode == 0, done.stderr
     assert kind.region[1] in done.stdout
 
 
 def test_a_series_is_estimated_at_all_its_times(kind, released):
     """Other releases have no column of times."""
-    done = require(released.use("estimate", "out", *kind.region, "--json"))
+    done = require(released.run("estimate", "out", *kind.region, "--json"))
     rows = json.loads(done.stdout)["estimates"]
     assert {row["time"] for row in rows if "time" in row} == {*kind.periods}
 
@@ -44,7 +44,7 @@ def test_estimates_are_named_alike(kind, released):
 
 def test_regions_may_be_polygons(released, tmp_path):
     path = write_regions(tmp_path, LEFT_AND_RIGHT)
-    done = require(released.use("estimate", released.asked(), "--polygons", path))
+    done = require(released.run("estimate", released.asked(), "--polygons", path))
     assert "left" in done.stdout
     assert "right" in done.stdout
 
@@ -67,10 +67,10 @@ def test_what_cannot_be_estimated_is_refused(kind, released, tmp_path):
         (REJECTED, "none.geojson", asked, "--polygons", "none.geojson"),
         (INCONSISTENT, "nowhere", "nowhere", *kind.region),
     ):
-        assert named in require_refused(released.use("estimate", *words), code)
+        assert named in require_refused(released.run("estimate", *words), code)
 
 
 def estimate(desk, *words):
     """Return the numbers of ``estimate --json`` that have intervals."""
-    done = require(desk.use("estimate", desk.asked(), *words, "--json"))
+    done = require(desk.run("estimate", desk.asked(), *words, "--json"))
     return list_figures(json.loads(done.stdout))

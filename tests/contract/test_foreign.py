@@ -14,7 +14,7 @@ def test_what_is_for_another_kind_is_refused(kind, released):
     """Of a selection everything is: it has no numbers, and the sentence names what reads it."""
     taken = 0
     for name, option in OWN.items():
-        done = released.use("estimate", released.asked(), *kind.region, *option)
+        done = released.run("estimate", released.asked(), *kind.region, *option)
         taken += done.returncode == DONE or "classes" in done.stderr
         if done.returncode != DONE and "classes" not in done.stderr:
             text = require_refused(done, WRONG_CALL)

@@ -31,7 +31,7 @@ def test_a_release_is_no_input(kind, released, folder):
 
 def test_every_command_that_uses_a_release_has_json(kind, released):
     for word in kind.uses:
-        assert "--json" in released.use(word, "--help").stdout, word
+        assert "--json" in released.run(word, "--help").stdout, word
 
 
 def title_of(desk):

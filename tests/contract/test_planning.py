@@ -20,7 +20,7 @@ def test_errors_are_predicted_before_data_are_read(kind, released):
         for path in list_leaves(plan)
         if ERRORS.search(show(path)) and isinstance(find(plan, path), float)
     ]
-    done = require(released.use("estimate", released.asked(), *kind.region, "--json"))
+    done = require(released.run("estimate", released.asked(), *kind.region, "--json"))
     stated = [
         (one["high"] - one["low"]) / 2 / 1.96 for one in list_figures(json.loads(done.stdout))
     ]
