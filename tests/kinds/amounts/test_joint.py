@@ -165,7 +165,7 @@ def test_a_release_is_exported(both, tmp_path):
 def test_maps_of_counts_alone_are_refused_for_a_table_of_amounts(both, tmp_path):
     done = command("export", both[1], "--to", "pmtiles", "--output", tmp_path / "other")
     assert done.returncode != 0
-    assert "the folder count of the release" in done.stderr
+    assert "export one of its tables (--table count)" in done.stderr
     assert not (tmp_path / "other").exists()
 
 

@@ -141,7 +141,7 @@ def test_every_form_of_grid_and_of_budget(form, amounts):
     release = publish(*tables, **{"epsilon": None, **amounts})
     require_possible(release)
     assert release.persons.card().mechanism.name == "persons-of-streams"
-    assert release.joint.all_rows.columns["persons_high"].null_count == 0
+    assert release.view().all_rows.columns["persons_high"].null_count == 0
 
 
 def test_nobody_is_released_of_an_empty_table():
