@@ -47,7 +47,7 @@ KERNELS = MECHANISMS.parent / "kernels"
 DRAWING = {
     "measure.py",  # add_noise
     "traversal.py",  # to the roots' whole counts; of others a kernel, which adds counts
-    "dense.py",  # whole counts of all nodes
+    "pyramid.py",  # of single nodes, which the caller adds to whole counts
     "informed.py",  # into a kernel, which adds counts
     "topdown.py",  # into a kernel, and a Python integer
     "chain.py",  # to whole counts of parts

@@ -562,7 +562,6 @@ READERS = {
                  ("estimate", "homes", "--area", "533945", "--json"),
                  ("estimate", "incomes", "--area", "533945", "--json"),
                  ("estimate", "years", "--area", "533945"),
-                 ("estimate", "series", "--area", "533945"),
                  ("estimate", "flows", "--area", "533945"),
                  ("estimate", "flows", "--from", "533945", "--to", "533946",
                   "--simulations", "20", "--json")),
