@@ -92,7 +92,7 @@ def test_the_command_sums_whole_units_of_regions_in_any_crs(
     release = tracts.released(shared, crs=25832)
     counties = tracts.frame().dissolve("county").reset_index()[["county", "geometry"]]
     path = tracts.write(counties.to_crs(crs), tmp_path / "counties.gpkg")
-    asked = ("--regions", str(path), "--polygon-name", "county", "--json")
+    asked = ("--polygons", str(path), "--polygon-name", "county", "--json")
     done = CliRunner().invoke(estimate, [str(release), *asked])
     assert done.exit_code == 0, done.output
     by_code = geodp.open(release)
