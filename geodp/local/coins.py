@@ -137,6 +137,39 @@ class Coins:
         """Use up units: they never come again."""
         self._held = self._held[units:]
 
+    def flip(self, chance: Chance) -> bool:
+        """Draw whether an event of this chance occurs."""
+        units = 1
+        while True:
+            digit = chance.digits(units)[-1]
+            unit = self._unit()
+            if unit != digit:
+                return unit < digit
+            units += 1
+
+    def below(self, bound: int) -> int:
+        """Draw a uniform whole number from 0 to a bound of at most ``2**64``, exclusive.
+
+        The source is a number of 32 bits, or of two units for larger bounds, the lower unit first;
+        it is drawn again where it lies in the last, incomplete run of ``bound`` numbers. The result
+        is its remainder modulo the bound.
+        """
+        wide = bound > 1 << UNIT
+        limit = 1 << (2 * UNIT if wide else UNIT)
+        while True:
+            # The lower unit first, as the round's file specifies for every device.
+            drawn = self._unit() | (self._unit() << UNIT if wide else 0)
+            if drawn < limit - limit % bound:
+                return drawn % bound
+
+    def _unit(self) -> int:
+        held = self.ahead(1)
+        if not held.size:
+            raise UsageError(USED_UP)
+        unit = int(held[0])
+        self.use(1)
+        return unit
+
     def fill(
         self,
         step: Step,
@@ -194,8 +227,8 @@ class FixedCoins(Coins):
 
     Examples
     --------
-    >>> FixedCoins([5, 7]).ahead(1).tolist()
-    [5, 7]
+    >>> FixedCoins([5, 7]).below(4)
+    1
     """
 
     def __init__(self, units: Iterable[int] | WordArray) -> None:

@@ -198,7 +198,7 @@ def _changes(draw, table, release, given, folder):
         hold(done.returncode == 2, f"diff: {done.stderr}")
         hold(re.search(r"\w{3,}.*[.]\n$", done.stderr, re.DOTALL), f"no sentence: {done.stderr}")
         return
-    rows = json.loads(done.stdout)["changes"]
+    rows = json.loads(done.stdout)["differences"]
     listed = np.union1d(release.table.key, other.table.key)
     hold(len(rows) == listed.size, f"{len(rows)} changes of {listed.size} cells")
     for row in rows:

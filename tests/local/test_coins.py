@@ -7,10 +7,12 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from geodp.local.coins import Chance, Coins
+from geodp.errors import UsageError
+from geodp.local.coins import Chance, Coins, FixedCoins
 from geodp.local.kernels import oracles
 from tests.reference.coins import Chance as Twin
 from tests.reference.coins import Units
+from tests.refusals import refuses
 
 CHANCES = [
     (1, 1, Fraction(1)),
@@ -37,15 +39,43 @@ def test_a_rational_chance_is_itself():
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 1000, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 62])
-def test_single_draws_of_kernels_are_those_of_the_twin(bound):
+def test_single_draws_are_those_of_the_twin_and_of_kernels(bound):
     units = np.random.default_rng(bound).integers(0, 1 << 32, 4000, np.uint32)
     units[:200] = 0xFFFFFFFF  # thrown away, but for powers of two
-    theirs, used, kernels = Units(units.tolist()), 0, []
+    coins, theirs = FixedCoins(units), Units(units.tolist())
+    mine = [coins.below(bound) for _ in range(500)]
+    assert mine == [theirs.below(bound) for _ in range(500)]
+    used, kernels = 0, []
     for _ in range(500):
         number, used = oracles.below(units, used, np.uint64(bound))
         kernels.append(int(number))
-    assert kernels == [theirs.below(bound) for _ in range(500)]
+    assert kernels == mine
     assert used == theirs.used
+
+
+@pytest.mark.parametrize("step", [-1, 0, 1])
+def test_a_coin_that_ties_takes_the_next_digits(step):
+    chance = Chance(1, 1, Fraction(1))
+    digits = chance.digits(40)
+    digits[-1] += step
+    units = [*digits, 0]
+    assert FixedCoins(units).flip(chance) == Units(units).flip(Twin(1, 1, Fraction(1)))
+    assert FixedCoins(units).flip(chance) == (step <= 0)
+
+
+def test_flips_have_the_chance():
+    coins = FixedCoins(np.random.default_rng(1).integers(0, 1 << 32, 30_000, np.uint32))
+    chance = Chance(1, 1, Fraction(1))
+    share = sum(coins.flip(chance) for _ in range(20_000)) / 20_000
+    assert share == pytest.approx(float(chance), abs=0.01)
+
+
+@pytest.mark.parametrize("draw", [lambda c: c.below(7), lambda c: c.flip(Chance(1, 1))])
+def test_fixed_bits_that_end_are_an_error(draw):
+    coins = FixedCoins([1])
+    draw(coins)
+    with refuses(UsageError, "bits-used-up"):
+        draw(coins)
 
 
 def test_units_of_the_system_are_all_used_once():
