@@ -107,3 +107,14 @@ def test_a_sheet_of_changes_has_a_row_for_each_quantity(folder, tmp_path):
     assert len(rows) == 3 * GRID.size
     shown = DIFF.run(folder / "old", folder / "new").output.splitlines()
     assert len(shown) == 1 + 3 * GRID.size
+
+
+def test_periods_that_one_series_lacks_are_told(folder, tmp_path):
+    """Those that both have are subtracted, and nothing is left out in silence."""
+    later = [geodp.CountTable.from_dense(np.full(GRID.shape, n), GRID) for n in (9500, 9900)]
+    geodp.publish_series(
+        later, times=["2021", "2022"], person="all", epsilon=1, contribution=1
+    ).write(tmp_path / "later")
+    done = DIFF.run(folder / "series", tmp_path / "later", *AREAS[:2], "--json")
+    assert {row["time"] for row in json.loads(done.stdout)["differences"]} == {"2021"}
+    assert "left out: 2020, 2022." in done.stderr

@@ -87,6 +87,9 @@ def diff(**options: Any) -> None:
             "The two have no period in common: give two series of the same times, or two releases.",
             code="diff-no-common-time",
         )
+    if alone := [str(time) for time in {**old, **new} if time not in pairs]:
+        message = f"Periods that only one of the two has are left out: {', '.join(alone)}."
+        click.echo(translate_message(message), err=True)
     answer = find_answer([one for pair in pairs.values() for one in pair], "diff", _diff)
     with report_progress():
         found = answer(pairs, options)
