@@ -51,7 +51,7 @@ class UsingCommand(StrictCommand):
     door : str
         What it does, by which kinds state their own options.
     counts : OptionTable
-        KindOptions options of releases of counts.
+        Own options of releases of counts.
     """
 
     def __init__(self, *args: Any, door: str, counts: OptionTable = NONE, **settings: Any) -> None:
@@ -115,7 +115,7 @@ def list_periods(opened: Any, times: Sequence[str]) -> dict[str | None, Any]:
 
 
 def list_pair(opened: Sequence[Any], times: Sequence[str]) -> list[Any]:
-    """Return what is compared: a release, two of them, or two periods of one series.
+    """Return the releases that are compared: one, two, or two periods of one series.
 
     Raises UsageError for other numbers of releases and of times.
     """
@@ -136,7 +136,7 @@ def list_pair(opened: Sequence[Any], times: Sequence[str]) -> list[Any]:
 def find_answer(
     releases: Sequence[Any], door: str, otherwise: Callable[..., ShownRows]
 ) -> Callable[..., ShownRows]:
-    """Return what answers for releases of one kind: a function of the kind, or the common one.
+    """Return the function that answers for releases of one kind: its own, or the common one.
 
     Raises UsageError for releases of several kinds, and for given options of another kind.
     """

@@ -15,7 +15,7 @@ OF_SERIES = {"explain": "tools.explain.card:explain_series"}
 
 
 IN_PERIODS = "name one of its periods (--time), or give the folder of one, inside its public folder"
-"""What to do with a series where a table is requested."""
+"""Advice on a series where a table is requested."""
 
 
 class IndexKind(Kind):

@@ -1,4 +1,4 @@
-"""What every release with numbers of regions has: its quantities, and their differences."""
+"""Quantities of regions and their differences, of every release that has numbers of regions."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Regional(ABC):
 
 
 Estimated = TypeVar("Estimated")
-"""What is estimated of a region."""
+"""An estimate of a region."""
 
 
 def estimate_sides(

@@ -1,4 +1,4 @@
-"""What ``geodp estimate``, ``compare`` and ``diff`` answer of amounts beyond other kinds."""
+"""Answers of ``geodp estimate``, ``compare`` and ``diff`` about amounts, beyond other kinds."""
 
 from __future__ import annotations
 

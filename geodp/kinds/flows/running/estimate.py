@@ -1,4 +1,4 @@
-"""What ``geodp estimate``, ``compare`` and ``diff`` answer of flows between regions."""
+"""Answers of ``geodp estimate``, ``compare`` and ``diff`` about flows between regions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from geodp.cli.using import (
     compare_quantities,
     diff_quantities,
     estimate_quantities,
+    limit_of,
     name_place,
     require_two,
 )
@@ -45,17 +46,18 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
         return estimate_quantities({time: one.ends for time, one in parts.items()}, options)
     labels, simulations = read_labels(options["labels_of"], "--label"), options["simulations"]
     asked = _list_groups(next(iter(parts.values())), options)
+    prior = None if options["prior"] is None else open_flows(options["prior"])
     rows = []
     for time, release in parts.items():
-        if options["prior"] is not None:
-            release = give_prior(release, open_flows(options["prior"]))
+        if prior is not None:
+            release = give_prior(release, prior)
         found = release.estimate_groups(
             [group for _, _, group in asked], simulations=simulations, labels=labels
         )
         of_time: list[Row] = []
         for (start, end, _), one in zip(asked, found, strict=True):
             place = {"from": start, "to": end, **name_place(time)}
-            of_time += list_estimates(place, {TRIPS: one}, _limit_of(release))
+            of_time += list_estimates(place, {TRIPS: one}, limit_of(release.ends))
         rows += _hide_sums(of_time, options)
     return ShownRows(rows)
 
@@ -68,7 +70,7 @@ def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> ShownRows:
     if options["area"]:
         _require_whole(options)
         return compare_quantities([one.ends for one in releases], options)
-    limits = [_limit_of(one) for one in (releases[0], releases[-1])]
+    limits = [limit_of(one.ends) for one in (releases[0], releases[-1])]
     rows = [
         row
         for name, one in _compare(releases, options)
@@ -88,16 +90,11 @@ def diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
         return diff_quantities(ends, options)
     rows = []
     for time, (old, new) in pairs.items():
-        limits, of_time = [_limit_of(one) for one in (old, new)], list[Row]()
+        limits, of_time = [limit_of(one.ends) for one in (old, new)], list[Row]()
         for name, one in _compare((old, new), options):
             of_time += list_differences(name_place(time, name=name), one, limits, sides=True)
         rows += _hide_sums(of_time, options)
     return ShownRows(rows)
-
-
-def _limit_of(release: Flows) -> int | None:
-    """Return the limit of display of a release."""
-    return release.flows.card().display_below
 
 
 def _require_whole(options: Mapping[str, Any]) -> None:
