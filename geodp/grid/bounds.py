@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.grid.codes import CodeSystem
-from geodp.grid.crs import name_crs
+from geodp.grid.crs import name_crs, open_transformer
 
 STEP = 0.05
 """Spacing, in degrees, of the points on a box's edges that are transformed to another CRS."""
@@ -117,12 +117,12 @@ def move_points(points: NDArray[np.float64], crs: str) -> tuple[NDArray[np.float
 
     Coordinates are infinite where the CRS is not defined, and unchanged if it has degrees itself.
     """
-    from pyproj import CRS, Transformer  # late: it is slow, and most bounds do without
+    from pyproj import CRS  # late: it is slow, and most bounds do without
 
     if CRS.from_user_input(crs).is_geographic:
         return points[:, 0], points[:, 1]
     # CRS84 and always_xy: longitude first, whatever order the axes have in the CRS's definition.
-    move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
+    move = open_transformer("OGC:CRS84", crs)
     x, y = move.transform((points[:, 0] + 180) % 360 - 180, points[:, 1])
     return np.asarray(x), np.asarray(y)
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyproj import Transformer
 
 MAX_NAME_LENGTH = 30
 """Maximal length of a CRS's text that a message repeats."""
@@ -85,6 +89,17 @@ def _horizontal(crs: Any) -> Any:
     if crs.is_compound:
         return _horizontal(crs.sub_crs_list[0])
     return crs.to_2d() if len(crs.axis_info) > 2 else crs
+
+
+@lru_cache(64)
+def open_transformer(source: Any, target: Any) -> Transformer:
+    """Return the transformer of x and y, in this order, from one CRS into another.
+
+    It is made once for each pair of CRSs, as that takes much longer than moving a few points.
+    """
+    from pyproj import Transformer
+
+    return Transformer.from_crs(source, target, always_xy=True)
 
 
 def normalise_crs(crs: Any) -> str | None:

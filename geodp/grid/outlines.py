@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
+from geodp.grid.crs import open_transformer
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.grid.order import Order
 from geodp.typing import FloatArray, IntArray
@@ -195,13 +196,13 @@ class Outlines:
     def areas(self) -> FloatArray:
         """Areas in square kilometres on the ellipsoid: float64[n]."""
         import shapely
-        from pyproj import CRS, Transformer
+        from pyproj import CRS
 
         crs = CRS.from_user_input(self.crs)
         geographic = crs.geodetic_crs
         if geographic is None:
             return np.asarray(shapely.area(self.shapes), np.float64)
-        move = Transformer.from_crs(crs, geographic, always_xy=True)
+        move = open_transformer(crs, geographic)
         degrees = geographic.axis_info[0].unit_conversion_factor * 180 / np.pi
         there = shapely.transform(
             self.shapes, lambda at: np.stack(move.transform(*at.T), axis=1) * degrees

@@ -121,6 +121,9 @@ def write_plain(value: Any) -> Any:
     A field whose default is None is left out where it is None; the names of a field that is
     `inline` are at the same level as those of its dataclass.
     """
+    # Most values are texts and numbers, and asking them for more takes time.
+    if isinstance(value, str | int | float | None):
+        return value
     if is_dataclass(value):
         plain: dict[str, Any] = {}
         kind: Any = type(value)
@@ -167,8 +170,14 @@ def types_of(kind: type) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
+@lru_cache(1024)
+def _form_of(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return the origin of a type, and its arguments."""
+    return get_origin(kind), get_args(kind)
+
+
 def _read(kind: Any, value: Any, where: str) -> Any:
-    origin, parts = get_origin(kind), get_args(kind)
+    origin, parts = _form_of(kind)
     if origin is Annotated:
         return _within(_read(parts[0], value, where), parts[1], where)
     if origin in (Union, UnionType):
@@ -229,7 +238,8 @@ def _choose(parts: tuple[Any, ...], value: Any, where: str) -> Any:
     """Choose the first of several types that a plain value fits."""
     # Types of a union must differ in their outermost form, so the first fit is the only one.
     for part in parts:
-        if _fits(get_args(part)[0] if get_origin(part) is Annotated else part, value):
+        origin, inner = _form_of(part)
+        if _fits(inner[0] if origin is Annotated else part, value):
             return part
     raise VerificationError(
         f"{printable(where)} is of none of the types that it can have.", code="plain-type-unknown"
@@ -238,24 +248,31 @@ def _choose(parts: tuple[Any, ...], value: Any, where: str) -> Any:
 
 def _fits(kind: Any, value: Any) -> bool:
     """Return whether the outermost form of a plain value fits a type."""
-    if get_origin(kind) is tuple:
+    origin, parts = _form_of(kind)
+    if origin is tuple:
         return isinstance(value, list)
-    if get_origin(kind) is Literal:
+    if origin is Literal:
         return isinstance(value, str)
-    if get_origin(kind) is np.ndarray:
-        dtype = get_args(get_args(kind)[1])[0]
+    if origin is np.ndarray:
+        dtype = get_args(parts[1])[0]
         return isinstance(value, np.ndarray) and (dtype is Any or value.dtype == dtype)
+    if origin is Mapping:
+        return isinstance(value, dict)
     if is_dataclass(kind):
         return isinstance(value, dict) and _is_variant(kind, value)
-    if get_origin(kind) is Mapping:
-        return isinstance(value, dict)
     return _is(kind, value)
+
+
+@lru_cache(256)
+def _literals_of(kind: type) -> dict[str, tuple[Any, ...]]:
+    """Return the values that the fields of a dataclass with a literal type can have."""
+    forms = {name: _form_of(one) for name, one in types_of(kind).items()}
+    return {name: parts for name, (origin, parts) in forms.items() if origin is Literal}
 
 
 def _is_variant(kind: Any, value: dict[str, Any]) -> bool:
     """Return whether an object has the literals that distinguish a dataclass from others."""
-    literals = {name: one for name, one in types_of(kind).items() if get_origin(one) is Literal}
-    return all(value.get(name) in get_args(one) for name, one in literals.items())
+    return all(value.get(name) in known for name, known in _literals_of(kind).items())
 
 
 def _is(kind: Any, value: Any) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from geodp.grid.crs import open_transformer
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.land import (
     ISLETS,
@@ -194,11 +195,11 @@ def find_towns(lattice: Lattice) -> list[Town]:
     >>> [place.name for place in find_towns(tokyo_bay)][:2]
     ['Tokyo', 'Yokohama']
     """
-    from pyproj import CRS, Transformer
+    from pyproj import CRS
 
     x, y, names, japanese = _read_towns()
     if not CRS.from_user_input(lattice.crs).is_geographic:
-        move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
+        move = open_transformer("OGC:CRS84", lattice.crs)
         x, y = move.transform(x, y)
     elif lattice.period is not None:
         # A lattice across 180 degrees has longitudes beyond it, and the table of towns has none.

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.cells.cell_grid import IN_MASK
+from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import COUNTED_AS
 from geodp.grid.lattice import Lattice
@@ -411,14 +412,14 @@ def find_near(
     ``valid``: whether no border touches itself, which makes cutting much faster.
     """
     import shapely
-    from pyproj import CRS, Transformer
+    from pyproj import CRS
     from shapely.affinity import translate
 
     crs = CRS.from_user_input(lattice.crs)
     west, south, east, north = lattice.bounds
     move = None
     if not crs.is_geographic:
-        move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
+        move = open_transformer("OGC:CRS84", crs)
         west, south, east, north = move.transform_bounds(
             west, south, east, north, densify_pts=101, direction="INVERSE"
         )
@@ -516,7 +517,7 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
 
 def _share_of_sea(grid: Grid, lattice: Lattice) -> float:
     """Estimate the share of the cells that lie far from land."""
-    from pyproj import CRS, Transformer
+    from pyproj import CRS
 
     rank = (2 * np.arange(SAMPLE) + 1) * grid.size // (2 * SAMPLE)
     row, col = grid.decode(grid.domain.keys_of_ranks(rank))[:2]
@@ -524,7 +525,7 @@ def _share_of_sea(grid: Grid, lattice: Lattice) -> float:
     x, y = (west + east) / 2, (south + north) / 2
     crs = CRS.from_user_input(lattice.crs)
     if not crs.is_geographic:
-        x, y = Transformer.from_crs(crs, "OGC:CRS84", always_xy=True).transform(x, y)
+        x, y = open_transformer(crs, "OGC:CRS84").transform(x, y)
     valid = np.isfinite(x) & np.isfinite(y)
     at = [
         np.clip(np.floor(2 * (axis[valid] + shift)).astype(np.int64), 0, size - 1)

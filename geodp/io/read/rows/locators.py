@@ -19,6 +19,7 @@ from pyproj.transformer import AreaOfInterest, TransformerGroup
 
 from geodp.errors import CodeError, InputError, Rule, UsageError, printable, require_none
 from geodp.grid.cells.system import NO_DEGREES
+from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice, longitude_period
 from geodp.io.read.rows import fields
@@ -363,7 +364,7 @@ class Transform:
             return
         rule = NO_DEGREES
         if longitude_period(self.source.to_wkt()) != TURN:
-            degrees = Transformer.from_crs(self.source, "EPSG:4326", always_xy=True)
+            degrees = open_transformer(self.source, "EPSG:4326")
             x, y = degrees.transform(x, y)
             rule = NO_PLACE
         # Infinite numbers, and those that are none, are within no limits.
@@ -434,7 +435,7 @@ def transformation(lattice: Lattice, crs: str | None, allow_ballpark: bool) -> T
         return None
     # The best transformation depends on the area: that of the public grid, as the extent of the
     # records is confidential.
-    degrees = Transformer.from_crs(target, target.geodetic_crs, always_xy=True)
+    degrees = open_transformer(target, target.geodetic_crs)
     area = AreaOfInterest(*degrees.transform_bounds(*lattice.bounds))
     with warnings.catch_warnings():  # the error below says the same
         warnings.simplefilter("ignore")

@@ -284,6 +284,7 @@ def split(text: str, bold: bool) -> list[tuple[str, Face]]:
     return runs
 
 
+@lru_cache(4096)
 def measure(text: str, size: float, *, bold: bool = False) -> float:
     """Return the width of a line of text in pixels."""
     return sum(open_face(face, size).getlength(part) for part, face in split(text, bold))

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from geodp.errors import UsageError, require_library
+from geodp.grid.crs import open_transformer
 from geodp.grid.lattice import Lattice
 from geodp.io.write.export.web import POLE, WebSquares, outlines_of, pieces_of, why_not_on_web
 from geodp.io.write.format import Export
@@ -155,10 +156,8 @@ def plan_zooms(place: Lattice) -> list[Zooms]:
 
 def _latitude(place: Lattice) -> float:
     """Return the latitude of the centre of a map, in degrees."""
-    from pyproj import Transformer
-
     west, south, east, north = place.bounds
-    across = Transformer.from_crs(crs_of(str(place.crs)), "EPSG:4326", always_xy=True)
+    across = open_transformer(crs_of(str(place.crs)), "EPSG:4326")
     _, latitude = across.transform((west + east) / 2, (south + north) / 2)
     return float(latitude)
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
+from geodp.grid.crs import open_transformer
 from geodp.grid.lattice import Lattice
 from geodp.io.write.format import Export
 from geodp.io.write.geometry import NOWHERE, has_geometry, projjson, why_no_geometry
@@ -82,10 +83,8 @@ def _degrees(view: View) -> tuple[float, float, float, float]:
 
     Across 180 degrees the west exceeds the east (RFC 7946, 5.2).
     """
-    from pyproj import Transformer
-
     place = view.table.grid.places[0]
-    across = Transformer.from_crs(place.crs, "EPSG:4326", always_xy=True)
+    across = open_transformer(place.crs, "EPSG:4326")
     bounds = across.transform_bounds(*place.bounds, densify_pts=EDGE)
     # PROJ wraps each longitude, so that the bounds of such a lattice would span the entire Earth.
     if place.period is not None:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyproj import Transformer
 
+from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
 from geodp.io.write.frame import Frame
 from geodp.io.write.geometry import NOWHERE, has_geometry, why_no_geometry
@@ -202,7 +202,7 @@ def outlines_of(squares: WebSquares) -> NDArray[np.object_]:
     west, south, east, north = squares.edges()
     x = np.stack([west, east, east, west, west], axis=1)
     y = np.stack([south, south, north, north, south], axis=1)
-    across = Transformer.from_crs(squares.grid.places[0].crs, "EPSG:4326", always_xy=True)
+    across = open_transformer(squares.grid.places[0].crs, "EPSG:4326")
     lon, lat = across.transform(x, y)
     # The transformation wraps longitudes: corners of one square must be on the same side of 180.
     far = lon - lon[:, :1]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import UsageError
+from geodp.grid.crs import open_transformer
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.background import QUARTERS
 from geodp.io.write.drawing.fonts import families, find_families, measure, shorten, wrap
@@ -526,12 +527,10 @@ def format_degrees(degree: Fraction, meridian: bool) -> str:
 
 def _bounds(place: Lattice) -> tuple[float, float, float, float]:
     """Return west, south, east and north of a map in degrees."""
-    from pyproj import Transformer
-
     crs = crs_of(str(place.crs))
     if crs.is_geographic:
         return place.bounds
-    move = Transformer.from_crs(crs, "OGC:CRS84", always_xy=True)
+    move = open_transformer(crs, "OGC:CRS84")
     west, south, east, north = move.transform_bounds(*place.bounds, densify_pts=41)
     if not np.isfinite([west, south, east, north]).all() or west >= east:
         raise UsageError(
@@ -554,12 +553,10 @@ def _to_pixels(
     lon: NDArray[np.float64],
     lat: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from pyproj import Transformer
-
     x, y = lon, lat
     crs = crs_of(str(place.crs))
     if not crs.is_geographic:
-        x, y = Transformer.from_crs("OGC:CRS84", crs, always_xy=True).transform(lon, lat)
+        x, y = open_transformer("OGC:CRS84", crs).transform(lon, lat)
     west, south, east, north = place.bounds
     left, top, width, height = box
     return left + (x - west) / (east - west) * width, top + (north - y) / (north - south) * height

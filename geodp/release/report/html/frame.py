@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from geodp.accuracy.interval import Z
+from geodp.grid.crs import open_transformer
 from geodp.grid.lattice import Lattice
 from geodp.io.write.drawing.sheet import Colour, mix, parse_colours
 from geodp.io.write.frame import cell_size
@@ -132,11 +133,9 @@ def _facts(view: View, page: Page, about: About, total: str | None) -> list[tupl
 
 def write_bounds(place: Lattice | StatedPlace, page: Page) -> str | None:
     """Format the bounds of a map in degrees; None without a CRS."""
-    from pyproj import Transformer
-
     if place.crs is None or place.transform is None:
         return None
-    move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)
+    move = open_transformer(str(place.crs), "OGC:CRS84")
     # Projected edges are curves in degrees: points along them, not only the corners.
     west, south, east, north = move.transform_bounds(*place.bounds, densify_pts=21)
     edges = {"west": west, "east": east, "south": south, "north": north}

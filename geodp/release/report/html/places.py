@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import coarser_system
+from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
@@ -522,8 +523,6 @@ def _middles(
     place: Lattice, squares: IntArray, side: int, official: bool
 ) -> Sequence[tuple[float, float] | None]:
     """Compute rounded longitudes and latitudes of the middles of squares; None without a CRS."""
-    from pyproj import Transformer
-
     if place.crs is None or place.transform is None:
         return [None] * squares.shape[1]
     row, col = squares * side + side / 2
@@ -531,7 +530,7 @@ def _middles(
         # Official squares are counted from the code system's origin, not from the map's corner.
         row, col = row - place.row0, col - place.col0
     a, _, c, _, e, f = place.transform
-    move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)
+    move = open_transformer(str(place.crs), "OGC:CRS84")
     lon, lat = move.transform(c + a * col, f + e * row)
     digits = 2 if side * float(cell_size(place)[0]) >= FINE else 3
     return [*zip(np.round(lon, digits).tolist(), np.round(lat, digits).tolist(), strict=True)]

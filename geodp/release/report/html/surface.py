@@ -16,6 +16,7 @@ from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.interval import Z
 from geodp.accuracy.margins import Margins
 from geodp.errors import UsageError
+from geodp.grid.crs import open_transformer
 from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.region import Region
@@ -207,11 +208,9 @@ def _tabulate(place: Lattice) -> dict[str, Any] | None:
     A page interpolates linearly between the knots; ``off`` is the largest error in the middles
     between them, in units of the CRS.
     """
-    from pyproj import Transformer
-
     if crs_of(str(place.crs)).is_geographic:
         return None
-    move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)
+    move = open_transformer(str(place.crs), "OGC:CRS84")
     west, south, east, north = place.bounds
     frame = move.transform_bounds(west, south, east, north, densify_pts=41)
     if not np.isfinite(frame).all() or frame[0] >= frame[2]:
