@@ -151,7 +151,7 @@ def resolve_inputs(
     # The expansion replaces --by, so that the printed command and the recipe need no header to
     # resolve it.
     if by:
-        _replace(context, options, {**by, "by": ()})
+        set_options(context, options, {**by, "by": ()})
     if questions and proposal is not None and proposal.by and not options["labels"]:
         questions = (*questions, QUESTION_BY.format(names=",".join(proposal.by)))
     return ResolvedInputs(filled or bool(by), questions, names, proposal)
@@ -232,8 +232,8 @@ def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[
     }
 
 
-def _replace(context: click.Context, options: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Replace options by those that they expand to."""
+def set_options(context: click.Context, options: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Set options to what others expand to or imply, as if they were stated."""
     for name, value in values.items():
         options[name] = context.params[name] = value
         source = ParameterSource.DEFAULT_MAP if value else ParameterSource.DEFAULT
@@ -257,22 +257,26 @@ def _propose(
         options["inputs"][0],
         explicit,
         chosen,
-        named=_named_columns(options, by),
+        named=_named_columns(context, options, by),
         reaches=partial(reaches, explicit),
     )
     columns = proposal.options.get("column")
     if columns and options["column"]:  # those of places are kept with those of attributes
-        _replace(context, options, {"column": (*columns, *options["column"])})
+        set_options(context, options, {"column": (*columns, *options["column"])})
     _apply(context, options, {_name(name): value for name, value in proposal.options.items()})
     return proposal
 
 
-def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[str]:
+def _named_columns(
+    context: click.Context, options: Mapping[str, Any], by: Mapping[str, Any]
+) -> list[str]:
     """Return the columns that options use for anything but codes and counts."""
     columns = read_named(by.get("column") or options["column"] or (), "--column")
     where = read_named(options["where"] or (), "--where")
-    single = [options[name] for name in ("x", "y", "person") if options.get(name) is not None]
-    return [*columns.values(), *where, *single]
+    params = context.command.get_params(context)
+    single = ["x", "y", "person", *(str(one.name) for one in params if one.metavar == "COLUMN")]
+    texts = [one for name in single if isinstance(one := options.get(name), str)]
+    return [*columns.values(), *where, *(part for one in texts for part in {one, *one.split(",")})]
 
 
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:

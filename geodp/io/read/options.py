@@ -62,7 +62,7 @@ Anchor: TypeAlias = Literal["centre", "corner", "index"]
 
 Suppressed: TypeAlias = Literal["error", "zero"]
 
-CODE = Option("--code", "Column of cell codes (tables).")
+CODE = Option("--code", "Column of codes of cells or units (tables, points).")
 
 ANCHOR = Option(
     "--anchor",
@@ -100,13 +100,15 @@ def _numbers(values: Sequence[str | float]) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True)
 class PointOptions(LabelledReader):
-    """Records with coordinates or geometries.
+    """Records located by coordinates, geometries or codes.
 
     Attributes
     ----------
     x, y : str, optional
-        Columns of longitude and latitude, or of easting and northing. Default: the file's
-        geometries are points.
+        Columns of longitude and latitude, or of easting and northing. Without them and `code`, the
+        file's geometries are points.
+    code : str, optional
+        Column of codes of cells or units.
     crs : str, optional
         CRS of the records. Default: the grid's, or that of the geometries. A transformation
         that is not exact enough is refused.
@@ -126,6 +128,7 @@ class PointOptions(LabelledReader):
 
     x: str | None = field(default=None, metadata=cli_option(reader.X))
     y: str | None = field(default=None, metadata=cli_option(reader.Y))
+    code: str | None = field(default=None, metadata=cli_option(CODE))
     crs: str | None = field(default=None, metadata=cli_option(CRS))
     allow_ballpark: bool = field(default=False, metadata=cli_option(BALLPARK))
     person: str | None = field(default=None, metadata=cli_option(PERSON))
@@ -137,7 +140,7 @@ class PointOptions(LabelledReader):
     @property
     def taken(self) -> tuple[str | None, ...]:
         """Columns that are named for places and persons."""
-        return self.x, self.y, self.person
+        return self.x, self.y, self.code, self.person
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Raw records with coordinates, one row for each person, counted per cell."""
+"""Raw records with places, one row for each person, counted per cell."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Points(PointOptions):
-    """Records with coordinates or geometries."""
+    """Records with coordinates, geometries or codes."""
 
     name: ClassVar[str] = "points"
     kind: ClassVar[str] = "points"
-    flag: ClassVar[str] = "Read every row as one person at x, y, or at a point geometry."
+    flag: ClassVar[str] = (
+        "Read every row as one person, at x and y, at a point geometry, or in the cell of a code."
+    )
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the records in the files, with each person's contribution bounded on request."""
@@ -51,7 +53,8 @@ def read_points(paths: TableSource, *, grid: str | Grid, **options: Any) -> Coun
         In memory: any object with the Arrow interface, such as a DataFrame of pandas or Polars, a
         relation of DuckDB or a pyarrow.Table.
     grid : str or Grid
-        Public grid of one map, with or without attributes; a string names a code system.
+        Public grid, with or without attributes; a string names a code system. Coordinates and
+        geometries need one of one map.
 
     Raises
     ------

@@ -17,8 +17,8 @@ from geodp.errors import InputError, Rule, UsageError, printable, require_none
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.counting.points import PointRows
-from geodp.io.read.options import CODE, PointOptions
-from geodp.io.read.reader import WeightedReader, cli_option
+from geodp.io.read.options import PointOptions
+from geodp.io.read.reader import WeightedReader
 from geodp.io.read.rows.amount_titles import (
     TitleUnit,
     find_unit,
@@ -32,7 +32,7 @@ from geodp.io.read.rows.count_parser import CountParser
 from geodp.io.read.rows.decimals import LARGEST, LEFT_OUT, Weights, exact_decimals, leave_out
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.locators import Locator, cell_locators, locate
+from geodp.io.read.rows.locators import Locator, locate
 from geodp.io.read.rows.persons import Persons, number_names
 from geodp.io.read.rows.scratch import Runs
 from geodp.io.read.rows.survey import Survey
@@ -201,8 +201,6 @@ class AmountRecords(PointOptions, WeightedReader):
         Public edges of classes, for medians and other quantiles; the ends of the clip are added.
     contribution : int
         Most records of one person: with `person` the first ones count.
-    code : str, optional
-        Column of codes of cells or units. Without it and `x` and `y`, point geometries are read.
     value : str, optional
         Column of the number of records of that amount, if a row stands for several.
     value_unit : float, optional
@@ -224,7 +222,6 @@ class AmountRecords(PointOptions, WeightedReader):
     step: Any = 1
     classes: Any = ()
     contribution: int | None = None
-    code: str | None = field(default=None, metadata=cli_option(CODE))
     value: str | None = None
     value_unit: float | None = None
     missing: Sequence[str | float] = ()
@@ -282,10 +279,11 @@ class AmountRecords(PointOptions, WeightedReader):
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
         """Yield the rows in the domain with their amounts."""
-        located, places_of = self._locators_of_columns(), PointRows(self)
+        places_of = PointRows(self)
+        located = places_of.locate_columns()
         for table in tables:
             survey.note(table.name, ())
-            locators = located or places_of.complete(places_of.locate_geometry(table))
+            locators = located or places_of.locate_geometry(table)
             places = [name for locator in locators for name in locator.columns]
             names = [*places, self.scale.name]
             names += [one for one in (self._numbered, self.person) if one is not None]
@@ -333,30 +331,9 @@ class AmountRecords(PointOptions, WeightedReader):
         )
         return np.clip(above, 0, self.scale.span), number
 
-    def _locators_of_columns(self) -> list[Locator]:
-        """Return locators by codes or coordinates; empty where geometries locate the rows."""
-        if self.code is not None:
-            if self.x is not None or self.y is not None:
-                raise UsageError(
-                    "Give the code of a cell (--code) or its coordinates (--x, --y), not both.",
-                    code="amounts-code-and-point",
-                )
-            drops = self.outside == "drop"
-            return cell_locators(self.grid, self.code, self.columns, drops=drops)
-        places_of = PointRows(self)
-        return places_of.complete(places_of.locate_columns()) if places_of.require_places() else []
-
     def _state(self, table: InputTable, places: list[str]) -> StatedReading:
         """Describe for the card how a table is read."""
         counts_of = () if self._numbered is None else (StatedCounts(self._numbered),)
-        if self.code is not None:
-            return StatedReading(
-                form="table",
-                places={"code": self.code},
-                labels=self.columns,
-                counts=counts_of,
-                person=self.person,
-            )
         return replace(PointRows(self).describe(table, places), counts=counts_of)
 
     @property

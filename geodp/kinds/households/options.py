@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geodp.options.option import Option, grouped, joined
 from geodp.options.shared import QUERY as SHARED_QUERY
-from geodp.options.shared import REQUEST
+from geodp.options.shared import REQUEST, WEIGHTS
 
 PROTECTED = grouped(
     "Privacy",
@@ -65,9 +65,17 @@ PUBLISHED = joined(
         ),
         Option(
             "--household",
-            "With --points: column of household ids. Every row is one person, at the place of the "
-            "household, which geodp counts by size.",
+            "Column of household ids, or several with commas. Every row is one person at the "
+            "place of the household, which geodp counts by size.",
             name="household_id",
+            everyday=True,
+            metavar="COLUMN",
+        ),
+        Option(
+            "--size",
+            "Column of the persons of a household, if every row is a household; larger ones count "
+            "as of --max-size.",
+            name="size_column",
             everyday=True,
             metavar="COLUMN",
         ),
@@ -84,6 +92,7 @@ PUBLISHED = joined(
             metavar="NAME",
         ),
     ),
+    WEIGHTS,
     PROTECTED,
     REQUEST.one(
         "contribution",

@@ -117,7 +117,7 @@ def test_negative_amounts_are_refused_under_a_lower_end_of_0():
     [
         ({"person": "id"}, "amounts-records-of-person"),
         ({"person": "id", "contribution": 1, "value": "n"}, "amounts-person-and-counts"),
-        ({"code": "id"}, "amounts-code-and-point"),
+        ({"code": "id"}, "record-code-and-point"),
         ({"y": None}, "x-without-y"),
         ({"unit_of_amount": ""}, "amounts-unit-missing"),
         (

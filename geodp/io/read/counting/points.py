@@ -1,9 +1,10 @@
-"""Rows at points: each row is one person, placed and counted by its cell."""
+"""Rows of records: each row is one person, placed and counted by its cell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.locators import (
     Locator,
     axis_locators,
+    cell_locators,
     describe_columns,
     locate,
     point_locator,
@@ -40,9 +42,20 @@ from geodp.table.source import Fact
 
 NO_MAP = Rule(
     "points-need-map",
-    "Points need a grid of one map with a place on the Earth, such as jis:half or h3:7; of areal "
-    "units give counts by their codes (--code, --value; code=, value=).",
+    "Points need a grid of one map with a place on the Earth, such as jis:half or h3:7; records in "
+    "areal units are located by their codes (--code, code=).",
 )
+
+CODE_AND_POINT = Rule(
+    "record-code-and-point",
+    "Give the code of a cell (--code, code=) or its coordinates (--x, --y; x=, y=), not both.",
+)
+
+
+Placed: TypeAlias = tuple[
+    RowPositions, NDArray[np.uint64], list[pa.Array], NDArray[np.bool_] | None
+]
+"""Rows in the domain, their keys, further columns of all rows, and those inside (None: all)."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +81,12 @@ class PointRows:
             Survey(),
             self._collect_persons(share),
         )
-        for within, key, names, inside in self.place(tables, survey, facts):
+        named = () if reader.person is None else (reader.person,)
+        for within, key, names, inside in self.place(tables, survey, named, facts):
             if persons is None:
                 runs.add(key)
             else:
-                persons.add(within, key, names, inside)
+                persons.add(within, key, *names, inside)
         bound, read = None, survey.reading()
         if persons is not None:
             bound = ContributionBound(reader.cells * reader.per_cell, "geodp")
@@ -95,54 +109,53 @@ class PointRows:
                 "are; leave out by=.",
                 code="cluster-attributes-by-grid",
             )
-        for within, key, names, inside in self.place(reader.open(paths), survey):
+        tables, named = reader.open(paths), (reader.person,)
+        for within, key, (names,), inside in self.place(tables, survey, named):
             yield name_persons(within, reader.person, names, inside), key
 
     def place(
-        self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
-    ) -> Iterator[tuple[RowPositions, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
-        """Yield rows in the domain, their keys, the last column of all rows, and those inside."""
+        self,
+        tables: Iterator[InputTable],
+        survey: Survey,
+        more: Sequence[str] = (),
+        facts: Sequence[Fact] = (),
+    ) -> Iterator[
+        tuple[RowPositions, NDArray[np.uint64], list[pa.Array], NDArray[np.bool_] | None]
+    ]:
+        """Yield rows in the domain, their keys, further columns of all rows, and those inside.
+
+        ``more``: names of the further columns, such as that of persons.
+        """
         reader = self.reader
-        # Without columns of coordinates each table is located by its geometries, whose CRS may
-        # differ.
-        located = self.complete(self.locate_columns()) if self.require_places() else []
+        # Without columns of places each table is located by its geometries, whose CRS may differ.
+        located = self.locate_columns()
         for table in tables:
             survey.note(table.name, facts or describe_columns(reader.grid, reader.columns))
-            locators = located or self.complete(self.locate_geometry(table))
-            names = [name for locator in locators for name in locator.columns]
-            names += [] if reader.person is None else [reader.person]
-            survey.state(self.describe(table, names))
-            for rows, arrays in reader.read_rows(table, names, survey):
+            locators = located or self.locate_geometry(table)
+            places = [name for locator in locators for name in locator.columns]
+            survey.state(self.describe(table, places))
+            for rows, arrays in reader.read_rows(table, [*places, *more], survey):
                 index = locate(reader.grid, rows, locators, arrays)
                 within, key, inside = place(reader.grid, rows, index, reader.outside, survey)
                 if reader.person is None:
                     # These records have no identifier of a person, which the card states.
                     survey.add(table.name, without_person=key.size)
-                yield within, key, arrays[-1], inside
+                yield within, key, arrays[len(places) :], inside
 
     def describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:
         """Describe for the card how a table is read; the columns of places come first."""
         reader = self.reader
-        geometry = reader.x is None or reader.y is None
-        return StatedReading(
-            form="points",
+        stated = StatedReading(
+            form="table",
             layout=describe_layout(table.columns),
-            places={"geometry": names[0]} if geometry else {"x": names[0], "y": names[1]},
             labels=reader.columns,
-            crs=reader.crs,
             person=reader.person,
         )
-
-    def require_places(self) -> bool:
-        """Test whether columns locate records; UsageError for one coordinate, or no map."""
-        reader = self.reader
-        _ = self.lattice
-        if (reader.x is None) != (reader.y is None):
-            raise UsageError(
-                "x and y go together (--x, --y); without both, geometries are read.",
-                code="x-without-y",
-            )
-        return reader.x is not None
+        if reader.code is not None:
+            return replace(stated, places={"code": reader.code})
+        geometry = reader.x is None or reader.y is None
+        places = {"geometry": names[0]} if geometry else {"x": names[0], "y": names[1]}
+        return replace(stated, form="points", places=places, crs=reader.crs)
 
     @property
     def lattice(self) -> Lattice:
@@ -155,22 +168,43 @@ class PointRows:
             raise UsageError(NO_MAP)
         return place
 
-    def locate_columns(self) -> Locator:
-        """Return the locator by columns of coordinates."""
+    def locate_columns(self) -> list[Locator]:
+        """Return the locators by columns of codes or coordinates; empty where there are none.
+
+        Raises UsageError for both, for one coordinate, and for points without a map.
+        """
         reader = self.reader
+        if reader.code is not None:
+            if reader.x is not None or reader.y is not None:
+                raise UsageError(CODE_AND_POINT)
+            drops = reader.outside == "drop"
+            locators = cell_locators(reader.grid, reader.code, reader.columns, drops=drops)
+            require_axes(reader.grid, locators)
+            return locators
         lattice = self.lattice
+        if (reader.x is None) != (reader.y is None):
+            raise UsageError(
+                "x and y go together (--x, --y); without both, geometries are read.",
+                code="x-without-y",
+            )
+        if reader.x is None:
+            return []
         move = transformation(lattice, reader.crs, reader.allow_ballpark)
         # A stated CRS is the operator's answer to the question that the check would raise.
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if reader.crs is None else None
-        return point_locator(lattice, str(reader.x), str(reader.y), move, check, reader.decimal)
+        return self._complete(
+            point_locator(lattice, reader.x, str(reader.y), move, check, reader.decimal)
+        )
 
-    def locate_geometry(self, table: InputTable) -> Locator:
-        """Return the locator by the geometries of a table."""
-        geometry = find_geometry(table)
-        return geometry_points(self.lattice, geometry, self.reader.crs, self.reader.allow_ballpark)
+    def locate_geometry(self, table: InputTable) -> list[Locator]:
+        """Return the locators by the geometries of a table."""
+        geometry, reader = find_geometry(table), self.reader
+        return self._complete(
+            geometry_points(self.lattice, geometry, reader.crs, reader.allow_ballpark)
+        )
 
-    def complete(self, first: Locator) -> list[Locator]:
-        """Return that locator of places with those of all other axes."""
+    def _complete(self, first: Locator) -> list[Locator]:
+        """Return a locator of places with those of all other axes."""
         reader = self.reader
         locators = [first, *axis_locators(reader.grid, reader.columns)]
         require_axes(reader.grid, locators)

@@ -47,6 +47,9 @@ FIXED_EXTENT = ("regular", "like", "units", *SYSTEMS)
 OF_PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
 
+IDENTIFIED = ("contribution", "person", "household_id")
+"""Options that say how often a person, or a household, is counted."""
+
 PLACES = frozenset((*OF_PLACES, "points"))
 """Options that locate rows; with one of them, a preset's columns of places are not needed."""
 
@@ -66,6 +69,11 @@ REQUEST_AREA = (
 
 REQUEST_CONTRIBUTION = (
     "state how often a person is counted at most (--contribution 1 where everybody is counted once)"
+)
+
+REQUEST_HOUSEHOLDS = (
+    "name the column of households (--household), or state how often one occurs at most "
+    "(--contribution)"
 )
 
 OF_AMOUNTS = (
@@ -490,15 +498,17 @@ def _of_points(
     options: dict[str, Any],
     questions: list[str],
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return columns of longitude and latitude, if every row may be a person."""
+    """Return columns of longitude and latitude, or of codes, if every row may be a person."""
     coordinates = {name: table[name] for name in ("x", "y")}
-    if {"x", "y"} <= settings.keys() or table["geometry"] is not None:
+    if {"x", "y"} <= settings.keys() or "code" in settings or table["geometry"] is not None:
         pass
     elif None not in coordinates.values():
         if all(settings.get(name, column) == column for name, column in coordinates.items()):
             options |= {
                 name: column for name, column in coordinates.items() if name not in settings
             }
+    elif table["key"] is not None and {"x", "y"}.isdisjoint(settings):
+        options["code"] = table["key"]
     elif {"x", "y"}.isdisjoint(settings):
         questions.append(
             "name the columns of codes (--code; of journeys --pairs with --column origin=NAME and "
@@ -512,9 +522,11 @@ def _of_points(
         questions.append(
             f"state that every row is one person (--points), or name the counts (--value){counts}"
         )
-    if not settings.get("value") and {"contribution", "person"}.isdisjoint(settings):
+    if not settings.get("value") and {*IDENTIFIED}.isdisjoint(settings):
         questions.append(
-            f"name the column of persons (--person){_among(table['persons'])}, or state how "
+            REQUEST_HOUSEHOLDS
+            if "size_column" in settings
+            else f"name the column of persons (--person){_among(table['persons'])}, or state how "
             "often one occurs at most (--contribution)"
         )
     if settings.get("value") and "contribution" not in settings and not settings["stated"]:

@@ -93,9 +93,8 @@ def make_records_reader(options: dict[str, Any], grid: Grid, request: Request) -
     from geodp.io.read.points import Points
     from geodp.kinds.amounts.records import AmountRecords
 
-    # Read as points, whose options are those of amounts but for the column of codes.
-    points = make_reader({**options, "points": True, "code": None}, grid, request.key)
-    names = ("amount", "clip", "unit_of_amount", "step", "contribution", "code", "missing")
+    points = make_reader({**options, "points": True}, grid, request.key)
+    names = ("amount", "clip", "unit_of_amount", "step", "contribution", "missing")
     return AmountRecords.of(
         grid,
         **points.shared(Points),

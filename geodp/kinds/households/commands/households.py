@@ -12,7 +12,7 @@ from geodp.cli.check import begin_check
 from geodp.cli.commands.sql import locate_records
 from geodp.cli.help import Room, with_options
 from geodp.cli.inputs import grid_of
-from geodp.cli.layout import complete
+from geodp.cli.layout import complete, set_options
 from geodp.cli.options import GridCommand, inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
@@ -33,6 +33,8 @@ from geodp.options.shared import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from geodp.grid.grid import Grid
     from geodp.kinds.households.households import Households
     from geodp.kinds.households.publish import AnyHouseholds
@@ -73,11 +75,15 @@ def publish(**options: Any) -> None:
     """Release persons and households of INPUTS under one budget, so that every area is possible.
 
     \b
-    Two columns, two files, households by size, or records of persons:
+    A row for each person, or for each household with its size:
+    geodp households publish FILE --household ID --x LON --y LAT ...
+    geodp households publish FILE --household ID --size SIZE --code CODE ...
+
+    \b
+    Counts by cell: two columns, two files, or households by size:
     geodp households publish FILE --value PERSONS --households HOUSEHOLDS ...
     geodp households publish FILE --households-file FILE ...
     geodp households publish FILE --by size ...
-    geodp households publish FILE --points --x LON --y LAT --household ID ...
 
     In every cell, and so in every area, households are at most persons, and persons at most
     --max-size for each household. Leave persons outside households out. Writes OUTPUT/public, with
@@ -156,6 +162,8 @@ class HouseholdsPublishing(TablesPublishing):
         from geodp.kinds.households.kind import HouseholdsKind
 
         context = click.get_current_context()
+        if _are_records(options):
+            set_options(context, options, {"points": True})
         self.inferred = complete(context, options)
         check_applicable(context)
         complete_with_commit()
@@ -182,7 +190,7 @@ class HouseholdsPublishing(TablesPublishing):
         from geodp.kinds.households.publish import design_households
 
         size, grid = self.options["max_size"], self.grid
-        if self.options["household_id"] is not None:
+        if _are_records(self.options):
             grid = add_sizes(grid, size).grid
         if grid.attributes:
             sized = SizedGrid.choose(grid, self.options["size_attribute"]).fold(size)
@@ -199,14 +207,19 @@ class HouseholdsPublishing(TablesPublishing):
         return [release.index.guarantee.other_unit]
 
 
+def _are_records(options: Mapping[str, Any]) -> bool:
+    """Test whether rows are persons of households, or households with their sizes."""
+    return options["household_id"] is not None or options["size_column"] is not None
+
+
 def _require_columns(options: dict[str, Any], grid: Grid) -> None:
     """Raise UsageError where it is left open which counts are those of households."""
     two = options["of_households"] is not None or bool(options["households_file"])
-    records = options["household_id"] is not None
+    records = _are_records(options)
     if records and (two or grid.attributes or options["person"] is not None):
         raise UsageError(
-            "Records with a --household have sizes and persons already: leave --households, "
-            "--households-file, --by and --person out.",
+            "Records with a --household or a --size have sizes and persons already: leave "
+            "--households, --households-file, --by and --person out.",
             code="household-records-twice",
         )
     # The other limits need --person, and are refused without it.
@@ -233,8 +246,8 @@ def _require_columns(options: dict[str, Any], grid: Grid) -> None:
     if not two and not records and not grid.attributes:
         raise UsageError(
             "Say where the households are: --households COLUMN, --households-file FILE, or by "
-            "size: --by size with a --value LABEL=COLUMN for every size; or --household COLUMN of "
-            "records of persons (--points).",
+            "size: --by size with a --value LABEL=COLUMN for every size. Where every row is one "
+            "person, name the --household; where every row is a household, name its --size.",
             code="households-column-missing",
         )
 
@@ -243,7 +256,7 @@ def _read(
     options: dict[str, Any], grid: Grid, request: Request
 ) -> tuple[CountTable | None, CountTable | None, CountTable | None]:
     """Read persons and households, or households by size."""
-    if options["household_id"] is not None:
+    if _are_records(options):
         return None, None, _read_records(options, grid, request)
     counts = read(options, grid, request.key)
     if grid.attributes:
@@ -272,16 +285,15 @@ def _read_others(options: dict[str, Any], grid: Grid, request: Request) -> Count
 
 
 def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> CountTable:
-    """Read households by size from records of persons."""
+    """Read households by size from records of persons, or of households."""
     from geodp.io.read.points import Points
     from geodp.kinds.households.records import HouseholdRecords
 
-    reader = make_reader(options, grid, request.key)
-    if not isinstance(reader, Points):
-        raise UsageError(
-            "--household goes with records of persons: add --points.",
-            code="household-needs-points",
-        )
-    values = reader.shared(Points) | {"person": options["household_id"]}
-    values |= {name: options[name] for name in ("max_size", "rows_are_persons")}
-    return HouseholdRecords(grid=grid, **values).read(options["inputs"])
+    values = make_reader(options, grid, request.key).shared(Points)
+    names = ("max_size", "rows_are_persons", "weight", "max_weight", "raked_to")
+    values |= {name: options[name] for name in names}
+    ids = (options["household_id"] or "").split(",")
+    reader = HouseholdRecords.of(
+        grid, **values, household=[one for one in ids if one], size=options["size_column"]
+    )
+    return reader.read(options["inputs"])
