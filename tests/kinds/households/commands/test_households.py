@@ -171,7 +171,7 @@ def test_records_are_not_named_twice(records, call):
     for more in (("--households", "id"), ("--person", "id")):
         error = RUNNER.error_of(*records, "--protect", "person", *more)
         assert "have sizes and persons already" in error
-    assert "add --points" in RUNNER.error_of(*call[:3], *call[5:], "--household", "homes")
+    assert "Not for points: --value" in RUNNER.error_of(*call[:3], *call[5:], "--household", "homes")
 
 
 def test_limits_on_the_records_of_one_table_are_refused(records, tmp_path):
