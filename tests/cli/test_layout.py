@@ -143,17 +143,6 @@ def test_a_recipe_that_cannot_be_followed_is_refused(recipe, rule, path, tmp_pat
     assert not (tmp_path / "a").exists()
 
 
-def test_inspect_ends_with_the_command(path):
-    shown = geodp("inspect", path).stdout.splitlines()[-1]
-    words = shlex.split(shown)
-    assert words[:3] == ["geodp", "publish", str(path)]
-    assert words[words.index("--code") + 1] == "mesh"
-    assert words[words.index("--epsilon") + 1] == "0.1"
-    found = json.loads(geodp("inspect", path, "--json").stdout)
-    assert found["command"] == shown
-    assert (found["preset"], len(found["asks"])) == ("", 1)
-
-
 def domain(folder):
     return json.loads((folder / "public" / "release.json").read_text())["domain"]
 

@@ -14,11 +14,8 @@ import pandas
 import pytest
 import shapely
 
-import geodp as package
-from geodp.errors import UsageError
 from geodp.io.read.layout.propose import propose
 from tests.command import geodp
-from tests.refusals import refuses
 
 MESHES = [f"5339{q}{v}{r}{w}" for q in "45" for v in "56" for r in "01" for w in "123"]
 BOX = ("--bounds", 139, 35, 140, 36)
@@ -218,16 +215,6 @@ def test_a_journalist_with_a_packed_release(job, tmp_path):
     assert "--area CODE" in said
     assert "5339" in job("compare", tmp_path / "old", got, "--area", "5339", "--conservative")
     assert "difference" in job("diff", tmp_path / "old", got)
-
-
-def test_pandas_in_and_out():
-    frame = pandas.DataFrame({"mesh": MESHES, "people": 7})
-    with refuses(UsageError, "grid-unstated: grid='jis:half'"):  # the one wrong turn
-        package.publish(frame, epsilon=1, contribution=1)
-    grid = package.Grid.mesh("jis:basic", bounds=package.find_bounds("東京都", "jis:basic"))
-    release = package.publish(frame, grid=grid, epsilon=1, contribution=1)
-    assert {"code", "population", "low", "high"} <= {*release.to_pandas().columns}
-    assert release.to_geopandas().crs == 6668
 
 
 def test_a_series_finds_its_columns(job, tmp_path):

@@ -153,10 +153,6 @@ def test_a_word_that_is_too_long_stands_alone():
     assert wrap("a verylongwordindeed 台帳", 8) == ["a", "verylongwordindeed", "台帳"]
 
 
-def test_catalogues_are_in_the_package():
-    assert gettext.find(DOMAIN, str(FOLDER), ["ja"]) is not None
-
-
 def templates(folder):
     """Every text of a package, with {} for what stands in it."""
     for path in Path(folder).rglob("*.py"):

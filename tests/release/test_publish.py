@@ -219,10 +219,6 @@ def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_pa
     assert not ledger.charges("census")
 
 
-def test_whom_a_release_protects_unless_told_otherwise():
-    assert geodp.publish(TABLE, epsilon=1, contribution=1).event.unit == "person"
-
-
 class Mine(TopDown):
     """A method that geodp does not know."""
 
@@ -358,22 +354,6 @@ def test_a_file_or_records_are_published_from_where_they_are(tmp_path):
     frame = FRAME.assign(sex=["f", "m"])
     columns = {"grid": MESH.with_attribute("sex", ["f", "m"]), "columns": {"sex": "sex"}}
     assert geodp.publish(frame, **columns, epsilon=1, contribution=1).grid.attributes
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "sentence"),
-    [
-        (FRAME, {}, "grid-unstated"),
-        (FRAME, {"grid": MESH, "epsilon": None}, "epsilon-or-rho"),
-        (FRAME, {"grid": MESH, "contribution": None}, "contribution-unstated"),
-        (FRAME.assign(m=1), {"grid": MESH}, r"layout-incomplete: \(value=\).*: n, m\."),
-        (TABLE, {"grid": GRID, "value": "n"}, "read-already"),
-        ({"mesh": ["53394611"]}, {"grid": MESH}, "table-or-grid-expected"),
-    ],
-)
-def test_what_a_frame_lacks_is_said_before_anything_is_drawn(table, options, sentence):
-    with refuses(UsageError, sentence):
-        geodp.publish(table, **({"epsilon": 1, "contribution": 1} | options))
 
 
 def test_the_card_of_a_release_is_worked_out_before_the_draw_alone(monkeypatch):

@@ -1,8 +1,6 @@
 """``geodp compare``: written releases, plans, and calls that do not fit together."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -70,18 +68,6 @@ def folders(tmp_path_factory):
     text = json.dumps({"type": "FeatureCollection", "features": features})
     (folder / "halves.geojson").write_text(text, encoding="utf-8")
     return folder
-
-
-def test_the_help_imports_nothing_heavy_and_describes_every_option():
-    code = (
-        "import sys;"
-        "from geodp.cli.commands.estimate import estimate;"
-        "from geodp.tools.compare.commands.compare import compare;"
-        "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules);"
-        "options = [o for c in (compare, estimate) for o in c.params if o.opts[0].startswith('-')];"
-        "assert all(o.help for o in options)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_two_releases_region_by_region(folders):

@@ -216,20 +216,6 @@ def polygons(done):
     return json.loads(done.stdout)["methods"]["topdown"]["polygons"]
 
 
-def test_help_imports_nothing_heavy():
-    code = (
-        "import sys; sys.argv = ['geodp', 'evaluate', '--help']\n"
-        "from geodp.cli import geodp\n"
-        "try: geodp.main()\n"
-        "except SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'pyarrow', 'rasterio', 'matplotlib', 'shapely', 'rich'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "--polygons" in done.stdout
-
-
 TELLS = """
 import os, sys
 import geodp.cli
