@@ -2,18 +2,8 @@
 
 import json
 
-import pytest
-
 from tests.cli.test_cli import SMALL
 from tests.command import geodp
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    file = tmp_path / "office.ledger"
-    made = geodp("budget", "init", "--ledger", file, "--dataset", "census", "--epsilon", "1")
-    assert made.returncode == 0, made.stderr
-    return file
 
 
 def test_after_a_sampled_table_a_release_declares_its_records(tmp_path):

@@ -10,7 +10,7 @@ from geodp.errors import UsageError
 from geodp.io.folder import staged_release
 from geodp.io.folder.pending import read_pending_draw
 from geodp.privacy.ledger import Ledger
-from tests.command import context_of, geodp, override
+from tests.command import commands, context_of, geodp, override
 from tests.io.folder.test_pending import write_kept
 from tests.keys import keep as keep_key
 from tests.refusals import refuses
@@ -25,14 +25,10 @@ CARRIED_OUT = {
 follows from them."""
 
 
-def params_of(command):
-    """Return all parameters of a command, those of readers among them."""
-    return command.get_params(context_of(command))
-
-
 EACH = {
-    name: [str(one.name) for one in params_of(command_line.commands[name]) if one.name != "help"]
-    for name in ("publish", "publish-series")
+    name: [str(one.name) for one in command.get_params(context_of(command)) if one.name != "help"]
+    for name, command in commands()
+    if name in ("publish", "publish-series")
 }
 
 

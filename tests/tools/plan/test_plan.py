@@ -40,39 +40,6 @@ def test_blocks_have_the_errors_that_a_release_states(method):
         assert block.margin_95 == pytest.approx(1.96 * block.standard_error)
 
 
-@pytest.mark.law
-@pytest.mark.parametrize(
-    "budget", [{"epsilon": "1/2"}, {"rho": "1/32"}, {"epsilon": 1, "delta": 1e-6}]
-)
-def test_measured_errors_are_the_planned_ones(budget):
-    """Cells and regions of a table where nothing is clamped, over repeated releases."""
-    shapes = {"an L": np.array([[3, 4, 5, 5, 5], [8, 8, 8, 9, 10]])}
-    grid = Grid.regular((32, 32))
-    table = CountTable.from_dense(np.full(grid.shape, 1000), grid)
-    found = plan(grid, regions=shapes, **budget)
-    exact = {block.cells: block.standard_error for block in found.blocks}
-    squares = {1: [], 16: [], 1024: []}
-    sums = []
-    for i in range(240):
-        key = NoiseKey(bytes([i]) * 32)
-        noise = (
-            geodp.publish(
-                table, key=key, method="pyramid", **{"contribution": 1, **budget}
-            ).table.to_dense()
-            - 1000.0
-        )
-        sums.append(noise[tuple(shapes["an L"])].sum())
-        for side in (1, 4, 32):
-            blocks = noise.reshape(32 // side, side, 32 // side, side).sum(axis=(1, 3))
-            squares[side**2].append(np.mean(blocks**2))
-    for cells, some in squares.items():
-        few = 0.3 if cells == 1024 else 0.04
-        assert np.sqrt(np.mean(some)) == pytest.approx(exact[cells], rel=few)
-    assert np.sqrt(np.mean(np.square(sums))) == pytest.approx(
-        error_of(found.regions, "an L"), rel=0.3
-    )
-
-
 def test_areas_of_a_code_system_are_the_worst_of_their_places():
     small = Grid.mesh("jis:half", bounds=(139, 35, 139.25, 35.25))
     for method in ("pyramid", "topdown", "laplace"):

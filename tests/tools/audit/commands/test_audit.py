@@ -57,8 +57,6 @@ def test_a_document_and_a_picture(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert json.loads(output.read_text()) == found
     assert stat.S_IMODE(output.stat().st_mode) & 0o044
-    assert "exists" in error_of(*GUARANTEE, "--plot", picture)
-    assert "must end in" in error_of(*GUARANTEE, "--plot", tmp_path / "a.gif")
 
 
 def test_the_smallest_threshold():
