@@ -3,11 +3,9 @@
 import json
 import shutil
 
-import geopandas
 import numpy as np
 import pandas
 import pytest
-import shapely
 
 import geodp as package
 from geodp.errors import UsageError, VerificationError
@@ -205,22 +203,6 @@ def test_a_file_that_is_no_card_is_refused_with_what_to_give(release, tmp_path):
         package.open(path)
 
 
-def test_polygons_are_named_by_a_field_or_asked_about(release, tmp_path):
-    ring = shapely.box(4320000, 3260000, 4322000, 3262000)
-    frame = geopandas.GeoDataFrame({"AGS": ["09"], "GEN": ["Ulm"]}, geometry=[ring], crs=3035)
-    frame.to_file(tmp_path / "m.gpkg")
-    asked = ("estimate", release, "--polygons", tmp_path / "m.gpkg")
-    done = geodp(*asked)
-    assert done.returncode == 2
-    assert "--polygon-name" in done.stderr
-    assert "AGS, GEN" in done.stderr
-    assert "Ulm" in geodp(*asked, "--polygon-name", "GEN").stdout
-    frame.rename(columns={"GEN": "NAME"}).to_file(tmp_path / "n.gpkg")
-    assert "Ulm" in geodp("estimate", release, "--polygons", tmp_path / "n.gpkg").stdout
-    frame.to_crs(25832).to_file(tmp_path / "m.gpkg")
-    assert "Ulm" in geodp(*asked, "--polygon-name", "GEN").stdout  # in another CRS
-
-
 def test_a_column_of_counts_that_is_not_named_is_asked_for():
     grid = package.Grid.mesh("inspire:1km", bounds=BOX[1:])
     by = {"code": "GITTER_ID_1km", "by": ["sex"], "labels": {"sex": ["m", "w"]}}
@@ -256,20 +238,6 @@ def test_columns_side_by_side_are_parted_where_one_way_fills_the_table(tmp_path)
     done = geodp("publish", path, "--by", "sex,age", "--value", "*_*", *ASKED, "--output", "out")
     assert done.returncode == 2
     assert "in several ways" in done.stderr
-
-
-@pytest.mark.parametrize(("x", "y"), [("lon", "lat"), ("longitud", "latitud"), ("経度", "緯度")])
-@pytest.mark.parametrize("grid", ["inspire:1km", "statpop:100m"])
-def test_degrees_on_a_grid_in_metres_need_their_crs(x, y, grid, tmp_path):
-    rows = {"person": ["a", "b", "b"], x: [8.41, 8.42, 8.43], y: [47.31, 47.32, 47.33]}
-    path = write(tmp_path / "t.csv", pandas.DataFrame(rows))
-    options = ("--points", "--person", "person", "--grid", grid, "--bounds", "switzerland")
-    given = ("publish", path, *options, "--epsilon", 1, "--output", tmp_path / "out", "--check")
-    done = geodp(*given)
-    assert done.returncode == 5
-    assert "--points-crs EPSG:4326" in done.stderr
-    assert geodp(*given, "--points-crs", "EPSG:4326").returncode == 0
-    assert account(tmp_path / "out")["inside"] == len(rows["person"])
 
 
 def test_a_packed_release_is_not_withdrawn_and_a_card_alone_is_told_what_to_do(release, tmp_path):
