@@ -1,16 +1,11 @@
 """A new kind of release is one file of another package: the example of docs/how-to works."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import geodp
 from tests.house.recipes import example
-from tests.house.test_plugins import plant, run
+from tests.house.test_plugins import plant, run, start
 
 pytestmark = pytest.mark.law
 
@@ -22,19 +17,6 @@ WORDS = (
     *("--map", "employed=working", "--map", "adults=grown"),
     *("--epsilon", "1", "--contribution", "1"),
 )
-
-
-def start(folder, *words):
-    """Run Python where the package is installed."""
-    paths = os.pathsep.join([str(folder), str(Path(geodp.__file__).parents[1])])
-    return subprocess.run(
-        [sys.executable, *map(str, words)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def publish(folder, *more):
