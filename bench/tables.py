@@ -64,6 +64,8 @@ def fill(path: Path, marks: tuple[str, str], text: str) -> None:
     """Replace the text between two markers of a document."""
     start, end = marks
     document = path.read_text(encoding="utf-8")
+    if document.count(start) != 1 or document.count(end) != 1:
+        raise ValueError(f"{path} must have {start} and {end} once each.")
     # A function as replacement, so that backslashes of the text are taken literally.
     filled = re.sub(f"{start}.*?{end}", lambda _: f"{start}\n{text}\n{end}", document, flags=re.S)
     path.write_text(filled, encoding="utf-8")

@@ -25,13 +25,28 @@ SEVERAL_WORDINGS = {
 """Codes of rules that are worded in several ways, by what was asked for."""
 
 
-def kinds_of(trees: list[ast.Module]) -> set[str]:
+@pytest.fixture(scope="module")
+def sources() -> dict[Path, list[ast.AST]]:
+    """All nodes of the classes, calls and assignments of every module."""
+    kept = (ast.ClassDef, ast.Call, ast.Assign)
+    return {
+        path: [
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, kept)
+        ]
+        for path in PACKAGE.rglob("*.py")
+    }
+
+
+@pytest.fixture(scope="module")
+def kinds(sources) -> set[str]:
     """Names of all classes of errors of geodp."""
     found = {GeodpError.__name__}
     bases = {
         one.name: {base.id for base in one.bases if isinstance(base, ast.Name)}
-        for tree in trees
-        for one in ast.walk(tree)
+        for nodes in sources.values()
+        for one in nodes
         if isinstance(one, ast.ClassDef)
     }
     while more := {name for name, of in bases.items() if of & found} - found:
@@ -51,12 +66,10 @@ def is_text(node: ast.AST) -> bool:
 
 
 @pytest.fixture(scope="module")
-def calls() -> list[tuple[str, ast.Call]]:
+def calls(sources, kinds) -> list[tuple[str, ast.Call]]:
     """All calls that make an error or a rule, by the name of the class."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
-    kinds = {*kinds_of(trees), "Rule"}
-    nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return [(name, one) for one in nodes if (name := getattr(one.func, "id", "")) in kinds]
+    found = [one for nodes in sources.values() for one in nodes if isinstance(one, ast.Call)]
+    return [(n, one) for one in found if (n := getattr(one.func, "id", "")) in {*kinds, "Rule"}]
 
 
 def test_every_message_has_a_code_and_every_code_is_a_name(calls):
@@ -77,19 +90,17 @@ def test_a_code_is_one_class_of_error_and_one_rule(calls):
     assert {code for code, of in wordings.items() if len(of) > 1} == SEVERAL_WORDINGS
 
 
-def test_a_sentence_that_has_a_name_is_raised_as_a_rule():
-    """Otherwise its code is lost: of what stands in a module and is raised by its name."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
-    kinds = kinds_of([*trees.values()])
-    for path, tree in trees.items():
+def test_a_sentence_that_has_a_name_is_raised_as_a_rule(sources, kinds):
+    """Otherwise its code is lost: of what has a name in a module and is raised by it."""
+    for path, nodes in sources.items():
         plain = {
             target.id
-            for one in tree.body
+            for one in nodes
             if isinstance(one, ast.Assign) and is_text(one.value)
             for target in one.targets
-            if isinstance(target, ast.Name)
+            if isinstance(target, ast.Name) and target.id.isupper()
         }
-        for call in (one for one in ast.walk(tree) if isinstance(one, ast.Call)):
+        for call in (one for one in nodes if isinstance(one, ast.Call)):
             if getattr(call.func, "id", "") in kinds and said(call) is None and call.args:
                 sentence = call.args[-1]
                 if isinstance(sentence, ast.BinOp):  # what is added to a rule changes nothing

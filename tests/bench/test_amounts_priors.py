@@ -8,18 +8,8 @@ import pytest
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 import geodp
 from bench.suites import amounts, amounts_priors
-from bench.tables import markdown
-from geodp.errors import UsageError
 
 KEPT = json.loads(amounts_priors.SAVED.read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("part", amounts_priors.PARTS)
-def test_the_document_shows_the_kept_figures(part):
-    text = amounts_priors.DOCUMENT.read_text(encoding="utf-8")
-    start, end = f"<!-- bench:amounts_priors:{part} -->", f"<!-- /bench:amounts_priors:{part} -->"
-    shown = text.split(start)[1].split(end)[0].strip()
-    assert shown == markdown([*amounts_priors.lines(part, KEPT)])
 
 
 def by_prior():
@@ -79,5 +69,3 @@ def test_every_prior_is_measured_on_a_small_map(monkeypatch):
     ]  # fmt: skip
     assert [row["epsilon"] for row in result["changes"]] == ["1"] * len(amounts.RELEASED)
     assert "earlier census" in amounts_priors.show(result)
-    with pytest.raises(UsageError, match="parts are of"):
-        amounts_priors.measure(parts=["heights"])

@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -35,43 +34,10 @@ from bench.suites import (
     settlements,
 )
 from bench.suites.settlements_bound import name_place
-from bench.tables import markdown
 
 pytestmark = pytest.mark.law
 
 ROOT = Path(__file__).parents[2]
-NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
-SCHEMA = {
-    "type": "object",
-    "required": ["benchmark", "machine", "rows"],
-    "properties": {
-        "machine": {"required": ["geodp", "python", "numpy", "numba", "processor", "load"]},
-        "rows": {"type": "array", "minItems": 1, "items": {"type": "object"}},
-    },
-}
-METHODS = {
-    "required": ["data", "size", "method", "best_ms", "median_ms", "peak_mb", "visited", "mae"],
-    "properties": {"mae": NUMBERS, "best_ms": {"exclusiveMinimum": 0}, "peak_mb": {"minimum": 0}},
-}
-PEERS = {
-    "required": ["peer", "guarantee", "noise", "best_ms", "median_ms", "ratio", "peak_mb"],
-    "properties": {"mae": NUMBERS, "ratio": {"exclusiveMinimum": 0}, "total": {"type": "number"}},
-}
-RECTANGLES = {
-    "required": ["shape", "scale", "method", "error", "errors", "mae", "best", "competitive"],
-    "properties": {"errors": NUMBERS, "best": {"type": "boolean"}},
-}
-AREAS = {"areas": NUMBERS, "ratio": NUMBERS, "ratio_se": NUMBERS}
-PYRAMID = {
-    "kanto": {"required": ["method", "areas", "mae", "mae_se", "closed_form", "output"]},
-    "sizes": {"required": ["area", "trials", "mae", "ratio", "ratio_se", "closed_ratio"]},
-    "domains": {"required": ["bits", "largest", "at"]},
-    "ratios": {"required": ["data", "epsilon", "mae", "output", *AREAS], "properties": AREAS},
-    "large": {"required": ["data", "epsilon", "mae", "output", *AREAS], "properties": AREAS},
-    "gaussian": {"required": ["method", "budget", "trials", *AREAS], "properties": AREAS},
-    "gains": {"required": ["bits", "over_paper", "over_pyramid", "wide_over_quadtree"]},
-    "planned": {"required": ["spec", "trials", *AREAS], "properties": AREAS},
-}
 DATA = ROOT.parent / "shared" / "data"
 
 
@@ -92,10 +58,7 @@ def test_methods_from_the_command_line(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "laplace" in done.stdout
     found = json.loads(file.read_text(encoding="utf-8"))
-    jsonschema.validate(found, SCHEMA)
     assert [row["method"] for row in found["rows"]] == ["laplace", "topdown"]
-    for row in found["rows"]:
-        jsonschema.validate(row, METHODS)
     assert found["rows"][0]["visited"] == 256
 
 
@@ -129,8 +92,6 @@ def test_peers_measure_what_is_there():
     found = peers.measure(ours, others, data="clusters", size=16, trials=2, rounds=1)
     listed = [row["peer"] for row in found["rows"] + found["missing"]]
     assert sorted(listed) == sorted(["geodp topdown", *others])
-    for row in found["rows"]:
-        jsonschema.validate(row, PEERS)
     assert found["rows"][0]["ratio"] == 1
     assert found["rows"][0]["negative"] == 0
     assert "geodp topdown" in peers.show(found)
@@ -170,8 +131,6 @@ def test_rectangles_mark_the_best_and_its_equals():
     found = rectangles.measure(
         ["laplace", "topdown", "uniform"], ["hotspots"], [10_000], size=16, rectangles=50, trials=2
     )
-    for row in found["rows"]:
-        jsonschema.validate(row, RECTANGLES)
     assert sum(row["best"] for row in found["rows"]) == 1
     assert "hotspots 1e4" in rectangles.show(found)
     rows = [
@@ -252,42 +211,8 @@ def test_figures_are_written_for_people():
     assert tables.markdown(rows).splitlines()[1] == "| --- | ---: |"
 
 
-@pytest.mark.parametrize(("name", "schema"), [("peers", PEERS), ("rectangles", RECTANGLES)])
-def test_the_committed_figures_are_whole(name, schema):
-    found = saved(name)
-    jsonschema.validate(found, SCHEMA)
-    assert found["benchmark"] == name
-    for row in found["rows"]:
-        jsonschema.validate(row, schema)
-
-
-@pytest.mark.parametrize(
-    ("document", "marks", "words"),
-    [
-        (peers.DOCUMENT, peers.MARKS, peers.section),
-        (peers.README, peers.README_MARKS, peers.summary),
-    ],
-)
-def test_the_documents_show_the_committed_figures_of_peers(document, marks, words):
-    start, end = marks
-    text = document.read_text(encoding="utf-8")
-    assert text.count(start) == text.count(end) == 1
-    assert text.split(start)[1].split(end)[0].strip() == words(saved("peers")).strip()
-
-
-def test_the_document_shows_the_committed_rectangles():
-    text = (ROOT / "docs" / "measured" / "benchmark.md").read_text(encoding="utf-8")
-    start, end = rectangles.MARKS
-    kept = rectangles.section(saved("rectangles")).strip()
-    assert text.split(start)[1].split(end)[0].strip() == kept
-
-
-def test_the_document_shows_the_committed_audit():
+def test_audits_are_as_fast_as_is_claimed():
     found = saved("audit")
-    jsonschema.validate(found, SCHEMA)
-    text = (ROOT / "docs" / "measured" / "audit.md").read_text(encoding="utf-8")
-    start, end = audit.MARKS
-    assert text.split(start)[1].split(end)[0].strip() == audit.section(found).strip()
     for row in found["rows"]:
         most = {"sma": 1 / 2, "k-a": 1, "gen": 10}[row["what"][:3]]
         assert row["geodp"] <= most * row["its"]
@@ -300,20 +225,9 @@ def test_audits_are_measured():
     assert "k-anonymity" in audit.show(found)
 
 
-def test_the_document_shows_the_committed_coverage():
-    text = (ROOT / "docs" / "measured" / "uncertainty.md").read_text(encoding="utf-8")
-    start, end = coverage.MARKS
-    kept = markdown(coverage.lines(saved("coverage"))).strip()
-    assert text.split(start)[1].split(end)[0].strip() == kept
+def test_the_committed_intervals_hold():
     shares = [row[kind] for row in saved("coverage")["rows"] for kind in coverage.KINDS]
     assert min(share["interval"] for share in shares if share["cells"]) > 0.94
-
-
-def test_the_document_shows_the_committed_settlements():
-    text = (ROOT / "docs" / "measured" / "uncertainty.md").read_text(encoding="utf-8")
-    start, end = settlements.MARKS
-    kept = markdown(settlements.lines(saved("settlements"))).strip()
-    assert text.split(start)[1].split(end)[0].strip() == kept
 
 
 def test_settlements_are_planted_alone_on_land():
@@ -391,21 +305,9 @@ def test_the_chance_to_name_a_place_is_that_of_who_guesses_by_the_largest_noisy_
     assert right - 0.05 < np.mean(bound) < right + 0.12
 
 
-def test_the_pyramid_without_public_data_says_what_is_missing(tmp_path):
-    with pytest.raises(UsageError, match="--data DIR"):
-        pyramid.measure(parts=["kanto"])
-    with pytest.raises(UsageError, match="no directory"):
-        pyramid.measure(tmp_path / "nowhere", ["ratios"])
-    with pytest.raises(UsageError, match="estat-2020-500m"):
-        pyramid.measure(tmp_path)
-    with pytest.raises(UsageError, match="parts are of"):
-        pyramid.measure(parts=["cantons"])
-
-
 def test_errors_beside_plans_are_measured():
     for rows in (pyramid_parts.gaussian(2, side=8), pyramid_parts.planned(2, side=8)):
         for row in rows:
-            jsonschema.validate(row, {"required": list(AREAS), "properties": AREAS})
             assert row["ratio"][0] == pytest.approx(1, abs=0.6)
     for seed in range(50):
         spec = pyramid_parts.random_plan(np.random.default_rng(seed), 18)
@@ -421,18 +323,14 @@ def test_the_pyramid_beside_the_paper_on_a_small_table(monkeypatch):
     found = pyramid.measure(DATA, ["ratios", "gains"], trials=4)
     assert [row["epsilon"] for row in found["ratios"]] == ["0.1", "1"]
     for row in found["ratios"]:
-        jsonschema.validate(row, PYRAMID["ratios"])
         assert max(row["ratio"][:5]) < 1
         assert row["occupied"] == 13_975
     assert "Hiroshima" in pyramid.show(found)
 
 
-def test_the_committed_figures_of_the_pyramid_are_whole():
+def test_all_parts_and_maps_were_measured_for_the_pyramid():
     found = saved("pyramid")
-    for part, schema in PYRAMID.items():
-        assert found[part]
-        for row in found[part]:
-            jsonschema.validate(row, schema)
+    assert all(found[part] for part in pyramid.PARTS)
     wide = {f"hiroshima-{year}-wide" for year in (2010, 2015, 2020)}
     others = {"kanto-parts", "hiroshima-parts", *wide, *held_out.MAPS}
     assert set(public.SOURCES) - others == {row["data"] for row in found["ratios"] + found["large"]}
@@ -458,15 +356,6 @@ def test_the_committed_figures_show_what_is_claimed():
     for row in found["gaussian"] + found["planned"]:
         for ratio, error in zip(row["ratio"], row["ratio_se"], strict=True):
             assert abs(ratio - 1) < (0.02 if error < pyramid.SURE else 5 * error)
-
-
-def test_the_document_shows_the_committed_figures_of_the_pyramid():
-    text = (ROOT / "docs" / "measured" / "pyramid.md").read_text(encoding="utf-8")
-    found = saved("pyramid")
-    for part in pyramid.PARTS:
-        start, end = pyramid.marks(part)
-        shown = text.split(start)[1].split(end)[0].strip()
-        assert shown == tables.markdown(pyramid.LINES[part](found[part]))
 
 
 def test_kinds_of_cells():

@@ -7,15 +7,9 @@ import pytest
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import bound
-from bench.tables import markdown
 from geodp.grid.grid import Grid
-from tests.bench.documents import shown
 
 KEPT = json.loads(bound.SAVED.read_text(encoding="utf-8"))
-
-
-def test_the_document_shows_the_kept_figures():
-    assert shown(bound) == markdown(bound.lines(KEPT))
 
 
 def test_no_method_is_below_the_bound_of_a_family_alone():

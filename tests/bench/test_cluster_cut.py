@@ -7,18 +7,9 @@ import pytest
 
 from bench.inputs import synthetic
 from bench.suites import cluster_cut as suite
-from bench.tables import markdown
 from geodp.cluster import partitions
 
 KEPT = json.loads(suite.SAVED.read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize(
-    ("marks", "rows"), [(suite.MARKS, suite.lines(KEPT)), (suite.DRIVER, KEPT["driver"])]
-)
-def test_the_document_shows_the_committed_figures(marks, rows):
-    text, (start, end) = suite.DOCUMENT.read_text(encoding="utf-8"), marks
-    assert text.split(start)[1].split(end)[0].strip() == markdown(rows).strip()
 
 
 def test_a_hundred_workers_are_busy_to_the_end():

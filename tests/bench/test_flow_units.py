@@ -8,15 +8,9 @@ import pytest
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 import geodp
 from bench.suites import flow_units
-from bench.tables import markdown
 from geodp.kinds.flows.zones import zones_of
-from tests.bench.documents import shown
 
 KEPT = json.loads(flow_units.SAVED.read_text(encoding="utf-8"))
-
-
-def test_the_document_shows_the_kept_figures():
-    assert shown(flow_units) == markdown(flow_units.lines(KEPT))
 
 
 def test_the_default_is_nearly_the_better_choice():

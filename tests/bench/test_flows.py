@@ -9,7 +9,6 @@ import geodp
 from bench.inputs.hours import add_hours
 from bench.inputs.trips import make_radiation
 from bench.suites import flows
-from geodp.errors import UsageError
 from geodp.privacy.key import NoiseKey
 
 FOUND = json.loads(flows.SAVED.read_text(encoding="utf-8"))
@@ -89,13 +88,6 @@ def test_what_a_bound_leaves_is_as_long_as_what_it_drops():
         assert 99 < row["length"] < 101
 
 
-def test_the_document_shows_the_kept_figures():
-    text = flows.DOCUMENT.read_text(encoding="utf-8")
-    for part in flows.PARTS:
-        table = text.partition(f"<!-- bench:flows:{part} -->\n")[2].partition("\n<!-- /bench")[0]
-        assert table == flows.markdown(flows.lines(part, FOUND))
-
-
 def test_figures_of_a_table_beside_itself_are_perfect():
     trips = make_radiation(1, 200, side=8).table
     figures = flows.compare(trips, trips)
@@ -120,11 +112,6 @@ def test_made_trips_follow_no_law_of_distance():
     assert made.person.size == made.index.shape[1]
     assert made.index.max() < 8
     assert made.table.count.sum() == made.person.size
-
-
-def test_without_the_public_statistics_a_sentence_says_so():
-    with pytest.raises(UsageError, match="--data DIR"):
-        flows.measure()
 
 
 def hours_of(method, most):

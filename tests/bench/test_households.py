@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import geodp
-from bench import tables
-from bench.inputs import public
 from bench.suites import households
-from geodp.errors import UsageError
 from tests.kinds.households.test_publish import sizes_on
 
 pytestmark = pytest.mark.law
@@ -48,14 +45,6 @@ def test_two_releases_are_what_they_say():
     assert np.array_equal(truncated, (dense * np.minimum(np.arange(1, 8), 3)).sum(-1))
 
 
-@pytest.mark.parametrize("part", households.PARTS)
-def test_the_document_shows_the_committed_figures(part):
-    text = households.DOCUMENT.read_text(encoding="utf-8")
-    start, end = households.marks(part)
-    shown = text.split(start)[1].split(end)[0].strip()
-    assert shown == tables.markdown(households.lines(part, FOUND))
-
-
 def rows(protected, method):
     return [
         row for row in FOUND["rows"] if (row["protected"], row["method"]) == (protected, method)
@@ -76,10 +65,3 @@ def test_the_committed_figures_show_what_is_claimed():
     # Also where a cell has as many persons as its households can have, nearly.
     full = [row[name] for row in FOUND["full"] for name in ("estimate", "not listed")]
     assert min(share for share in full if share is not None) > 0.94
-
-
-def test_without_the_public_statistics_a_sentence_says_so(tmp_path):
-    with pytest.raises(UsageError, match="--data DIR"):
-        households.measure()
-    with pytest.raises(UsageError, match="there are no zip files"):
-        public.load_households(tmp_path)

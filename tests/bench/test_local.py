@@ -1,21 +1,10 @@
 """The benchmark of local collection runs, and its document shows the figures that were kept."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import local
-from bench.tables import markdown
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def kept():
-    return json.loads(local.SAVED.read_text(encoding="utf-8"))
 
 
 def run_once(calls, *limits):
@@ -47,12 +36,3 @@ def test_errors_are_those_of_a_list_of_counts():
     value = np.array([0, 0, 1, 2])
     assert local.rmse(np.array([2.0, 1.0, 1.0, 0.0]), value) == 0
     assert local.rmse(np.array([4.0, 1.0, 1.0, 0.0]), value) == pytest.approx(0.5)
-
-
-def test_the_document_shows_what_was_kept(kept):
-    text = local.DOCUMENT.read_text(encoding="utf-8")
-    for (start, end), rows in (
-        (local.MARKS, local.lines(kept)),
-        (local.MAP_MARKS, local.errors(kept)),
-    ):
-        assert f"{start}\n{markdown(rows)}\n{end}" in text

@@ -9,14 +9,8 @@ import geodp
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import held_out, questions
-from bench.tables import markdown
-from tests.bench.documents import shown
 
 KEPT = json.loads(questions.SAVED.read_text(encoding="utf-8"))
-
-
-def test_the_document_shows_the_kept_figures():
-    assert shown(questions) == markdown(questions.lines(KEPT))
 
 
 def test_the_default_is_better_than_its_former_version_at_what_people_ask():

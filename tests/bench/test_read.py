@@ -11,10 +11,8 @@ from bench.suites import read
 pytestmark = pytest.mark.law
 
 
-def test_the_document_shows_the_committed_figures():
-    text = read.DOCUMENT.read_text(encoding="utf-8")
+def test_all_inputs_were_measured():
     kept = json.loads(read.SAVED.read_text(encoding="utf-8"))
-    assert read.section(kept) in text
     assert [row["input"] for row in kept["rows"]] == [read.START, *read.INPUTS]
 
 

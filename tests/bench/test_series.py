@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 
 import geodp
-from bench import tables
-from bench.inputs.series import load_months
 from bench.measure import squares
 from bench.suites import series
-from geodp.errors import UsageError
 
 pytestmark = pytest.mark.law
 
@@ -33,24 +30,9 @@ def test_errors_of_every_accounting_are_measured(monkeypatch):
     assert {row["place"] for row in found["coverage"]} == {"anywhere", "occupied"}
 
 
-@pytest.mark.parametrize("part", series.PARTS)
-def test_the_document_shows_the_committed_figures(part):
-    text = series.DOCUMENT.read_text(encoding="utf-8")
-    start, end = series.marks(part)
-    shown = text.split(start)[1].split(end)[0].strip()
-    assert shown == tables.markdown(series.lines(part, FOUND))
-
-
 def test_the_committed_figures_show_what_is_claimed():
     """At least 2.4 times better than 36 pure releases, at every size to 2**12, unasked."""
     least = {(row["method"], row["accounting"]): row["least"] for row in FOUND["rows"]}
     assert least["pyramid:setting=R", "zCDP, smoothed"] > 2.9
     assert least["pyramid", "zCDP, smoothed"] > 2.4
     assert min(min(row["held"]) for row in FOUND["coverage"]) > 0.93
-
-
-def test_without_the_public_series_a_sentence_says_so(tmp_path):
-    with pytest.raises(UsageError, match="--data DIR"):
-        series.measure()
-    with pytest.raises(UsageError, match="There is no"):
-        load_months(tmp_path)

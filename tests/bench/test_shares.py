@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import geodp
-from bench import tables
 from bench.inputs import derived
 from bench.suites import shares, shares_bound
 from geodp.mechanisms.trees.levels import FEW_BITS, table_levels
@@ -109,11 +108,3 @@ def test_a_ratio_that_is_left_to_chance_is_not_told():
     row = {"mae": [0.5, 1.5, 0.7], "rmse": [0.6, 0.1, 0.2], "error": [0.01, 0.06, 0.02]}
     assert shares_bound.worst(row) == pytest.approx((0.7, 0.014, 2))
     assert shares_bound.worst(row, 2) == pytest.approx((0.6, 0.006, 0))
-
-
-@pytest.mark.parametrize("part", shares.SHOWN)
-def test_the_document_shows_the_committed_figures(part):
-    before, after = shares.marks(part)
-    text = shares.DOCUMENT.read_text(encoding="utf-8")
-    shown = text.split(before)[1].split(after)[0].strip()
-    assert shown == tables.markdown(shares.SHOWN[part](FOUND))

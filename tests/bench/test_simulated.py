@@ -6,14 +6,8 @@ import pytest
 
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import simulated
-from bench.tables import markdown
-from tests.bench.documents import shown
 
 KEPT = json.loads(simulated.SAVED.read_text(encoding="utf-8"))
-
-
-def test_the_document_shows_the_kept_figures():
-    assert shown(simulated) == markdown(simulated.lines(KEPT))
 
 
 def test_every_kind_of_region_is_held_as_often_as_the_document_says():

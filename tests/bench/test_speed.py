@@ -65,7 +65,6 @@ MOVED = 600_000
 SPILLED = 3_849_520
 """Bytes written to disk for 300,000 records in 60,000 cells within 1 MiB."""
 
-POSITIVE = {"type": "number", "exclusiveMinimum": 0}
 ROWS = {
     "refinement": ["table", "method", "bits", "occupied", "output", "visited", "blocks"],
     "baselines": ["baseline", "version", "bits", "occupied"],
@@ -248,11 +247,6 @@ def test_a_process_that_fails_gives_its_reason():
     assert "bench.nothing" in refinement.child("bench.nothing", {})["problem"]
 
 
-def test_parts_that_do_not_exist_are_refused():
-    with pytest.raises(UsageError, match="parts are of"):
-        speed.measure(parts=["clock"])
-
-
 def test_two_trees_take_turns_and_the_least_of_each_is_kept():
     seconds = iter([3.0, 2.0, 2.5, 1.0])
     seen = []
@@ -310,21 +304,8 @@ def test_towns_and_lonely_cells_are_as_asked_for():
     assert (synthetic.clustered(26, 5000).key == synthetic.clustered(26, 5000).key).all()
 
 
-@pytest.mark.parametrize("module", [speed, large])
-def test_the_document_shows_the_committed_figures(module):
-    document = module.DOCUMENT.read_text(encoding="utf-8")
-    for part, words in module.sections(saved(module.SAVED.stem)).items():
-        start, end = module.marks(part)
-        assert document.count(start) == document.count(end) == 1
-        assert document.split(start)[1].split(end)[0].strip() == words.strip()
-
-
-def test_the_document_shows_the_committed_summary():
-    start, end = speed.marks("summary")
-    text = speed.DOCUMENT.read_text(encoding="utf-8")
-    found = saved("speed")
-    assert text.split(start)[1].split(end)[0].strip() == speed.summary(found).strip()
-    assert all(row["identical"] for row in found["identical"])
+def test_all_ways_were_identical():
+    assert all(row["identical"] for row in saved("speed")["identical"])
 
 
 def test_yardsticks_are_ratios_of_the_measured_figures(tiny):

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench import tables
 from bench.inputs import public
 from bench.suites import regions, statistics
 from tests.tools.statistics.test_estimate import villages
@@ -95,17 +94,3 @@ def test_who_wins_where_is_as_the_document_tells():
     assert found["europe-2018-9-8", "cells 2^4"] == "PrivTree"
     for map_ in regions.MAPS:
         assert found[map_, "cells 2^8"] == "pyramid:setting=R"
-
-
-def test_documents_show_the_committed_figures():
-    found = KEPT[statistics]
-    shown = {
-        (statistics, statistics.MARKS): (
-            f"{tables.markdown(statistics.lines(found))}\n\n{statistics.counted(found)}"
-        ),
-        (statistics, statistics.SUM_MARKS): tables.markdown(statistics.sum_lines(found)),
-        (regions, regions.MARKS): regions.section(KEPT[regions]),
-    }
-    for (suite, (start, end)), words in shown.items():
-        text = suite.DOCUMENT.read_text(encoding="utf-8")
-        assert text.split(start)[1].split(end)[0].strip() == words.strip()

@@ -32,62 +32,46 @@ def cells(tmp_path):
     return [folder, *words.split(), *CALL.split()]
 
 
+def publish_both(tmp_path, *call):
+    """Publish by a worker and by one machine under one key; require the same bytes."""
+    key = ("--key-file", tmp_path / "key")
+    for words in (
+        ("key", key[1]),
+        ("publish", *call, *key, "--workers", 1, "--output", tmp_path / "parts"),
+        ("verify", tmp_path / "parts"),
+        ("join", tmp_path / "parts", "--output", tmp_path / "one"),
+        ("publish", *call, *key, "--output", tmp_path / "whole"),
+    ):
+        done = geodp(*words)
+        assert done.returncode == 0, done.stderr
+        assert ("geodp join" in done.stdout) == ("--workers" in words)
+    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+    return [geodp_open(tmp_path / name) for name in ("parts", "one")]
+
+
 @pytest.mark.law
 @pytest.mark.timeout(300)
 def test_workers_publish_what_one_machine_does(cells, tmp_path):
-    key = tmp_path / "key"
-    assert geodp("key", key).returncode == 0
-    kept = ["--key-file", key, "--display-below", 100]
-    done = geodp("publish", *cells, *kept, "--workers", 1, "--output", tmp_path / "parts")
-    assert done.returncode == 0, done.stderr
-    assert "geodp join" in done.stdout
-    joined = geodp("join", tmp_path / "parts", "--output", tmp_path / "one")
-    assert joined.returncode == 0, joined.stderr
-    whole = geodp("publish", *cells, *kept, "--output", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
-    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
-    for name in ("parts", "one"):
-        assert geodp_open(tmp_path / name).card().display_below == 100
+    for name, one in zip(
+        ("parts", "one"), publish_both(tmp_path, *cells, "--display-below", 100), strict=True
+    ):
+        assert one.card().display_below == 100
         assert "&lt;100" in (tmp_path / name / "public" / "population.qml").read_text()
 
 
 @pytest.mark.law
 @pytest.mark.timeout(300)
 def test_workers_publish_with_a_prior_what_one_machine_does(cells, tmp_path):
-    key, before = tmp_path / "key", tmp_path / "before.csv"
-    assert geodp("key", key).returncode == 0
+    before = tmp_path / "before.csv"
     before.write_text("code,people\n533946113,400\n533946114,90\n533946121,70\n")
-    told = [
-        "--key-file",
-        key,
-        "--prior",
-        before,
-        "--prior-is-public",
-        "--prior-source",
-        "the census before",
-    ]
-    done = geodp("publish", *cells, *told, "--workers", 1, "--output", tmp_path / "parts")
-    assert done.returncode == 0, done.stderr
-    assert geodp("verify", tmp_path / "parts").returncode == 0
-    assert geodp_open(tmp_path / "parts").prior.source == "the census before"
-    joined = geodp("join", tmp_path / "parts", "--output", tmp_path / "one")
-    assert joined.returncode == 0, joined.stderr
-    whole = geodp("publish", *cells, *told, "--output", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
-    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+    given = ("--prior", before, "--prior-is-public", "--prior-source", "the census before")
+    assert publish_both(tmp_path, *cells, *given)[0].prior.source == "the census before"
 
 
 @pytest.mark.parametrize("workers", [(), ("--workers", 1)])
 def test_a_prior_in_the_folder_of_the_inputs_is_refused(cells, tmp_path, workers):
-    told = [
-        "--prior",
-        cells[0] / "1.csv",
-        "--prior-is-public",
-        "--prior-source",
-        "a census",
-        *workers,
-    ]
-    done = geodp("publish", *cells, *told, "--output", tmp_path / "out")
+    told = ("--prior", cells[0] / "1.csv", "--prior-is-public", "--prior-source", "a census")
+    done = geodp("publish", *cells, *told, *workers, "--output", tmp_path / "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert "The prior is one of the inputs" in done.stderr
     assert not (tmp_path / "out").exists()
@@ -125,16 +109,7 @@ def trips(tmp_path):
 @pytest.mark.law
 @pytest.mark.timeout(300)
 def test_workers_bound_persons_as_one_machine_does(trips, tmp_path):
-    key = tmp_path / "key"
-    assert geodp("key", key).returncode == 0
-    call = ["publish", *trips, "--person", "id", "--cells", 2, "--key-file", key]
-    done = geodp(*call, "--workers", 1, "--output", tmp_path / "parts")
-    assert done.returncode == 0, done.stderr
-    joined = geodp("join", tmp_path / "parts", "--output", tmp_path / "one")
-    assert joined.returncode == 0, joined.stderr
-    whole = geodp(*call, "--output", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
-    assert digests(tmp_path / "one") == digests(tmp_path / "whole")
+    publish_both(tmp_path, *trips, "--person", "id", "--cells", 2)
 
 
 def test_a_sample_of_persons_is_refused_with_the_remedy(trips, tmp_path):

@@ -6,31 +6,25 @@ import json
 import pytest
 
 from geodp.io.write.export.vector import FlatGeobuf
-from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 
 NAMES = ["SHA256SUMS", "n.excel.csv", "n.fgb", "n.parquet"]
 
 
 @pytest.fixture
-def call(tmp_path):
+def call(ledger, tmp_path):
     rows = "".join(f"533946{y}{x},{40 + x * y}\n" for y in range(8) for x in range(8))
     (tmp_path / "in.csv").write_text(f"mesh,n\n{rows}")
-    ledger = ("--ledger", tmp_path / "ledger", "--dataset", "census")
-    assert geodp("budget", "init", *ledger, "--epsilon", "9").returncode == 0
     return [
         *("publish", tmp_path / "in.csv", "--grid", "jis:basic", "--code", "mesh", "--value", "n"),
-        *("--bounds", "139.5", "35.5", "140", "36", "--contribution", "1", "--epsilon", "1"),
-        *(*ledger, "--name", "n", "--output", tmp_path / "out"),
+        *("--bounds", "139.5", "35.5", "140", "36", "--contribution", "1", "--epsilon", "1/9"),
+        *("--ledger", ledger.path, "--dataset", "census", "--name", "n"),
+        *("--output", tmp_path / "out"),
     ]
 
 
-def charges(tmp_path):
-    return len(Ledger.open(tmp_path / "ledger").charges("census"))
-
-
 @pytest.mark.law
-def test_they_are_what_export_writes_and_go_with_the_release(call, tmp_path):
+def test_they_are_what_export_writes_and_go_with_the_release(call, ledger, tmp_path):
     asked = "csv:excel,fgb,parquet"
     done = geodp(*call, "--formats", asked, "--json")
     assert done.returncode == 0, done.stderr
@@ -50,32 +44,32 @@ def test_they_are_what_export_writes_and_go_with_the_release(call, tmp_path):
     (out / "formats" / "mine.txt").unlink()
     assert geodp(*call, "--overwrite").returncode == 0
     assert sorted(path.name for path in out.iterdir()) == ["public", "restricted"]
-    assert charges(tmp_path) == 3
+    assert len(ledger.charges()) == 3
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [("shp", "There is no export to 'shp'"), ("stac", "needs a reference_date"), ("", "''")],
 )
-def test_what_cannot_be_written_is_refused_before_the_charge(call, tmp_path, asked, said):
+def test_what_cannot_be_written_is_refused_before_the_charge(call, ledger, tmp_path, asked, said):
     done = geodp(*call, "--formats", asked)
     assert done.returncode == 2
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
-    assert charges(tmp_path) == 0
+    assert len(ledger.charges()) == 0
 
 
-def test_what_fails_for_nobody_costs_nothing(call, tmp_path, monkeypatch):
+def test_what_fails_for_nobody_costs_nothing(call, ledger, tmp_path, monkeypatch):
     def fail(self, sheet, path):
         raise OSError(errno.ENOSPC, "no space")
 
     monkeypatch.setattr(FlatGeobuf, "write", fail)
     assert geodp(*call, "--formats", "parquet,fgb").returncode == 1
     assert not (tmp_path / "out").exists()
-    assert charges(tmp_path) == 0
+    assert len(ledger.charges()) == 0
 
 
-def test_what_fails_after_the_charge_is_completed_at_no_cost(call, tmp_path, monkeypatch):
+def test_what_fails_after_the_charge_is_completed_at_no_cost(call, ledger, tmp_path, monkeypatch):
     write = FlatGeobuf.write
 
     def fail(self, sheet, path):
@@ -87,17 +81,17 @@ def test_what_fails_after_the_charge_is_completed_at_no_cost(call, tmp_path, mon
     asked = ("--formats", "parquet,fgb")
     assert geodp(*call, *asked).returncode == 1
     assert not (tmp_path / "out").exists()
-    assert charges(tmp_path) == 1
+    assert len(ledger.charges()) == 1
     monkeypatch.undo()
     done = geodp(*call, *asked, "--resume")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "formats" / "n.fgb").exists()
     assert geodp("verify", tmp_path / "out").returncode == 0
-    assert charges(tmp_path) == 1
+    assert len(ledger.charges()) == 1
 
 
 def test_a_format_that_goes_on_failing_can_be_left_out_of_what_was_charged(
-    call, tmp_path, monkeypatch
+    call, ledger, tmp_path, monkeypatch
 ):
     write = FlatGeobuf.write
 
@@ -114,4 +108,4 @@ def test_a_format_that_goes_on_failing_can_be_left_out_of_what_was_charged(
         "SHA256SUMS",
         "n.parquet",
     ]
-    assert charges(tmp_path) == 1
+    assert len(ledger.charges()) == 1

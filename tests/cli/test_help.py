@@ -10,21 +10,11 @@ from geodp.cli import geodp
 from geodp.cli.help import GROUPS, STEPS, GroupedOption, group_options
 from geodp.cli.options import SHORT
 from geodp.errors import UsageError
-from tests.command import context_of
+from tests.command import commands, context_of
 from tests.command import geodp as run
 from tests.refusals import refuses
 
-
-def commands(group=geodp, words=()):
-    """Every command with the words that call it."""
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from commands(command, (*words, name))
-        else:
-            yield (*words, name), command
-
-
-COMMANDS = dict(commands())
+COMMANDS = {tuple(name.split()): command for name, command in commands()}
 
 
 def groups_of(command):

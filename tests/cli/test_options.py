@@ -89,17 +89,6 @@ def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
     check_applicable(context(*call, "--missing", "-1", "--by", "a"))
 
 
-def test_a_european_table_is_read_by_its_codes(tmp_path) -> None:
-    path = tmp_path / "grid.csv"
-    path.write_text("GRD_ID,T\n1kmN2599E4695,3\n")
-    bounds = ["--bounds", "4695000", "2599000", "4696000", "2600000"]
-    call = [str(path), "--grid", "inspire:1km", "--value", "T", "--epsilon", "1", *bounds]
-    call += ["--contribution", "1", "--check", "--output", str(tmp_path / "o")]
-    done = CliRunner().invoke(geodp, ["publish", *call])
-    assert done.exit_code == 0, done.output
-    assert "--code GRD_ID" in done.stderr
-
-
 def test_a_name_is_given_once() -> None:
     assert read_named(["a=b", "c=d=e"], "--where") == {"a": "b", "c": "d=e"}
     for given, words in ((["y=a", "y=b"], "option-name-twice"), (["y"], "option-name-value")):

@@ -8,8 +8,8 @@ import click
 import pytest
 
 import geodp as package
-from geodp.cli import HELP, geodp
 from geodp.io.read.rows.span import OPENING
+from tests.command import commands, context_of
 
 SOURCES = Path(package.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?(?![a-z=-])")
@@ -49,22 +49,7 @@ ELSEWHERE = {
 """Options that errors below those modules name, and why no reader of flows raises these."""
 
 
-def list_commands(group, path=()):
-    for name in group.commands:
-        command = group.commands[name]
-        if isinstance(command, click.Group):
-            yield from list_commands(command, (*path, name))
-        else:
-            yield " ".join((*path, name)), command
-
-
-def params_of(command):
-    # With the names of the option for help, which a command keeps from the first time on.
-    with click.Context(command, **HELP) as context:
-        return command.get_params(context)
-
-
-PARAMS = {name: params_of(command) for name, command in list_commands(geodp)}
+PARAMS = {name: command.get_params(context_of(command)) for name, command in commands()}
 READING = {
     name: params for name, params in PARAMS.items() if any(one.name == "inputs" for one in params)
 }

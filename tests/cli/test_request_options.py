@@ -8,8 +8,7 @@ from geodp.cli import geodp
 from geodp.cli.request_options import read_request
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.options.shared import NEIGHBOURS, RECORDS, REQUEST
-from geodp.privacy import terms
+from geodp.options.shared import REQUEST
 from geodp.privacy.terms import NAMES
 from geodp.release.request import Request
 
@@ -34,8 +33,3 @@ def test_a_request_is_made_of_what_a_command_has():
     assert (found.key, found.ledger, found.method, found.prior) == (None, None, None, None)
     with pytest.raises(UsageError):
         read_request({"epsilon": "-1"}, grid)
-
-
-def test_the_names_are_those_of_the_library():
-    assert set(NEIGHBOURS) == set(terms.NEIGHBOURS)
-    assert RECORDS[0] == "all"

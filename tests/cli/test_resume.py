@@ -1,8 +1,6 @@
 """``--resume`` completes a run for the same call alone: all that settles a release is compared."""
 
-import csv
 import json
-from fractions import Fraction
 
 import pytest
 
@@ -12,8 +10,7 @@ from geodp.errors import UsageError
 from geodp.io.folder import staged_release
 from geodp.io.folder.pending import read_pending_draw
 from geodp.privacy.ledger import Ledger
-from geodp.release.transaction import Prepared
-from tests.command import context_of, geodp, override
+from tests.command import commands, context_of, geodp, override
 from tests.io.folder.test_pending import write_kept
 from tests.keys import keep as keep_key
 from tests.refusals import refuses
@@ -28,14 +25,10 @@ CARRIED_OUT = {
 follows from them."""
 
 
-def params_of(command):
-    """Return all parameters of a command, those of readers among them."""
-    return command.get_params(context_of(command))
-
-
 EACH = {
-    name: [str(one.name) for one in params_of(command_line.commands[name]) if one.name != "help"]
-    for name in ("publish", "publish-series")
+    name: [str(one.name) for one in command.get_params(context_of(command)) if one.name != "help"]
+    for name, command in commands()
+    if name in ("publish", "publish-series")
 }
 
 
@@ -87,88 +80,6 @@ def interrupt(monkeypatch, place, name, *call):
         done = geodp(*override(*call))
     assert done.returncode == 1, done
     assert "--resume completes" in done.stderr
-
-
-def charges(tmp_path):
-    return Ledger.open(tmp_path / "office.ledger").charges("stays")
-
-
-PUBLISH = {
-    "epsilon": ["--epsilon", "2"],
-    "method": ["--method", "laplace"],
-    "neighbours": ["--neighbours", "replace-one"],
-    "contribution": ["--contribution", "2"],
-    "unit": ["--unit", "household"],
-    "value": ["--value", "x"],
-    "stop-at": ["--stop-at", "2"],
-    "inputs": ["2024-02.csv"],
-}
-
-
-def count_of(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return {row["code"]: int(row["population"]) for row in csv.DictReader(file)}
-
-
-def test_an_interrupted_release_is_completed_by_its_own_call_alone(office, tmp_path, monkeypatch):
-    first = tmp_path / "2024-01.csv"
-    drawn_tables = []
-    real = Prepared.release
-
-    def watch(prepared, keep):
-        found = real(prepared, keep)
-        drawn_tables.append(found.table)
-        return found
-
-    monkeypatch.setattr(Prepared, "release", watch)
-    interrupt(monkeypatch, staged_release, "write_public", "publish", first, *office)
-    (waiting,) = (path for path in tmp_path.iterdir() if path.name.endswith(".partial"))
-    before = (waiting / "restricted" / "released.npz").read_bytes()
-    for name, more in PUBLISH.items():
-        given = [tmp_path / more[0]] if name == "inputs" else [first]
-        done = geodp(
-            *override("publish", *given, *office, *(more if name != "inputs" else ()), "--resume")
-        )
-        assert (done.returncode, f"had other --{name};" in done.stderr) == (2, True), done
-        assert (waiting / "restricted" / "released.npz").read_bytes() == before
-    assert len(charges(tmp_path)) == 1
-    done = geodp("publish", first, *office, "--resume")
-    assert done.returncode == 0, done.stderr
-    assert len(charges(tmp_path)) == 1
-    (table,) = drawn_tables
-    index = table.grid.decode(table.key)
-    expected = {
-        f"{row}_{col}": count
-        for row, col, count in zip(*index.tolist(), table.count.tolist(), strict=True)
-    }
-    assert count_of(tmp_path / "out" / "public" / "population.csv") == expected
-    card = json.loads((tmp_path / "out" / "public" / "release.json").read_text())
-    assert card["guarantee"]["epsilon"] == "1"
-    assert card["budget"]["spent"]["epsilon"] == "1"
-
-
-SERIES = {
-    "person-in": ["--person-in", "one"],
-    "noise": ["--noise", "laplace"],
-    "smooth": ["--smooth", "none"],
-    "epsilon": ["--epsilon", "2"],
-    "inputs": ["2024-03=2024-03.csv"],
-}
-
-
-def test_an_interrupted_series_is_completed_by_its_own_call_alone(office, tmp_path, monkeypatch):
-    months = [f"{month}={tmp_path / month}.csv" for month in ("2024-01", "2024-02")]
-    call = [*office, "--person-in", "all"]
-    interrupt(monkeypatch, staged_release, "write_member", "publish-series", *months, *call)
-    for name, more in SERIES.items():
-        given = [months[0], f"2024-02={tmp_path / '2024-03.csv'}"] if name == "inputs" else months
-        asked = [*call, *(more if name != "inputs" else ()), "--resume"]
-        done = geodp(*override("publish-series", *given, *asked))
-        assert (done.returncode, f"had other --{name}" in done.stderr) == (2, True), done
-    assert len(charges(tmp_path)) == 1
-    assert geodp(*override("publish-series", *months, *call, "--resume")).returncode == 0
-    (line,) = charges(tmp_path)
-    assert line.loss.epsilon == Fraction(1)
 
 
 def public_bytes(folder):

@@ -33,8 +33,8 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.release.publish import publish
 from geodp.table.counts import CountTable
-from tests.cli.test_help import commands
-from tests.command import context_of
+from tests.command import commands, context_of
+from tests.command import geodp as run
 
 SOURCES = sorted(FOLDER.glob(f"*/LC_MESSAGES/{DOMAIN}.po"))
 MIN_TRANSLATED = 0.98
@@ -151,10 +151,6 @@ def test_lines_fit_and_no_line_begins_with_a_full_stop():
 
 def test_a_word_that_is_too_long_stands_alone():
     assert wrap("a verylongwordindeed 台帳", 8) == ["a", "verylongwordindeed", "台帳"]
-
-
-def test_catalogues_are_in_the_package():
-    assert gettext.find(DOMAIN, str(FOLDER), ["ja"]) is not None
 
 
 def templates(folder):
@@ -280,16 +276,24 @@ def test_meanings_stand_in_one_column_and_long_names_on_lines_of_their_own():
             assert line[:column].strip() == ("--a" if number == 0 else "")
 
 
+@pytest.mark.usefixtures("japanese")
 def test_a_beginners_first_steps_are_told_in_the_language(tmp_path):
     (tmp_path / "long.csv").write_text("mesh,sex,n\n53394611,f,5\n53394611,m,7\n")
-    path, output = str(tmp_path / "long.csv"), str(tmp_path / "out")
-    said = call("inspect", path, LANGUAGE="ja")
-    assert "公開するには（大文字のところを埋めてください）:\ngeodp publish" in said
-    assert "まだ必要なこと: 一人が最大で何回数えられるか" in said
-    asked = call("publish", path, "--epsilon", "1", "--output", output, LANGUAGE="ja")
-    assert "公開するには、まだ次のことが必要です。一人が" in asked
-    assert "Before it can be published" not in asked
-    plan = ("plan", "--grid", "jis:basic", "--bounds", "139", "35", "140", "36", "--people", "1e6")
-    assert "標準誤差" in call(*plan, "--epsilon", "1", LANGUAGE="ja")
-    wrong = call(*plan, "--epsilon", "1", "--neighbours", "both", LANGUAGE="ja")
-    assert "'both' は使えません。使えるのは 'add-remove-one', 'replace-one' です。" in wrong
+    path, plan = tmp_path / "long.csv", ("plan", "--grid", "jis:basic", "--epsilon", 1)
+    plan += ("--bounds", 139, 35, 140, 36, "--people", 1e6)
+    for words, told in (
+        (("inspect", path), "公開するには（大文字のところを埋めてください）:\ngeodp publish"),
+        (("inspect", path), "まだ必要なこと: 一人が最大で何回数えられるか"),
+        (
+            ("publish", path, "--epsilon", 1, "--output", tmp_path / "out"),
+            "公開するには、まだ次のことが必要です。一人が",
+        ),
+        (plan, "標準誤差"),
+        (
+            (*plan, "--neighbours", "both"),
+            "'both' は使えません。使えるのは 'add-remove-one', 'replace-one' です。",
+        ),
+    ):
+        done = run(*words)
+        assert told in done.stdout + done.stderr
+        assert "Before it can be published" not in done.stdout + done.stderr

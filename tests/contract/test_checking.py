@@ -2,8 +2,10 @@
 
 import json
 import stat
+from dataclasses import replace
 
 from tests.contract.desk import CHARGED, KEPT, count_draws, require
+from tests.contract.reading import with_cell
 
 
 def test_a_check_writes_what_would_be_counted(desk):
@@ -51,6 +53,21 @@ def test_a_check_replaces_no_release(released):
     assert done.returncode == 2
     assert "--resume" in done.stderr
     assert not (released.folder / "other").exists()
+
+
+def test_a_check_refuses_the_rows_that_publishing_refuses(desk):
+    """In the same words, also with a budget."""
+    kind = desk.kind
+    replace(kind, files=with_cell(kind, kind.places[0], "x", row=2)).write(desk.folder)
+    free = (*kind.command, *kind.inputs, *kind.options, *kind.terms[2:], "--check")
+    done = [desk.publish(*CHARGED), desk.publish("--check"), desk.run(*free, "--output", "out")]
+    # The command as it was understood stands above, with its own options.
+    published, *checked = [(one.returncode, one.stderr.splitlines()[-1]) for one in done]
+    assert published[0] != 0
+    assert "row 3" in published[1]
+    assert checked == [published] * 2
+    assert not (desk.folder / "out").exists()
+    assert desk.charges() == []
 
 
 def test_a_check_refuses_what_publishing_refuses(desk):

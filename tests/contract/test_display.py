@@ -18,6 +18,8 @@ def test_a_limit_of_display_changes_no_count(released, limited):
     assert {*plain} == {*hidden}
     tables = [name for name in plain if name.endswith(".csv")]
     assert {name: hidden[name] for name in tables} == {name: plain[name] for name in tables}
+    cards = [desk.index() for desk in (released, limited)]
+    assert cards[0]["guarantee"] == cards[1]["guarantee"]
 
 
 def test_estimates_below_the_limit_are_not_printed(kind, limited):

@@ -1,8 +1,11 @@
 """``inspect`` and the commands that publish know a release of every kind, and help is alike."""
 
+import json
+
 import pytest
 
 from geodp.io.folder.kinds import TABLE, find_kind
+from tests.contract.desk import require
 from tests.contract.using import REJECTED, require_refused
 
 
@@ -10,6 +13,9 @@ def test_inspect_says_what_a_release_is(released):
     kind = find_kind(released.folder / "out" / "public")
     title = TABLE if kind is None else kind.title
     assert f"({title})" in released.run("inspect", "out").stdout
+    for place in ("out", "out/public", f"out/public/{released.kind.index}"):
+        told = require(released.run("inspect", place, "--json")).stdout
+        assert json.loads(told)["format"] == "release"
 
 
 def test_commands_that_inspect_names_work(released):
@@ -32,9 +38,3 @@ def test_a_release_is_no_input(kind, released, folder):
 def test_every_command_that_uses_a_release_has_json(kind, released):
     for word in kind.uses:
         assert "--json" in released.run(word, "--help").stdout, word
-
-
-def title_of(desk):
-    """Return what the release of a desk is called in sentences."""
-    kind = find_kind(desk.folder / "out" / "public")
-    return TABLE if kind is None else kind.title

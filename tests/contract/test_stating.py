@@ -48,6 +48,21 @@ def test_a_correction_names_what_it_supersedes(stated, released):
     assert len(replaced) == 1
 
 
+def test_a_correction_never_takes_the_place_of_what_it_corrects(desk, released):
+    """It goes to another folder, whatever of the first release is named."""
+    assert desk.known("--supersedes") == ("--supersedes",)
+    out = desk.copy(released.folder / "out", "out")
+    before = contents(out)
+    done = desk.publish()
+    assert done.returncode == 2, done.stderr
+    assert "--supersedes" in done.stderr
+    for path in ("out", "out/public", f"out/public/{desk.kind.index}"):
+        done = desk.publish("--supersedes", path, "--overwrite")
+        assert done.returncode == 2, done.stderr
+        assert "write the new one to another folder" in done.stderr
+    assert contents(out) == before
+
+
 def test_a_release_of_another_kind_is_not_superseded(desk, tmp_path_factory):
     """The sentence names both kinds, and nothing is charged."""
     kind = next(KINDS[name] for name in ("selection", "counts") if KINDS[name] is not desk.kind)

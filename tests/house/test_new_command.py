@@ -4,12 +4,9 @@ import json
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run, run_any, run_module
+from tests.house.recipes import copy_with, run, run_any, run_module
 
 pytestmark = pytest.mark.law
-
-LINES = 21
-"""A complete command is not longer than this, blank lines apart."""
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +20,6 @@ def project(tmp_path_factory):
     words = ("people.csv", *grid, *table, "--epsilon", "1", "--output", "out")
     run(copy, "publish", *words)
     return copy
-
-
-def test_the_example_is_short():
-    assert sum(1 for line in example("Add a command").splitlines() if line.strip()) <= LINES
 
 
 def test_it_stands_in_the_list_after_those_in_the_order_of_use(project):

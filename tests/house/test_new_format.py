@@ -4,12 +4,9 @@ import json
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run, run_any
+from tests.house.recipes import copy_with, run, run_any
 
 pytestmark = pytest.mark.law
-
-LINES = 40
-"""A complete format is not longer than this, blank lines apart."""
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +17,6 @@ def project(tmp_path_factory):
     lines = [f"{x},{y},{10 * x + y}" for x in range(8) for y in range(8)]
     (copy / "people.csv").write_text("\n".join(["x,y,n", *lines, ""]), encoding="utf-8")
     return copy
-
-
-def test_the_example_is_short():
-    assert sum(1 for line in example("Add a format").splitlines() if line.strip()) <= LINES
 
 
 def test_a_release_has_it_and_is_verified(project):

@@ -1,16 +1,11 @@
 """A new kind of release is one file of another package: the example of docs/how-to works."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import geodp
 from tests.house.recipes import example
-from tests.house.test_plugins import plant, run
+from tests.house.test_plugins import plant, run, start
 
 pytestmark = pytest.mark.law
 
@@ -22,19 +17,6 @@ WORDS = (
     *("--map", "employed=working", "--map", "adults=grown"),
     *("--epsilon", "1", "--contribution", "1"),
 )
-
-
-def start(folder, *words):
-    """Run Python where the package is installed."""
-    paths = os.pathsep.join([str(folder), str(Path(geodp.__file__).parents[1])])
-    return subprocess.run(
-        [sys.executable, *map(str, words)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def publish(folder, *more):
@@ -54,11 +36,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_it_takes_few_lines_and_no_file_of_the_project():
-    lines = [one for one in example("Add a kind of release").splitlines() if one.strip()]
-    assert len(lines) <= 25
-
-
 def test_it_is_verified_opened_and_withdrawn(folder):
     done = run(folder, "verify", "out")
     assert done.returncode == 0, done.stdout
@@ -76,32 +53,8 @@ def test_it_is_verified_opened_and_withdrawn(folder):
     assert "counted twice" in run(folder, "verify", "out").stderr
 
 
-@pytest.mark.parametrize("file", ["employment.json", "rate.csv", "adults/adults.csv"])
-def test_what_was_changed_is_found(folder, tmp_path, file):
-    copied = publish(folder, "--output", tmp_path / "copy")
-    assert copied.returncode == 0, copied.stderr
-    path = tmp_path / "copy" / "public" / file
-    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
-    assert run(folder, "verify", tmp_path / "copy").returncode == 3
-
-
 def test_maps_without_a_column_are_asked_for(folder):
     done = start(folder, "-m", "acme.employment", *WORDS[:-6], "--output", "no", *WORDS[-4:])
     assert done.returncode == 2
     assert "--map adults=COLUMN" in done.stderr
     assert not (folder / "no").exists()
-
-
-def test_commands_of_all_kinds_answer_for_it(folder):
-    for words in (
-        ["report", "out"],
-        ["report", "out", "--output", "page.html"],
-        ["map", "out", "--output", "map.png"],
-        ["export", "out", "--to", "gpkg", "--output", "to"],
-        ["explain", "out"],
-    ):
-        done = run(folder, *words)
-        assert done.returncode == 0, done.stderr
-    assert (folder / "page.html").stat().st_size
-    assert (folder / "map.png").stat().st_size
-    assert [one.suffix for one in (folder / "to").rglob("*.gpkg")]

@@ -6,12 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run, run_module
+from tests.house.recipes import copy_with, run, run_module
 
 pytestmark = pytest.mark.law
-
-LINES = 68
-"""A complete method is not longer than this, blank lines apart."""
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +26,6 @@ def people(project):
     path.write_text("\n".join(["x,y,n", *lines, ""]), encoding="utf-8")
     table = ("--x", "x", "--y", "y", "--anchor", "index", "--value", "n")
     return (str(path), "--grid", "regular:8x8", *table, "--contribution", "1", "--epsilon", "1")
-
-
-def test_the_example_is_short():
-    assert sum(1 for line in example("Add a method").splitlines() if line.strip()) <= LINES
 
 
 ASKED = {

@@ -4,10 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run_module
-
-LINES = 90
-"""A complete oracle is not longer than this, blank lines apart."""
+from tests.house.recipes import copy_with, run_module
 
 ASKED = {"tests.local.oracles.test_conformance": 40, "tests.laws.test_oracles": 9}
 """The tests of all oracles, and how many of each there are at least."""
@@ -18,10 +15,6 @@ def project(tmp_path_factory):
     """A copy of the project, with the example's file and no other change."""
     file = "geodp/local/oracles/subset.py"
     return copy_with(tmp_path_factory.mktemp("project"), file, "Add a local oracle")
-
-
-def test_the_example_is_short():
-    assert sum(1 for line in example("Add a local oracle").splitlines() if line.strip()) <= LINES
 
 
 @pytest.mark.law

@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from tests.house.recipes import copy_with, example, run, run_any, run_module
+from tests.house.recipes import copy_with, run, run_any, run_module
 
 pytestmark = pytest.mark.law
 
-LINES = 64
-"""A complete reader is not longer than this, blank lines apart."""
 
 GRID = ("--grid", "jis:half", "--bounds", "139", "35.3333333333", "140", "36")
 
@@ -34,10 +32,6 @@ def project(tmp_path_factory):
 def publish(project, file, *words):
     more = ("--count-name", "people", "--epsilon", "1", "--contribution", "1")
     return run_any(project, "publish", file, *GRID, *more, *words)
-
-
-def test_the_example_is_short():
-    assert sum(1 for line in example("Add a reader").splitlines() if line.strip()) <= LINES
 
 
 def test_the_house_and_the_readers_tests_take_it(project):

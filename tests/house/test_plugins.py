@@ -83,17 +83,22 @@ def plant(folder, package, points, **modules):
         (folder / package / f"{name}.py").write_text(source, encoding="utf-8")
 
 
-def run(folder, *words):
-    """``geodp`` where the distributions of a folder are installed."""
+def start(folder, *words):
+    """Run Python where the distributions of a folder are installed."""
     paths = os.pathsep.join([str(folder), str(Path(geodp.__file__).parents[1])])
     return subprocess.run(
-        [sys.executable, "-m", "geodp", *map(str, words)],
+        [sys.executable, *map(str, words)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def run(folder, *words):
+    """Run ``geodp`` there."""
+    return start(folder, "-m", "geodp", *words)
 
 
 @pytest.fixture(scope="module")
@@ -181,14 +186,8 @@ def test_an_oracle_of_others_is_one_of_all(tmp_path):
     points = [("geodp.oracles", name) for name in ("subset", "wrong")]
     plant(tmp_path, "theirs", points, subset=subset, wrong=ORACLE)
     lines = "from geodp.local.oracles import ORACLES\nprint(*ORACLES, ORACLES['grr'].__module__)"
-    paths = os.pathsep.join([str(tmp_path), str(Path(geodp.__file__).parents[1])])
-    done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", lines],
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = start(tmp_path, "-W", "always", "-c", lines)
+    assert done.returncode == 0, done.stderr
     *names, home = done.stdout.split()
     assert "subset" in names
     assert names == sorted(names)

@@ -21,7 +21,6 @@ from geodp.release.preview import find_crossings
 from tests.command import geodp, override
 
 ROOT = Path(__file__).parents[2]
-GUIDES = ROOT / "docs" / "guides"
 SITE = ROOT / "docs" / "site"
 
 

@@ -198,82 +198,57 @@ def test_series_draw_with_a_key_for_every_snapshot(method, amounts, smooth, key,
         assert replays == [False, method == "topdown"]
 
 
-@pytest.mark.parametrize("protect", ["person", "household"])
-@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
-def test_persons_and_households_draw_with_a_key_for_each(protect, amounts, key):
-    grid = GRIDS["square"].with_attribute("size", ["1", "2", "3+"])
-    counts = np.random.default_rng(3).poisson(20, grid.shape)
-    sizes = geodp.CountTable.from_dense(counts, grid)
-    with listening() as wire:
-        geodp.households.publish(by_size=sizes, protect=protect, key=key, **amounts, contribution=1)
-    assert wire.drawn
-    assert wire.faults() == []
-    # Of two streams; or of the map, as if it were published alone, and of the sizes of its cells.
-    assert len({one.secret for one in wire.private}) == 2
-    assert len(wire.fingerprints) == {"person": 1, "household": 2}[protect]
+SQUARE = GRIDS["square"]
+DRAWN = np.random.default_rng(3)
+MAPS = [geodp.CountTable.from_dense(DRAWN.poisson(20, SQUARE.shape), SQUARE) for _ in range(3)]
+SIZED = SQUARE.with_attribute("size", ["1", "2", "3+"])
+SIZES = geodp.CountTable.from_dense(DRAWN.poisson(20, SIZED.shape), SIZED)
+SCALE = geodp.amounts.Scale.of((0, 10), 1, "EUR", "rent")
+RENTS = [geodp.amounts.AmountTable(one, 4 * one.count, SCALE) for one in MAPS]
+RECORDS = geodp.CountTable.from_dense(MAPS[0].to_dense() + MAPS[1].to_dense(), SQUARE)
+CLASSES = geodp.amounts.AmountTable(
+    RECORDS, 4 * RECORDS.count, SCALE, (), (0, 5, 10), (MAPS[0], MAPS[1])
+)
 
 
-@pytest.mark.parametrize("means", [True, False], ids=["means", "classes alone"])
-@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
-def test_amounts_draw_with_a_key_for_each_stream(means, amounts, key):
-    counts = np.random.default_rng(3).poisson(20, (2, *GRIDS["square"].shape))
-    parts = tuple(geodp.CountTable.from_dense(one, GRIDS["square"]) for one in counts)
-    records = geodp.CountTable.from_dense(counts.sum(axis=0), GRIDS["square"])
-    scale = geodp.amounts.Scale.of((0, 10), 1, "EUR", "rent")
-    edges, above = (0, 5, 10), 4 * records.count
-    table = geodp.amounts.AmountTable(records, above, scale, (), edges, parts)
-    with listening() as wire:
-        geodp.amounts.publish(table, means=means, key=key, contribution=1, **amounts)
-    assert wire.drawn
-    assert wire.faults() == []
-    # Two streams and the rounding of records, and two classes.
-    assert len({one.secret for one in wire.private}) == (5 if means else 2)
-    assert len(wire.fingerprints) == 1
-
-
-@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
-def test_series_of_amounts_draw_with_a_key_for_each_stream_of_each_period(amounts, key):
-    counts = np.random.default_rng(3).poisson(20, (3, *GRIDS["square"].shape))
-    scale, tables = geodp.amounts.Scale.of((0, 10), 1, "EUR", "rent"), []
-    for one in counts:
-        records = geodp.CountTable.from_dense(one, GRIDS["square"])
-        tables.append(geodp.amounts.AmountTable(records, 4 * records.count, scale))
-    made = {"times": ["2001", "2002", "2003"], "person": "all", "contribution": 1, "key": key}
-    with listening() as wire:
-        geodp.amounts.publish_series(tables, **made, **amounts)
-    assert wire.faults() == []
-    assert wire.fingerprints == [wire.derived[0]]
-    # Two streams and the rounding of records, of every period.
-    assert len({one.secret for one in wire.private}) == 3 * len(tables)
-
-
-@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
-def test_flows_draw_with_a_key_for_each_stream(amounts, key):
+def trips(**labels):
+    """Return trips between places of a small map, by label if there are any."""
     pairs = geodp.Grid.regular((16, 16)).pairs()
-    counts = np.random.default_rng(3).poisson(9, 5000)
-    trips = geodp.CountTable.from_keys(pairs, np.arange(0, 65_000, 13).astype(np.uint64), counts)
-    with listening() as wire:
-        geodp.flows.publish(trips, key=key, **amounts, contribution=1)
-    assert wire.drawn
-    assert wire.faults() == []
+    index = DRAWN.integers(0, 16, (4 + len(labels), 5000))
+    for name, names in labels.items():
+        pairs, index[4] = pairs.with_attribute(name, names), index[4] % len(names)
+    return geodp.CountTable.from_index(pairs, index, np.ones(5000, np.int64))
+
+
+BY_SIZE = partial(geodp.households.publish, by_size=SIZES)
+YEARS = {"times": ["2001", "2002", "2003"], "person": "all"}
+OF_KINDS = {
+    # Of two streams; or of the map, as if it were published alone, and of the sizes of its cells.
+    "persons and households": (partial(BY_SIZE, protect="person"), 2, 1),
+    "households": (partial(BY_SIZE, protect="household"), 2, 2),
+    # Two streams and the rounding of records, and two classes.
+    "amounts": (partial(geodp.amounts.publish, CLASSES), 5, 1),
+    "classes of amounts": (partial(geodp.amounts.publish, CLASSES, means=False), 2, 1),
+    "series of amounts": (partial(geodp.amounts.publish_series, RENTS, **YEARS), 3 * 3, 1),
     # Origins, destinations, pairs of blocks, and the rounding.
-    assert len({one.secret for one in wire.private}) == 4
-    assert len(wire.fingerprints) == 1
+    "flows": (partial(geodp.flows.publish, trips()), 4, 1),
+    # And counts by label, and their rounding.
+    "flows by label": (partial(geodp.flows.publish, trips(mode=["walk", "car"])), 6, 1),
+}
+"""How each kind is published, how many keys it draws with, and the digests that it is known by."""
 
 
 @pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
-def test_flows_by_label_draw_with_two_more_keys(amounts, key):
-    pairs = geodp.Grid.regular((16, 16)).pairs().with_attribute("mode", ["walk", "car"])
-    index = np.random.default_rng(3).integers(0, 16, (5, 5000))
-    index[4] %= 2
-    trips = geodp.CountTable.from_index(pairs, index, np.ones(5000, np.int64))
+@pytest.mark.parametrize("kind", OF_KINDS)
+def test_kinds_draw_with_a_key_for_each_stream(kind, amounts, key):
+    publish, keys, digests = OF_KINDS[kind]
     with listening() as wire:
-        geodp.flows.publish(trips, key=key, **amounts, contribution=1)
+        publish(key=key, contribution=1, **amounts)
     assert wire.drawn
     assert wire.faults() == []
-    # And counts by label, and their rounding.
-    assert len({one.secret for one in wire.private}) == 6
-    assert len(wire.fingerprints) == 1
+    assert len({one.secret for one in wire.private}) == keys
+    assert len(wire.fingerprints) == digests
+    assert wire.derived[0] in wire.fingerprints
 
 
 def ask(question, table, mechanism, epsilon, contribution, **given):

@@ -8,11 +8,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.optimize import minimize_scalar
 from scipy.stats import binom, hypergeom
 
 from geodp.cli import geodp
-from geodp.errors import OutputError, UsageError
+from geodp.errors import UsageError
 from geodp.literature.blending import ESTIMATORS, blend
 from geodp.privacy.loss import PureDP
 from tests.reference.blending import indicator
@@ -30,14 +29,6 @@ def response(keep, values=2):
 def leak(channel):
     """The largest logarithm of a ratio in a column."""
     return float(np.log(channel.max(axis=0) / channel.min(axis=0)).max())
-
-
-def test_the_worked_example():
-    found = blend(HALVES, truths=["0.8", "0.6"])
-    assert found.pbp == pytest.approx([math.log(3), math.log(1.5)])
-    assert found.ldp == pytest.approx([math.log(4), math.log(1.5)])
-    assert found.mixture == pytest.approx(math.log(7 / 3))
-    assert found.mixture == pytest.approx(0.847298, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +79,6 @@ def test_the_closed_form_is_the_definition(values, shares, truths):
 def test_split_labels_show_that_the_indicator_is_no_guarantee():
     channels = [response(0.8), response(0.8), response(0.2)]
     assert indicator([1 / 3] * 3, channels) == pytest.approx([0, 0, 0], abs=1e-12)
-    assert leak(sum(channels) / 3) == pytest.approx(0.405465, abs=5e-7)
     merged = blend(["2/3", "1/3"], truths=["0.8", "0.2"])
     assert merged.pbp == pytest.approx([math.log(2)] * 2)
     assert merged.mixture == pytest.approx(math.log(1.5))
@@ -97,11 +87,6 @@ def test_split_labels_show_that_the_indicator_is_no_guarantee():
 
 
 HONEST = [np.eye(2), np.full((2, 2), 0.5)]
-
-
-def test_half_honest_half_random():
-    assert max(indicator([0.5, 0.5], HONEST)) == pytest.approx(math.log(2))
-    assert leak(sum(HONEST) / 2) == pytest.approx(math.log(3))
 
 
 @pytest.mark.parametrize(("share", "own", "mixed"), [("4/5", 8, 9), ("1/5", 2, 1.5)])
@@ -247,40 +232,6 @@ def test_truths_at_constant_protection():
     # Labels that gain nothing by being hidden stay as they are.
     alone = blend(["1/5", "4/5"], truths=["0.9", "0.3"])
     assert alone.at_constant_protection([0.5, 0.5]).keep == pytest.approx(alone.keep)
-
-
-def unary(epsilon, values):
-    """A bit for every value, each turned over with probability 1 / (1 + sqrt e)."""
-    keep = 1 / (1 + math.exp(-epsilon / 2))
-    outputs = list(product((0, 1), repeat=values))
-    return np.array(
-        [
-            [math.prod(keep if bit == (i == d) else 1 - keep for i, bit in enumerate(o))]
-            for d in range(values)
-            for o in outputs
-        ]
-    ).reshape(values, -1)
-
-
-@pytest.mark.parametrize(("values", "least"), [(2, 0.895880), (3, 1.141087), (4, math.log(4))])
-def test_unary_encodings_gain_nothing_from_four_values_on(values, least):
-    channels = [unary(math.log(4), values), unary(math.log(1.5), values)]
-
-    def largest(share):
-        return max(indicator([share, 1 - share], channels))
-
-    tried = np.linspace(0.01, 0.99, 99)
-    near = tried[np.argmin([largest(share) for share in tried])]
-    bounds, exact = (near - 0.01, near + 0.01), {"xatol": 1e-9}
-    found = minimize_scalar(largest, bounds=bounds, method="bounded", options=exact)
-    assert found.fun == pytest.approx(least, abs=1e-6)
-
-
-def test_hidden_variance_of_a_hundred():
-    found = blend(HALVES, truths=["0.8", "0.6"])
-    assert found.hidden_variance(0.5, 100) == pytest.approx(0.0131313, abs=5e-8)
-    other = blend(HALVES, truths=["3/4", "3/5"])
-    assert other.disclosed_variance(0.5, 100) == pytest.approx(0.0148, abs=5e-5)
 
 
 @pytest.mark.parametrize("values", [2, 4])
@@ -432,18 +383,7 @@ def test_the_command_takes_honest_devices_and_says_what_repeated_answers_tell():
         assert words in text
 
 
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
-@pytest.mark.parametrize("menu", ["0.8:0.5,0.6:0.5", "1:0.2,0.5:0.8"])
-def test_pictures_of_menus(tmp_path, form, menu):
-    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
-    file = tmp_path / f"menu.{form}"
-    asked = ["local", "blend", "--menu", menu, "--devices", "20", "--plot", str(file)]
-    done = CliRunner().invoke(geodp, asked)
-    assert done.exit_code == 0, done.output
-    first = file.read_bytes()
-    assert isinstance(CliRunner().invoke(geodp, asked).exception, OutputError | UsageError)
-    assert CliRunner().invoke(geodp, [*asked, "--overwrite"]).exit_code == 0
-    assert file.read_bytes() == first
+def test_a_picture_of_one_label_is_refused(tmp_path):
     one = ["local", "blend", "--menu", "0.8:1", "--plot", str(tmp_path / "one.svg")]
     assert "at least two" in str(CliRunner().invoke(geodp, one).exception)
     assert not (tmp_path / "one.svg").exists()

@@ -26,40 +26,9 @@ def tree_of(children):
     return Taxonomy.of([(child, parent) for parent, below in children.items() for child in below])
 
 
-def adult(rows=45_222, seed=7):
-    """Records as the Adult census extract has: age, sex, race, marital status; made up."""
-    draw = np.random.default_rng(seed)
-    age = np.clip(draw.gamma(8, 5, rows), 17, 90).astype(np.int64)
-    sex = np.array(["Female", "Male"])[(draw.random(rows) < 0.67).astype(int)]
-    race = np.array(["White", "Black", "Asian", "Native", "Other"])
-    status = np.array(["Married", "Single", "Divorced", "Separated", "Widowed", "Apart", "Forces"])
-    return {
-        "age": age,
-        "sex": sex,
-        "race": race[draw.choice(5, rows, p=[0.86, 0.093, 0.029, 0.01, 0.008])],
-        "status": status[draw.choice(7, rows, p=[0.466, 0.323, 0.14, 0.031, 0.028, 0.011, 0.001])],
-    }
-
-
-def adult_trees():
-    decades = {str(a): f"{a // 10}0s" for a in range(17, 91)}
-    ages = {**decades, **{f"{d}0s": "young" if d < 4 else "old" for d in range(1, 10)}}
-    return {
-        "age": Taxonomy.of({**ages, "young": "*", "old": "*"}),
-        "sex": Taxonomy.of(dict.fromkeys(("Female", "Male"), "*")),
-        "race": Taxonomy.of(dict.fromkeys(("White", "Black", "Asian", "Native", "Other"), "*")),
-        "status": Taxonomy.of(
-            {
-                **dict.fromkeys(("Married", "Apart", "Forces"), "wed"),
-                **dict.fromkeys(("Single", "Divorced", "Separated", "Widowed"), "alone"),
-                **dict.fromkeys(("wed", "alone"), "*"),
-            }
-        ),
-    }
-
-
 def test_classes_are_those_of_equal_rows():
-    table = adult(3000)
+    draw = np.random.default_rng(7)
+    table = {"age": draw.integers(17, 40, 3000), "sex": draw.choice(["f", "m"], 3000)}
     plain = Counter(zip(*(column.tolist() for column in table.values()), strict=True))
     found = EquivalenceClasses.of(table, None, None)
     rows = {
@@ -68,9 +37,7 @@ def test_classes_are_those_of_equal_rows():
     }
     assert rows == plain
     assert k_anonymity(table) == min(plain.values())
-    assert k_anonymity(table, ["sex", "race"]) == min(
-        Counter(zip(table["sex"].tolist(), table["race"].tolist(), strict=True)).values()
-    )
+    assert k_anonymity(table, ["sex"]) == min(Counter(table["sex"].tolist()).values())
 
 
 def test_rows_may_stand_for_many_and_for_nobody():
@@ -153,21 +120,6 @@ def test_generalisation_is_its_slow_twin(seed):
     assert stands == count
     assert sorted(found.count.tolist()) == sorted(count.values())
     assert found.smallest == min(count.values()) >= k
-
-
-@pytest.mark.parametrize("k", [2, 10, 500])
-def test_every_class_of_the_made_up_census_keeps_k_records(k):
-    table = adult()
-    assert k_anonymity(table) < 2
-    found = generalize(table, adult_trees(), k)
-    columns = [[found.nodes[n][str(v)] for v in column.tolist()] for n, column in table.items()]
-    assert k_anonymity(dict(zip(table, columns, strict=True))) == found.smallest >= k
-    lost = sum(
-        n * adult_trees()[name].loss(node)
-        for name, nodes in zip(table, columns, strict=True)
-        for node, n in Counter(nodes).items()
-    )
-    assert found.ncp == lost
 
 
 @pytest.mark.law

@@ -1,5 +1,6 @@
 """Budgets are read exactly, in one of four ways."""
 
+from decimal import Decimal
 from fractions import Fraction as F
 
 import numpy as np
@@ -62,7 +63,11 @@ def test_budgets_that_make_no_sense(given, says):
 
 
 @pytest.mark.parametrize(
-    "value", ["1e200", "1E-200", "0." + "1" * (LONGEST - 2), 0.1, np.float32(0.1)]
+    "value",
+    [
+        *("1e200", "1E-200", "0." + "1" * (LONGEST - 2), "1/5", Decimal("0.3"), 2, 0.1, 1e-3),
+        *(np.float64(0.7), np.float32(0.1), np.int64(2)),
+    ],
 )
 def test_budgets_up_to_the_longest_are_read_exactly(value):
     assert rational(value) == F(str(value))
@@ -77,7 +82,10 @@ class Odd:
 
 @pytest.mark.parametrize(
     "value",
-    [Odd(), "1e201", "1E-201", "0." + "1" * (LONGEST - 1), True, None, 1j, "1/0", "x", b"1"],
+    [
+        *(Odd(), "1e201", "1E-201", "0." + "1" * (LONGEST - 1), True, None, 1j, "1/0", "x", b"1"),
+        *("", [1], float("nan"), float("inf"), "1e99999999"),
+    ],
 )
 def test_budgets_beyond_it_and_what_is_no_number(value):
     with refuses(UsageError, r"budget-number-form: ^delta\b"):

@@ -63,12 +63,6 @@ def test_an_error_that_depends_on_the_data_stays_unknown(tmp_path):
     pandas.testing.assert_frame_equal(again.to_pandas(), release(METRES, "ugrid").to_pandas())
 
 
-def test_what_is_written_is_not_written_again(tmp_path):
-    release(METRES).write(tmp_path / "out")
-    with refuses(UsageError, "release-written-already"):
-        geodp.open(tmp_path / "out").write(tmp_path / "other")
-
-
 def test_what_is_no_release_is_refused(tmp_path):
     with refuses(VerificationError, "folder-without-release: no release"):
         geodp.open(tmp_path)

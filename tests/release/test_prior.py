@@ -137,9 +137,9 @@ def test_simulated_intervals_with_a_prior_are_narrower_and_hold(monkeypatch):
         release = publish(**PRIOR_ARGUMENTS, key=key)
         closed = release.estimate_all(PLACES)
         simulated = release.estimate_all(PLACES, **SIMULATION, prior=BEFORE)
-        assert simulated == release.estimate_all(
-            PLACES, **SIMULATION, prior=Prior.of(GRID, BEFORE, SOURCE)
-        )
+        if number == 0:
+            given = Prior.of(GRID, BEFORE, SOURCE)
+            assert simulated == release.estimate_all(PLACES, **SIMULATION, prior=given)
         for place, plain, one in zip(PLACES, closed, simulated, strict=True):
             true = NOW.counts_at(Region.of(GRID, place).key).sum()
             held.append(one.low <= true <= one.high)

@@ -18,60 +18,6 @@ F = "f" * 64
 TABLE = geodp.CountTable.from_dense(np.full((8, 8), 20), GRID)
 
 
-def test_the_cap_holds_and_the_card_carries_the_head(ledger):
-    for number in range(5):
-        release = geodp.publish(
-            TABLE, epsilon="1/5", ledger=ledger, dataset="census", contribution=1
-        )
-        card = release.card().budget
-        assert card.earlier_releases == number
-        assert ledger.check(card.head)
-    with pytest.raises(BudgetError):
-        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census", contribution=1)
-    assert str(ledger.spent("census")) == str(PureDP(Fraction(1)))
-
-
-def test_a_replay_costs_nothing_and_gives_the_same_release_and_card(ledger, key):
-    one, two = (
-        geodp.publish(
-            TABLE, epsilon="1/2", key=key, ledger=ledger, dataset="census", contribution=1
-        )
-        for _ in range(2)
-    )
-    assert (one.table.to_dense() == two.table.to_dense()).all()
-    assert one.card() == two.card()
-    assert two.charge.replay
-    assert len(ledger.charges("census")) == 1
-
-
-def test_other_data_under_the_same_key_is_charged(ledger, key):
-    other = geodp.CountTable.from_dense(np.full((8, 8), 21), GRID)
-    for table in (TABLE, other):
-        geodp.publish(
-            table, epsilon="1/2", key=key, ledger=ledger, dataset="census", contribution=1
-        )
-    assert len(ledger.charges("census")) == 2
-
-
-def test_a_draw_that_fails_is_not_charged(ledger, monkeypatch):
-    def fail(*_):
-        raise MemoryError
-
-    monkeypatch.setattr(Pyramid, "release", fail)
-    with pytest.raises(MemoryError):
-        geodp.publish(TABLE, epsilon="1/2", ledger=ledger, dataset="census", contribution=1)
-    assert ledger.charges("census") == ()
-
-
-def test_nothing_is_drawn_that_the_ledger_would_refuse(ledger, monkeypatch):
-    monkeypatch.setattr(Pyramid, "release", None)
-    for kwargs in ({"epsilon": 2}, {"epsilon": 1, "dataset": "another"}):
-        with pytest.raises((BudgetError, UsageError)):
-            geodp.publish(
-                TABLE, **{"ledger": ledger, "dataset": "census", **kwargs}, contribution=1
-            )
-
-
 def test_a_draw_is_not_returned_where_another_run_has_charged_in_the_meantime(ledger, monkeypatch):
     real = Pyramid.release
 
@@ -91,6 +37,7 @@ def test_a_draw_is_not_returned_where_another_run_has_charged_in_the_meantime(le
     ("options", "message"),
     [
         ({"dataset": None}, "ledger-needs-dataset"),
+        ({"dataset": "another"}, "dataset-unknown"),
         ({"ledger": None}, "ledger-needs-dataset"),
         ({"unit": "trip"}, "unit-differs-from-ledger"),
         ({"key": geodp.NoiseKey(bytes(32))}, "fixed-key-in-ledger"),
@@ -150,19 +97,3 @@ def test_a_budget_in_rho_is_charged_as_the_cap_is_kept(tmp_path):
     )
     charged = made.spent("approximate")
     assert (charged.epsilon, charged.delta) == (1, Fraction(1, 10**9))
-
-
-def test_a_fresh_key_has_a_fingerprint_of_its_own(ledger):
-    for _ in range(2):
-        geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census", contribution=1)
-    fingerprints = [charge.fingerprint for charge in ledger.charges("census")]
-    assert len(set(fingerprints)) == 2
-    assert {len(fingerprint) for fingerprint in fingerprints} == {64}
-
-
-def test_noise_too_wide_to_be_drawn_is_refused_before_the_charge(ledger):
-    with pytest.raises(UsageError):
-        geodp.publish(
-            TABLE, epsilon=Fraction(1, 10**9), ledger=ledger, dataset="census", contribution=1
-        )
-    assert ledger.spent("census").epsilon == 0

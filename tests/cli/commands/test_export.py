@@ -29,17 +29,6 @@ def test_it_writes_and_says_who_opens_what(written, tmp_path):
     assert "is there already" in again.stderr or "exist" in again.stderr
 
 
-@pytest.mark.parametrize(
-    ("to", "code", "sentence"),
-    [("shp", 2, "no export to 'shp'"), ("csv:estat", 2, "JIS meshes"), ("stac", 2, "metadata")],
-)
-def test_what_cannot_be_is_a_sentence(written, to, code, sentence, tmp_path):
-    done = command("export", written, "--to", to, "--output", tmp_path / "to")
-    assert (done.returncode, done.stdout) == (code, "")
-    assert sentence in done.stderr
-    assert [*tmp_path.iterdir()] == []
-
-
 @pytest.mark.parametrize("within", ["", "public/more", "restricted/more", "more/and/more"])
 @pytest.mark.parametrize("named", ["", "public"])
 def test_a_release_takes_no_other_files(written, within, named):

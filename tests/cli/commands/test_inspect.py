@@ -1,6 +1,5 @@
 """What ``geodp inspect`` prints can be given to ``geodp publish`` as it stands."""
 
-import json
 import os
 import shlex
 import subprocess
@@ -93,32 +92,11 @@ def test_an_encoding_of_what_is_no_text_is_refused(tmp_path):
         assert "--encoding" in str(found.exception)
 
 
-def test_parquet_and_rasters_are_described(tmp_path):
+def test_names_of_parquet_are_printed_to_be_pasted_and_a_raster_has_its_crs(tmp_path):
     parquet = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"code": ["1kmN2599E4695"], "n\x1bc": [1]}), parquet)
-    printed = run(parquet).output
-    assert "code  string" in printed
-    assert "$'n\\033c'  int64" in printed
+    pq.write_table(pa.table({"n\x1bc": [1]}), parquet)
+    assert "$'n\\033c'  int64" in run(parquet).output
     assert "crs=EPSG:3035" in run(tiff([[1, 2]])(tmp_path)).output
-    raw = tmp_path / "raw.csv"
-    raw.write_text("533900001,7\n")
-    assert "the first row looks like data; names are not shown" in run(raw).output
-
-
-def test_a_release_is_known_as_one_and_is_no_input(tmp_path):
-    path = tmp_path / "in.csv"
-    path.write_text("code,n\n53394611,7\n53394612,8\n")
-    options = ("--grid", "jis:basic", "--primary", 5339, "--contribution", 1, "--epsilon", 1)
-    assert geodp("publish", path, *options, "--output", tmp_path / "out").returncode == 0
-    for one in ("out", "out/public", "out/public/release.json"):
-        printed = run(tmp_path / one).output
-        assert "release of geodp" in printed
-        command = next(line for line in printed.splitlines() if "verify" in line)
-        assert geodp(*shlex.split(command)[1:]).returncode == 0
-        assert json.loads(run(tmp_path / one, "--json").output)["format"] == "release"
-        done = geodp("publish", tmp_path / one, *options, "--output", tmp_path / "again")
-        assert done.returncode == 5
-        assert "protected already" in done.stderr
 
 
 def test_titles_and_members_are_shown_and_settled(tmp_path):

@@ -30,39 +30,23 @@ def card(folder):
     return json.loads((folder / "public" / "release.json").read_text())
 
 
-def test_a_file_and_a_release_as_prior(call, tmp_path):
+def test_a_release_is_a_prior_and_a_source_asserts_nothing(call, tmp_path):
+    """A source of any words vouches for nothing: an option of its own does."""
     prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
-    done = geodp(*call, *prior)
-    assert done.returncode == 2
-    assert "name the source of the prior, such as --prior-source" in done.stderr
-    assert "--prior-source" in done.stderr
-    assert not (tmp_path / "out").exists()
-    done = geodp(*call, *prior, "--prior-is-public", "--prior-source", "census of 2015")
-    assert done.returncode == 0, done.stderr
-    assert card(tmp_path / "out")["prior"]["source"] == "census of 2015"
-    assert geodp("verify", tmp_path / "out").returncode == 0
+    for said, asked in (((), "--prior-source"), ((*SOURCE,), "--prior-is-public")):
+        done = geodp(*call, *prior, *said)
+        assert done.returncode == 2
+        assert asked in done.stderr
+        assert not (tmp_path / "out").exists()
+    assert geodp(*call, *prior, *SOURCE, "--prior-is-public").returncode == 0
     os.rename(tmp_path / "out", tmp_path / "first")
-    done = geodp(
-        *call,
-        "--prior",
-        tmp_path / "first",
-        "--prior-is-public",
-        "--prior-source",
-        "our first release",
-    )
+    done = geodp(*call, "--prior", tmp_path / "first", *SOURCE, "--prior-is-public")
     assert done.returncode == 0, done.stderr
-    assert card(tmp_path / "out")["prior"]["source"] == "our first release"
+    assert card(tmp_path / "out")["prior"]["source"] == SOURCE[1]
+    assert geodp("verify", tmp_path / "out").returncode == 0
 
 
-def test_a_source_asserts_nothing(call, tmp_path):
-    """Whatever it says: the operator asserts that the prior is public by an option of its own."""
-    prior = ["--prior", tmp_path / "2015.csv", "--prior-value", "n2015"]
-    done = geodp(*call, *prior, "--prior-source", "our own survey, 2019")
-    assert done.returncode == 2
-    assert "--prior-is-public" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
+SOURCE = ("--prior-source", "our own survey, 2019")
 POINTS = ["4000500,3000500", "4000500,3000500", "4001500,3000500", "4002500,3001500"]
 
 
@@ -75,7 +59,7 @@ def test_records_of_persons_are_no_prior(tmp_path):
         *["publish", tmp_path / "now.csv", "--points", "--person", "id", "--x", "x", "--y", "y"],
         *["--grid", "inspire:1km", "--bounds", "4000000 3000000 4016000 3016000"],
         *["--epsilon", "1", "--output", tmp_path / "out", "--prior-is-public", "--prior-source"],
-        *["our own survey, 2019", "--prior"],
+        *["our own survey", "--prior"],
     ]
     for file, more, said in (
         ("before.csv", (), "counted from records"),
@@ -93,9 +77,7 @@ def test_records_of_persons_are_no_prior(tmp_path):
 def test_the_input_is_no_prior_by_path_or_inode(call, tmp_path):
     os.link(tmp_path / "2020.csv", tmp_path / "linked.csv")
     for path in ("2020.csv", "linked.csv"):
-        done = geodp(
-            *call, "--prior", tmp_path / path, "--prior-is-public", "--prior-source", "vouched for"
-        )
+        done = geodp(*call, "--prior", tmp_path / path, "--prior-is-public", *SOURCE)
         assert done.returncode == 2
         assert "The prior is one of the inputs" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -13,7 +13,6 @@ from tests.command import geodp as run
 from tests.refusals import refuses
 from tests.tools.compare.releases import released
 
-SAID = "THIS RELEASE WAS WITHDRAWN on 2026-01-31"
 ASKED = ("--reason", "One district was counted twice.", "--date", "2026-01-31")
 
 
@@ -46,36 +45,6 @@ def test_a_notice_stands_beside_the_release_and_changes_no_file(folders):
     assert after == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("verify", "OLD"),
-        ("report", "OLD"),
-        ("report", "OLD", "--output", "PAGE.html"),
-        ("explain", "OLD"),
-        ("estimate", "OLD", "--polygons", "GEOJSON"),
-        ("export", "OLD", "--to", "parquet", "--output", "OUT"),
-        ("diff", "OLD", "NEW"),
-    ],
-    ids=lambda words: "-".join(words),
-)
-def test_every_reader_says_it_once_and_works(folders, words):
-    run("withdraw", folders / "old", *ASKED, "--use", folders / "new")
-    square = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
-    feature = {
-        "type": "Feature",
-        "properties": {"name": "a"},
-        "geometry": {"type": "Polygon", "coordinates": [square]},
-    }
-    shapes = folders / "shapes.geojson"
-    shapes.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
-    places = {"OLD": folders / "old", "NEW": folders / "new", "OUT": folders / "out"}
-    places["PAGE.html"] = folders / "page.html"
-    done = run(*(({"GEOJSON": shapes} | places).get(word, word) for word in words))
-    assert done.stderr.count(SAID) == 1
-    assert "One district was counted twice. Use the release" in done.stderr
-
-
 def test_what_several_steps_warn_of_is_said_once(capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -83,27 +52,6 @@ def test_what_several_steps_warn_of_is_said_once(capsys):
         for text in ("gone", "gone", "gone too"):
             warnings.warn(text, WithdrawnWarning, stacklevel=1)
     assert capsys.readouterr().err == "Note: gone\nNote: gone too\n"
-
-
-def test_python_is_told_by_a_class_of_its_own(folders):
-    run("withdraw", folders / "old", *ASKED)
-    with pytest.warns(WithdrawnWarning, match=SAID):
-        geodp.open(folders / "old")
-    with pytest.warns(WithdrawnWarning, match=SAID):
-        geodp.open(folders / "old" / "public")
-
-
-@pytest.mark.parametrize("text", ["", "{}", "other"])
-def test_a_notice_that_is_damaged_or_of_another_release_is_said_too(folders, text):
-    run("withdraw", folders / "old", *ASKED)
-    path = folders / "new" / "WITHDRAWN.json"
-    shutil.copy(folders / "old" / "WITHDRAWN.json", path)
-    if text != "other":
-        path.write_text(text)
-    done = run("verify", folders / "new")
-    assert done.returncode == 0
-    assert "cannot be read, or is of another one" in done.stderr
-    assert SAID not in done.stderr
 
 
 def test_what_is_no_withdrawal_is_refused_and_nothing_is_written(folders):
@@ -160,10 +108,6 @@ def test_a_series_is_withdrawn_as_a_whole(series, folders):
     assert "of a whole series" in done.stderr
     assert list(series.rglob("WITHDRAWN.json")) == []
     assert run("withdraw", series, *ASKED, "--use", folders / "new").returncode == 0
-    for words in (("verify", series), ("report", series / "public" / "2025")):
-        told = run(*words)
-        assert told.returncode == 0, told.stderr
-        assert told.stderr.count(SAID) == 1
     again = run("withdraw", series, *ASKED)
     assert again.returncode == 2
     (series / "public" / "series.json").write_text("[1")

@@ -51,6 +51,10 @@ HOLES: dict[str, dict[str, str]] = {
         "selection": "select top has no --supersedes",
         "local round": "local publish has no --supersedes",
     },
+    "a_correction_never_takes_the_place_of_what_it_corrects": {
+        "selection": "select top has no --supersedes",
+        "local round": "local publish has no --supersedes",
+    },
     "a_release_of_another_kind_is_not_superseded": {
         "selection": "select top has no --supersedes",
         "local round": "local publish has no --supersedes",
@@ -102,6 +106,9 @@ NOT_ASKED: dict[str, dict[str, str]] = {
         "local round": "nothing is drawn from confidential counts",
     },
     "a_check_replaces_no_release": {
+        "local round": "nothing is drawn from confidential counts",
+    },
+    "a_check_refuses_the_rows_that_publishing_refuses": {
         "local round": "nothing is drawn from confidential counts",
     },
     "a_check_refuses_what_publishing_refuses": {

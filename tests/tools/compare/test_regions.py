@@ -11,6 +11,7 @@ from geodp.grid.region import Region
 from geodp.tools.compare.regions import noise_of_cells
 from tests.refusals import refuses
 from tests.tools.compare.releases import GRID, keys, released, run
+from tests.tools.compare.test_tails import summed
 
 METHODS = ["pyramid", "topdown", "privelet", "hay"]
 PAIRS = {
@@ -116,27 +117,15 @@ def test_single_cells_are_tested_exactly(spec):
         assert found.basis == "exact"
         noises = [noise_of_cells(side[0]) for side in (first, second)]
         size = abs(found.value)
-        chance = tail_summed(*noises, size)
+        chance = summed(*noises, size)
         assert found.p_value == pytest.approx(min(1, 2 * chance))
         half = found.value - found.low
         step = float(min(noise.step for noise in noises))
-        assert tail_summed(*noises, half + step) <= 0.025 < tail_summed(*noises, half)
+        assert summed(*noises, half + step) <= 0.025 < summed(*noises, half)
         assert found.high - found.value == pytest.approx(half)
     assert noise_of_cells(released("pyramid", 1)) is None
     several = compare.compare_regions((one, keys(3, 4)), (one, keys(9)))
     assert several.basis == "long-tailed"
-
-
-def tail_summed(first, second, least):
-    """Tail probability of a difference of noise on two lattices, term by term."""
-    laws = []
-    for noise in (first, second):
-        number = np.arange(-int(60 * noise.scale / noise.step), int(60 * noise.scale / noise.step))
-        mass = np.exp(-np.abs(number) * float(noise.step / noise.scale))
-        laws.append((number * float(noise.step), mass / mass.sum()))
-    (x, p), (y, q) = laws
-    beyond = np.append(np.cumsum(q[::-1])[::-1], 0)
-    return float((p * beyond[np.searchsorted(y, least - x)]).sum())
 
 
 def test_exact_p_values_are_uniform():
@@ -148,7 +137,7 @@ def test_exact_p_values_are_uniform():
     values, counts = np.unique(np.abs(drawn.sum(axis=0)), return_counts=True)
     for value in (3, 7, 12):
         real = counts[values >= value].sum() / trials
-        stated = 2 * tail_summed(*noises, value)
+        stated = 2 * summed(*noises, value)
         assert real == pytest.approx(stated, abs=4 * math.sqrt(stated / trials))
 
 

@@ -427,8 +427,6 @@ def unbounded():
         ({"rectangles": -1}, "number-below-least: rectangles"),
         ({"seed": -1}, "number-below-least: seed"),
         ({"key": bytes(32)}, "key-expected"),
-        ({"epsilon": 0}, "budget-number-not-positive: epsilon"),
-        ({"neighbours": "friends"}, "neighbours-unknown"),
         ({"epsilon": 1, "rho": 1}, "epsilon-or-rho"),
         ({"rho": 1, "methods": "hay"}, r"no-method-runs: \bhay\b.*Laplace noise only"),
         ({"table": unbounded(), "contribution": None}, "contribution-unstated"),

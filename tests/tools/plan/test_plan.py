@@ -10,7 +10,6 @@ import pytest
 import geodp
 from geodp import CountTable, Grid, NoiseKey
 from geodp.errors import InputError, UsageError
-from geodp.grid.coarsen import Coarsening
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.region import Region
@@ -29,74 +28,7 @@ def error_of(rows, name):
     return next(row.standard_error for row in rows if row.name == name)
 
 
-@pytest.mark.parametrize("method", ["pyramid", "topdown", "laplace", "hay", "pyramid:passes=1"])
-def test_blocks_have_the_errors_that_a_release_states(method):
-    table = CountTable.from_dense(np.full(GRID.shape, 100), GRID)
-    release = geodp.publish(
-        table, method=method, epsilon=1, key=NoiseKey(bytes(32)), contribution=1
-    )
-    for block in plan(GRID, method, epsilon=1).blocks[::2]:
-        assert release.standard_error(block.cells) == pytest.approx(block.standard_error)
-        assert block.margin_95 == pytest.approx(1.96 * block.standard_error)
-
-
-@pytest.mark.law
-@pytest.mark.parametrize(
-    "budget", [{"epsilon": "1/2"}, {"rho": "1/32"}, {"epsilon": 1, "delta": 1e-6}]
-)
-def test_measured_errors_are_the_planned_ones(budget):
-    """Cells and regions of a table where nothing is clamped, over repeated releases."""
-    shapes = {"an L": np.array([[3, 4, 5, 5, 5], [8, 8, 8, 9, 10]])}
-    grid = Grid.regular((32, 32))
-    table = CountTable.from_dense(np.full(grid.shape, 1000), grid)
-    found = plan(grid, regions=shapes, **budget)
-    exact = {block.cells: block.standard_error for block in found.blocks}
-    squares = {1: [], 16: [], 1024: []}
-    sums = []
-    for i in range(240):
-        key = NoiseKey(bytes([i]) * 32)
-        noise = (
-            geodp.publish(
-                table, key=key, method="pyramid", **{"contribution": 1, **budget}
-            ).table.to_dense()
-            - 1000.0
-        )
-        sums.append(noise[tuple(shapes["an L"])].sum())
-        for side in (1, 4, 32):
-            blocks = noise.reshape(32 // side, side, 32 // side, side).sum(axis=(1, 3))
-            squares[side**2].append(np.mean(blocks**2))
-    for cells, some in squares.items():
-        few = 0.3 if cells == 1024 else 0.04
-        assert np.sqrt(np.mean(some)) == pytest.approx(exact[cells], rel=few)
-    assert np.sqrt(np.mean(np.square(sums))) == pytest.approx(
-        error_of(found.regions, "an L"), rel=0.3
-    )
-
-
-def test_areas_of_a_code_system_are_the_worst_of_their_places():
-    small = Grid.mesh("jis:half", bounds=(139, 35, 139.25, 35.25))
-    for method in ("pyramid", "topdown", "laplace"):
-        found = plan(small, method, epsilon=1)
-        release = geodp.publish(
-            CountTable.from_dense(np.full(small.shape, 100), small),
-            method=method,
-            epsilon=1,
-            key=NoiseKey(bytes(32)),
-            contribution=1,
-        )
-        codes = Coarsening.of(small, "secondary").grid
-        rows, cols = np.indices(codes.shape).reshape(2, -1)
-        place = codes.places[0]
-        names = place.system.format(rows + place.row0, cols + place.col0)
-        worst = max(release.standard_error(str(code)) for code in names)
-        assert error_of(found.areas, "jis:secondary") == pytest.approx(worst)
-        assert error_of(found.areas, "jis:half") == pytest.approx(release.standard_error(1))
-        assert [area.name for area in found.areas] == [
-            *("jis:secondary", "jis:5km", "jis:basic", "jis:half"),
-        ]  # no whole 80 km mesh fits in
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_mask_that_leaves_areas_without_a_cell_is_planned(seed):
     """Areas at places drawn at random need not hold a cell of the domain."""
     grid = Grid.mesh("jis:half", bounds=(139, 35, 139.5, 35 + 1 / 3))
@@ -254,10 +186,7 @@ def test_comparison():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"epsilon": 1, "people": float("nan")},
         {"epsilon": 1, "contribution": 0},
-        {"epsilon": 1, "unit": ""},
-        {"epsilon": 1, "rho": 1},
         {"rho": 1, "method": "laplace"},
         {"epsilon": 1, "method": "topdown:x=1"},
     ],

@@ -67,19 +67,10 @@ def test_a_page_is_well_formed_and_points_to_what_is_there(page):
             assert {*attributes.get(name, "").split()} <= {*ids}, (tag, attributes)
         if attributes.get("href", "#").startswith("#") and "href" in attributes:
             assert attributes["href"][1:] in ids
-    assert [tag for tag, _ in document.elements if tag == "h1"] == ["h1"]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_page_is_accessible_without_seeing_it(folder, language):
-    page = page_of(*read(folder), language)
-    assert find_faults(page) == []
-    document = Elements(page)
     (link,) = [a["href"] for _, a in document.elements if a.get("class") == "skip"]
     assert link == "#content"
-    assert [tag for tag, _ in document.elements if tag in ("header", "nav", "main", "footer")] == [
-        *("header", "nav", "main", "footer")
-    ]
+    landmarks = ["header", "nav", "main", "footer"]
+    assert [tag for tag, _ in document.elements if tag in landmarks] == landmarks
 
 
 @pytest.mark.parametrize(
@@ -134,9 +125,10 @@ def test_an_enforced_bound_is_answered_by_the_tool(tmp_path):
     assert english.PAGE["answer_enforced"].format(bound=3) in text
 
 
-def test_the_same_release_has_the_same_page(folder, page):
+def test_the_same_release_has_the_same_page_from_its_public_folder_alone(folder, page, tmp_path):
     assert page_of(*read(folder)) == page
-    assert page_of(*read(folder / "public")) == page
+    public = shutil.copytree(folder / "public", tmp_path / "public")
+    assert page_of(*read(public)) == page
 
 
 def test_a_page_has_what_the_card_says_and_nothing_of_other_data_sets(folder, page):
@@ -156,14 +148,6 @@ def test_a_page_has_what_the_card_says_and_nothing_of_other_data_sets(folder, pa
     restricted = json.loads((folder / "restricted" / "run.json").read_text())
     assert str(folder) not in page
     assert not [v for v in restricted.values() if isinstance(v, str) and len(v) > 12 and v in page]
-
-
-def test_a_page_needs_the_public_folder_only(folder, page, tmp_path):
-    public = tmp_path / "public"
-    public.mkdir()
-    for file in (folder / "public").iterdir():
-        (public / file.name).write_bytes(file.read_bytes())
-    assert page_of(*read(public)) == page
 
 
 @pytest.mark.parametrize(

@@ -320,14 +320,6 @@ def test_swapped_coordinates_are_reported(mesh):
     assert drive(page_of(*mesh), MOVED, rings) == [1, "swapped", "off_map"]
 
 
-def test_an_english_sentence_reads_well():
-    (one,) = quotes.quote_places([place(12345, 12223.0, 12467.0, "Omiya")], english.SCRIPT, None)
-    assert one.format_sentence(english.SCRIPT, "people", None) == (
-        "In Omiya, about 12,300 people were counted (95 % sure: between 12,200 and 12,500, within "
-        "1.7 %)."
-    )
-
-
 LIST = """
 const words = new api.Words("en", all.words, all.surface.below);
 const list = Object.create(api.Places.prototype);

@@ -1,9 +1,5 @@
 """``geodp compare``: written releases, plans, and calls that do not fit together."""
 
-import json
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -15,10 +11,12 @@ from geodp.release import simulation
 from geodp.table.public_totals import PublicTotals
 from geodp.tools.compare.commands.compare import compare
 from tests.command import Runner
+from tests.contract.regions import write_regions
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139.0, 35.0, 139.25, 35 + 1 / 6))
 PLACES = geodp.Grid.regular((8, 8))
 AREA = "523940"
+HALVES = {"west": (139.0, 35.0, 139.125, 35.166), "east": (139.125, 35.0, 139.25, 35.166)}
 
 
 RUNNER = Runner(compare)
@@ -47,41 +45,8 @@ def folders(tmp_path_factory):
     table = geodp.CountTable.from_dense(lone, GRID)
     asked["key"] = NoiseKey(b"lone".ljust(32))
     geodp.publish(table, method="topdown", **{"contribution": 1, **asked}).write(folder / "lone")
-    corners = {"west": 139.0, "east": 139.125}
-    features = [
-        {
-            "type": "Feature",
-            "properties": {"name": name},
-            "geometry": {
-                "type": "Polygon",
-                "coordinates": [
-                    [
-                        [left, 35.0],
-                        [left + 0.125, 35.0],
-                        [left + 0.125, 35.166],
-                        [left, 35.166],
-                        [left, 35.0],
-                    ]
-                ],
-            },
-        }
-        for name, left in corners.items()
-    ]
-    text = json.dumps({"type": "FeatureCollection", "features": features})
-    (folder / "halves.geojson").write_text(text, encoding="utf-8")
+    write_regions(folder, HALVES).rename(folder / "halves.geojson")
     return folder
-
-
-def test_the_help_imports_nothing_heavy_and_describes_every_option():
-    code = (
-        "import sys;"
-        "from geodp.cli.commands.estimate import estimate;"
-        "from geodp.tools.compare.commands.compare import compare;"
-        "assert not {'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules);"
-        "options = [o for c in (compare, estimate) for o in c.params if o.opts[0].startswith('-')];"
-        "assert all(o.help for o in options)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_two_releases_region_by_region(folders):
@@ -167,18 +132,6 @@ def test_plans():
     assert {row["of_share"] for row in document_of(*other)["sizes"]} == {None}
 
 
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
-def test_a_picture_of_the_power(tmp_path, form):
-    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
-    file = tmp_path / f"power.{form}"
-    asked = (*PLAN, "--epsilon", 1, "--plot", file)
-    assert run(*asked).exit_code == 0
-    first = file.read_bytes()
-    assert run(*asked, "--overwrite").exit_code == 0
-    assert file.read_bytes() == first
-    assert "--overwrite" in str(run(*asked).exception)
-
-
 def test_bits_of_two_groups():
     bits = ("--bits", "4250:9000", "--bits", "4500:9000", "--maximum", 15000, "--epsilon", 1)
     found = document_of(*bits)
@@ -215,7 +168,6 @@ BITS = ("--bits", "1:3", "--bits", "2:3")
         ([*PLAN, "--alpha", 2], "alpha"),
         (["a", "--area", "1", "--maximum", 1], "--maximum goes with --plan or --bits"),
         (["a", "--area", "1", "--plot", "x.svg"], "--plot goes with --plan"),
-        ([*PLAN, "--plot", "x.txt"], ".png"),
         ([*BITS], "--bits goes with --maximum"),
         ([*BITS, "--bits", "1:3", "--maximum", 1], "two groups"),
         ([*BITS[:2], "--maximum", 1], "two groups"),
@@ -280,14 +232,11 @@ def test_estimates_that_cannot_be_had_are_refused_in_one_sentence(folders):
 
 @pytest.mark.parametrize("releases", [1, 2])
 def test_a_polygon_without_a_cell_is_named(folders, tmp_path, releases):
-    document = json.loads((folders / "halves.geojson").read_text(encoding="utf-8"))
-    corners = [[10, 5], [11, 5], [11, 6], [10, 6], [10, 5]]
-    document["features"][1]["geometry"]["coordinates"] = [corners]
-    (tmp_path / "far.geojson").write_text(json.dumps(document))
+    far = write_regions(tmp_path, HALVES | {"east": (10, 5, 11, 6)})
     asked = (folders / "one", folders / "two")[:releases]
     said = "east: The region contains no cell of the domain"
-    assert error_of(*asked, "--polygons", tmp_path / "far.geojson").startswith(said)
-    assert ESTIMATE.error_of(asked[0], "--polygons", tmp_path / "far.geojson").startswith(said)
+    assert error_of(*asked, "--polygons", far).startswith(said)
+    assert ESTIMATE.error_of(asked[0], "--polygons", far).startswith(said)
 
 
 def test_ratios_of_one_release_and_of_two_dates(folders):

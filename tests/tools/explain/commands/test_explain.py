@@ -24,43 +24,12 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_a_page_in_both_languages(folder):
-    done = command("explain", folder)
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert "| 10 % | 3.93 % | 23.2 % |" in done.stdout
-    ours = command("explain", folder / "public", "--language", "ja")
-    assert "| 10 % | 3.93 % | 23.2 % |" in ours.stdout
-    assert ours.stdout.startswith("# 公開物 ")
-
-
-def test_one_document(folder):
-    done = command("explain", folder, "--json")
-    assert json.loads(done.stdout)["figures"]["factor"] == pytest.approx(np.e)
-
-
-def test_a_selection_is_explained_and_has_no_table(tmp_path):
-    grid = geodp.Grid.regular((8, 8))
-    table = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8), grid)
+def test_a_selection_has_no_table_to_export(tmp_path):
+    table = geodp.CountTable.from_dense(np.arange(64).reshape(8, 8), geodp.Grid.regular((8, 8)))
     geodp.select.top_cells(table, 2, epsilon=1, contribution=1).write(tmp_path / "out")
-    done = command("explain", tmp_path / "out")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("# What the choice ")
-    assert "The question was which cells hold the most people." in done.stdout
-    assert (
-        json.loads(command("explain", tmp_path / "out", "--json").stdout)["figures"]["chosen"] == 2
-    )
-    assert command("explain", tmp_path / "out", "--language", "ja").stdout.startswith("# 選択 ")
     refused = command("export", tmp_path / "out", "--to", "gpkg", "--output", tmp_path / "x")
     assert refused.returncode == 2
     assert "geodp report, geodp verify and geodp explain read it" in refused.stderr
-
-
-def test_only_the_card_is_read(folder, tmp_path):
-    card = tmp_path / "release.json"
-    card.write_bytes((folder / "public" / "release.json").read_bytes())
-    assert command("explain", tmp_path).stdout == command("explain", folder).stdout
-    assert command("explain", card).stdout == command("explain", folder).stdout
 
 
 def test_what_is_no_release_is_refused(tmp_path):
