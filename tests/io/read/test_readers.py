@@ -180,6 +180,14 @@ def test_a_first_row_of_data_is_not_shown(row, tmp_path):
         assert inspect(path)["tables"][0]["columns"] is None
 
 
+@pytest.mark.parametrize("text", ["\t\n53394611\t5\n", ";;\n53394611;5;1\n"])
+def test_a_first_row_without_a_name_is_said_to_be_no_header(text, tmp_path):
+    (tmp_path / "in.csv").write_text(text)
+    with refuses(InputError, "column-unknown|header-names-nothing") as caught:
+        read_table(tmp_path / "in.csv", grid="jis:basic", value="n", code="code")
+    assert "53394611" not in str(caught.value)
+
+
 def test_a_row_of_labels_needs_a_key(tmp_path):
     path = official(tmp_path, ["id,a,b", ",Tanaka,female"])
     assert "Tanaka" not in str(inspect(path))
