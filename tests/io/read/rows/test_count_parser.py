@@ -54,6 +54,7 @@ def test_a_point_beside_a_decimal_comma_separates_thousands_or_is_refused(given)
         (".", "4,000,500", "coordinate-thousands-mark"),
         (".", "500,123", "coordinate-decimal-comma"),
         (None, "500,123", "coordinate-decimal-comma"),
+        (None, "much", "coordinate-is-mark"),
     ],
 )
 @pytest.mark.parametrize(

@@ -22,10 +22,12 @@ DEGREES = Grid.regular((2, 3), crs="EPSG:4326", transform=(1, 0, 0, 0, -1, 2))
 NUMBERS = np.array([[10, 20, 30], [40, 50, 60]], np.int16)
 BYTES = NUMBERS.astype(np.uint8)
 PLACED = {"crs": "EPSG:3035", "transform": Affine(1000, 0, 4e6, 0, -1000, 3e6)}
+RED = {1: (1, 2, 3, 4)}
+ASCII = "ncols 3\nnrows 2\nxllcorner 4000000\nyllcorner 2998000\ncellsize 1000\n"
 ONES = " ".join(["1"] * 20)
 
 
-def tiff(folder, values=NUMBERS, change=lambda raster: None, **profile):
+def tiff(folder, values=NUMBERS, change=None, **profile):
     bands = np.atleast_3d(np.asarray(values).T).T
     path = Path(folder) / "a.tif"
     shape = {"count": bands.shape[0], "height": bands.shape[1], "width": bands.shape[2]}
@@ -35,38 +37,29 @@ def tiff(folder, values=NUMBERS, change=lambda raster: None, **profile):
     inside = rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True)
     with inside, rasterio.open(path, "w", driver="GTiff", **options) as raster:
         raster.write(bands)
-        change(raster)
+        if change:
+            change(raster)
     return path
 
 
-def netcdf(
-    folder,
-    values=NUMBERS,
-    *,
-    lon=None,
-    lat=None,
-    dims=("lat", "lon"),
-    crs=4326,
-    unlimited=False,
-    **more,
-):
+AXES = {
+    "lon": ("longitude", "degrees_east"),
+    "lat": ("latitude", "degrees_north"),
+    "x": ("projection_x_coordinate", "km"),
+    "y": ("projection_y_coordinate", "km"),
+}
+
+
+def netcdf(folder, values=NUMBERS, dims=("lat", "lon"), crs=4326, unlimited=False, **more):
+    """Write a file; of ``more`` middles of the axes by their names, and attributes."""
     path = Path(folder) / "a.nc"
-    names = {
-        "lon": ("longitude", "degrees_east"),
-        "lat": ("latitude", "degrees_north"),
-        "x": ("projection_x_coordinate", "km"),
-        "y": ("projection_y_coordinate", "km"),
-    }
-    rows, cols = values.shape
-    along = {dims[-1]: np.arange(cols) + 0.5 if lon is None else np.asarray(lon)}
-    along[dims[-2]] = np.arange(rows) + 0.5 if lat is None else np.asarray(lat)
     with netcdf_file(path, "w") as file:
-        for name in sorted(along, key=dims.index):  # SciPy has the unlimited one first
-            middles = along[name]
-            file.createDimension(name, None if unlimited and name == dims[0] else middles.size)
+        for name, size in zip(dims, values.shape, strict=True):  # the unlimited one first
+            middles = np.asarray(more.pop(name, np.arange(size) + 0.5))
+            file.createDimension(name, None if unlimited and name == dims[0] else size)
             axis = file.createVariable(name, middles.dtype, (name,))
             axis[:] = middles
-            axis.standard_name, axis.units = names[name]
+            axis.standard_name, axis.units = AXES[name]
         count = file.createVariable("pop", values.dtype, dims)
         count[:] = values
         if crs is not None:
@@ -119,11 +112,6 @@ def test_every_band_has_its_own_scale(tmp_path):
     assert read(path, band=2)[0] == [105, 205, 305]
 
 
-def test_missing_numbers_are_those_that_are_stored(tmp_path):
-    path = tiff(tmp_path, change=set_to(scales=(0.1,)), nodata=20)
-    assert read(path, missing=[30]) == [[1, 0, 0], [4, 5, 6]]
-
-
 def test_a_mask_in_the_file_hides_cells_and_nodata_stays_missing(tmp_path):
     hidden = np.array([[0, 255, 255], [255, 255, 255]], np.uint8)
     path = tiff(tmp_path, change=lambda raster: raster.write_mask(hidden), nodata=30)
@@ -134,26 +122,22 @@ def test_a_mask_in_the_file_hides_cells_and_nodata_stays_missing(tmp_path):
 @pytest.mark.parametrize(
     ("values", "change", "profile", "phrase"),
     [
-        (BYTES, lambda raster: colours(raster), {}, "raster-has-colours"),
+        (BYTES, lambda raster: raster.write_colormap(1, RED), {}, "raster-has-colours"),
         ([BYTES] * 4, None, {}, "raster-has-alpha"),
         ([BYTES] * 2, None, {"alpha": "yes"}, "raster-has-alpha"),
         (BYTES, None, {"compress": "jpeg"}, "raster-lossy"),
         (NUMBERS.astype("f4"), None, {"compress": "lerc", "max_z_error": 0.5}, "raster-lossy"),
         ([BYTES] * 3, None, {"compress": "webp"}, "raster-lossy"),
-        (NUMBERS * 1j, None, {}, "raster-not-real"),
         (NUMBERS, tags(scale_factor="0.1"), {}, "raster-tag-differs: scale_factor"),
         (NUMBERS, tags(add_offset="one"), {}, "raster-tag-differs: add_offset"),
-        (NUMBERS, tags(flag_values="{10,20}"), {}, "numbers-are-classes"),
         (NUMBERS, tags(long_name="Population Density"), {}, "numbers-in-unit: density"),
         (NUMBERS, tags(missing_value="none"), {}, "stored-attribute-not-number: missing_value"),
         (NUMBERS, set_to(descriptions=("people per density",)), {}, "numbers-in-unit: density"),
-        (NUMBERS, set_to(units=("persons/km2",)), {}, "numbers-in-unit: density or a rate"),
-        (NUMBERS, set_to(units=("thousand",)), {}, "numbers-in-unit: multiple of a person"),
         (NUMBERS, set_to(units=("metre",)), {}, "numbers-in-unit: measured"),
     ],
 )
 def test_numbers_that_are_no_counts_are_refused(values, change, profile, phrase, tmp_path):
-    path = tiff(tmp_path, values, change or (lambda raster: None), **profile)
+    path = tiff(tmp_path, values, change, **profile)
     with refuses(InputError, phrase):
         read(path, band=1)
 
@@ -172,19 +156,9 @@ def test_numbers_that_are_no_counts_are_refused(values, change, profile, phrase,
     ],
 )
 def test_what_changes_no_meaning_is_no_reason_to_refuse(values, change, profile, tmp_path):
-    path = tiff(tmp_path, values, change or (lambda raster: None), **profile)
+    path = tiff(tmp_path, values, change, **profile)
     assert read(path, band=1) == NUMBERS.tolist()
     assert grid_like(path) == GRID
-
-
-def test_tags_of_missing_and_valid_numbers_are_applied(tmp_path):
-    path = tiff(tmp_path, change=tags(missing_value="{10,20}", valid_max="50"))
-    assert read(path) == [[0, 0, 30], [40, 50, 0]]
-
-
-def test_whoever_states_the_value_of_one_person_says_what_is_counted(tmp_path):
-    path = tiff(tmp_path, change=set_to(units=("1000 persons",)))
-    assert read(path, value_unit=0.001)[0] == [10_000, 20_000, 30_000]
 
 
 def test_half_precision_holds_eleven_digits(tmp_path):
@@ -195,10 +169,8 @@ def test_half_precision_holds_eleven_digits(tmp_path):
 
 
 def corners(raster):
-    raster.gcps = (
-        [GroundControlPoint(r, c, 10 + c, 50 - r) for r, c in ((0, 0), (0, 3), (2, 0))],
-        "EPSG:4326",
-    )
+    points = [GroundControlPoint(r, c, 10 + c, 50 - r) for r, c in ((0, 0), (0, 3), (2, 0))]
+    raster.gcps = points, "EPSG:4326"
 
 
 def sensor(raster):
@@ -222,7 +194,7 @@ def sensor(raster):
 )
 @pytest.mark.filterwarnings("ignore::rasterio.errors.NotGeoreferencedWarning")
 def test_another_placement_is_refused(change, profile, phrase, tmp_path):
-    path = tiff(tmp_path, change=change or (lambda raster: None), **profile)
+    path = tiff(tmp_path, change=change, **profile)
     with refuses(InputError, phrase):
         read(path)
 
@@ -261,8 +233,7 @@ def test_what_stands_beside_a_raster_is_not_passed_over(tmp_path):
 
 def test_the_crs_beside_an_ascii_grid_is_its_crs(tmp_path):
     path = tmp_path / "a.asc"
-    head = "ncols 3\nnrows 2\nxllcorner 4000000\nyllcorner 2998000\ncellsize 1000\n"
-    path.write_text(head + "10 20 30\n40 50 60\n")
+    path.write_text(ASCII + "10 20 30\n40 50 60\n")
     assert read(path) == NUMBERS.tolist()
     for version in ("WKT1_ESRI", "WKT1_GDAL"):
         wkt = rasterio.crs.CRS.from_epsg(3035).to_wkt(version=version)
@@ -280,15 +251,9 @@ FALLING = {"lat": [1.5, 0.5]}
     ("more", "wanted"),
     [
         ({}, [[10, 20, 30], [40, 50, 60]]),
-        ({"scale_factor": 0.1}, [[1, 2, 3], [4, 5, 6]]),
         ({"scale_factor": np.int16(2), "add_offset": 1.0}, [[21, 41, 61], [81, 101, 121]]),
-        ({"_FillValue": np.int16(10), "missing_value": np.int16(20)}, [[0, 0, 30], [40, 50, 60]]),
         ({"missing_value": np.array([10, 60], "i2")}, [[0, 20, 30], [40, 50, 0]]),
-        ({"valid_range": np.array([15, 55], "i2")}, [[0, 20, 30], [40, 50, 0]]),
         ({"scale_factor": "0.1"}, "stored-attribute-not-number: scale_factor"),
-        ({"flag_values": np.array([10], "i2")}, "numbers-are-classes"),
-        ({"units": "persons km-2"}, "numbers-in-unit: density or a rate"),
-        ({"cell_methods": "area: mean"}, "numbers-in-unit: mean of its cell"),
         ({"lon": [0.5, 1.5, 3.5]}, "raster-uneven"),
         ({"lon": [2.5, 1.5, 0.5]}, [[30, 20, 10], [60, 50, 40]]),
         ({"lon": [360.5, 361.5, 362.5]}, [[10, 20, 30], [40, 50, 60]]),
@@ -328,16 +293,14 @@ def test_an_unlimited_dimension_is_as_long_as_the_file_says(dtype, crs, tmp_path
             read(netcdf(tmp_path, values, lat=lat, unlimited=True), grid)
 
 
-@pytest.mark.parametrize("place", range(12))
 @pytest.mark.parametrize("along", ["lat", "lon"])
-def test_one_coordinate_that_is_off_is_found_wherever_it_is(place, along, tmp_path):
-    middles = np.arange(12) + 0.5
-    middles[place] += 0.1
-    values = np.ones((12, 12), np.int16)
+def test_one_coordinate_that_is_off_is_found_wherever_it_is(along, tmp_path):
+    values, middles = np.ones((12, 12), np.int16), np.arange(12) + 0.5
     grid = Grid.regular((12, 12), crs="EPSG:4326", transform=(1, 0, 0, 0, 1, 0))
-    with refuses(InputError, "raster-uneven"):
-        read(netcdf(tmp_path, values, **{along: middles}), grid)
     assert read(netcdf(tmp_path, values), grid) == values.tolist()
+    for off in 0.1 * np.eye(12):
+        with refuses(InputError, "raster-uneven"):
+            read(netcdf(tmp_path, values, **{along: middles + off}), grid)
 
 
 def test_coordinates_in_single_precision_are_on_the_grid(tmp_path):
@@ -381,40 +344,30 @@ def test_facts_are_kept_of_every_raster(tmp_path):
     path = tiff(tmp_path, change=set_to(scales=(0.1,), units=("persons",)), nodata=60)
     (source,) = read_raster(path, grid=GRID, missing=[50]).reading.sources
     facts = {(fact.field, fact.value, fact.known_by) for fact in source.facts}
-    assert facts >= {
-        ("format", "GTiff", "file"),
-        ("band", "1 of 1", "file"),
-        ("stored type", "int16", "file"),
-        ("scale", "0.1", "file"),
-        ("nodata", "60.0", "file"),
-        ("missing", "50", "operator"),
-        ("unit", "persons", "file"),
-        ("CRS", "EPSG:3035", "file"),
-        ("transform", "1000 0 4000000 0 -1000 3000000", "file"),
-    }
+    of_file = {"format": "GTiff", "band": "1 of 1", "stored type": "int16", "scale": "0.1"}
+    of_file |= {"nodata": "60.0", "unit": "persons", "CRS": "EPSG:3035"}
+    of_file |= {"transform": "1000 0 4000000 0 -1000 3000000"}
+    assert facts >= {*((*one, "file") for one in of_file.items()), ("missing", "50", "operator")}
     shown = inspect(path)["raster"]
     assert (shown["scales"], shown["nodata"], shown["units"]) == ([0.1], 60, ["persons"])
-
-
-def colours(raster):
-    raster.write_colormap(1, {1: (1, 2, 3, 4)})
 
 
 @pytest.mark.parametrize("kind", ["tiff", "netcdf", "ascii"])
 def test_masks_are_read_from_every_raster_and_may_be_classes(kind, tmp_path):
     inside = np.array([[0, 1, 1], [2, 0, 0]], np.int16)
     if kind == "tiff":
-        path, grid = tiff(tmp_path, inside.astype(np.uint8), colours), GRID
+        path, grid = (
+            tiff(tmp_path, inside.astype(np.uint8), lambda one: one.write_colormap(1, RED)),
+            GRID,
+        )
     elif kind == "netcdf":
         path, grid = netcdf(tmp_path, inside, **FALLING, flag_meanings="sea land"), DEGREES
     else:
         path, grid = tmp_path / "a.asc", GRID
-        head = "ncols 3\nnrows 2\nxllcorner 4000000\nyllcorner 2998000\ncellsize 1000\n"
-        path.write_text(head + "0 1 1\n2 0 0\n")
+        path.write_text(ASCII + "0 1 1\n2 0 0\n")
     masked = read_mask(path, grid, source="a test")
-    assert (
-        masked.contains(np.indices((2, 3)).reshape(2, -1)).tolist() == (inside > 0).ravel().tolist()
-    )
+    found = masked.contains(np.indices((2, 3)).reshape(2, -1))
+    assert found.tolist() == (inside > 0).ravel().tolist()
 
 
 def test_a_mask_of_several_bands_or_with_another_zero_is_not_guessed(tmp_path):
