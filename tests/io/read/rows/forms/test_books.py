@@ -116,7 +116,7 @@ def string(inside, more=""):
 
 
 NOTE = "<office:annotation><text:p>no</text:p></office:annotation>"
-RUBY = "<text:ruby><text:ruby-base>東京</text:ruby-base><text:ruby-text>と</text:ruby-text></text:ruby>"
+RUBY = "<text:ruby-base>東京</text:ruby-base><text:ruby-text>と</text:ruby-text>"
 ERROR = 'calcext:value-type="error"'
 
 
@@ -143,7 +143,7 @@ ERROR = 'calcext:value-type="error"'
         (string('<text:p>a<text:s text:c="2"/>b<text:tab/>c</text:p>'), ["a  b\tc"]),
         (string("<text:p><text:span>a</text:span>b</text:p>"), ["ab"]),
         (string(f"{NOTE}<text:p>a</text:p>"), ["a"]),
-        (string(f"<text:p>{RUBY}</text:p>"), ["東京"]),
+        (string(f"<text:p><text:ruby>{RUBY}</text:ruby></text:p>"), ["東京"]),
         (string("<text:p>a</text:p>", 'office:string-value="b"'), ["b"]),
         (typed("float", "7").replace("table-cell", "covered-table-cell"), [7]),
         (typed("float", "0", "<text:p>#DIV/0!</text:p>", ERROR), ["#DIV/0!"]),
