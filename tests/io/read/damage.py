@@ -113,10 +113,7 @@ zstd = partial(text, ending="csv.zst", pack=partial(pa.Codec("zstd").compress, a
 
 
 def zipped(folder: Path, packing: int = zipfile.ZIP_DEFLATED) -> Path:
-    path = folder / "a.zip"
-    with zipfile.ZipFile(path, "w", packing) as archive:
-        archive.writestr("a.csv", lines())
-    return path
+    return dialects.zipped(folder / "a.zip", {"a.csv": lines()}, packing)
 
 
 def parquet(folder: Path, **options: Any) -> Path:
@@ -139,12 +136,11 @@ def bare_table(folder: Path) -> Path:
 
 
 def zipped_shapefile(folder: Path) -> Path:
-    path = features(folder, "a.shp")
-    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for part in sorted(folder.glob("a.[!z]*")):
-            archive.write(part, part.name)
-            part.unlink()
-    return path.with_suffix(".zip")
+    features(folder, "a.shp")
+    parts = {part.name: part.read_bytes() for part in sorted(folder.glob("a.[!z]*"))}
+    for name in parts:
+        (folder / name).unlink()
+    return dialects.zipped(folder / "a.zip", parts)
 
 
 def geojson(folder: Path) -> Path:
@@ -331,8 +327,3 @@ def refuse(
 def flip(data: bytes, at: int) -> bytes:
     """Return bytes with a bit of one changed."""
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two tables have the same counts."""
-    return np.array_equal(one.key, other.key) and np.array_equal(one.count, other.count)

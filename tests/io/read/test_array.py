@@ -9,6 +9,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.counting.choosing import read
 from geodp.table.counts import CountTable
+from tests.io.read.dialects import same
 from tests.refusals import refuses
 
 KEY = geodp.NoiseKey(bytes(range(32)))
@@ -21,14 +22,6 @@ def table(grid, n=40):
     rng = np.random.default_rng(4)
     key = np.unique(rng.integers(0, np.array(grid.shape)[:, None], (len(grid.shape), n)), axis=1)
     return CountTable.from_index(grid, key, rng.integers(1, 2**40, key.shape[1]))
-
-
-def same(one, other):
-    return (
-        one.grid == other.grid
-        and np.array_equal(one.key, other.key)
-        and np.array_equal(one.count, other.count)
-    )
 
 
 @pytest.mark.parametrize("grid", [MESH, METRES, SEXES], ids=["north", "south", "sex"])

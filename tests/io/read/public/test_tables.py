@@ -1,7 +1,6 @@
 """The one table of a public file: its member and its header may be named."""
 
 import os
-import zipfile
 
 import pytest
 
@@ -12,7 +11,7 @@ from geodp.io.read.public.units import read_units
 from geodp.io.read.rows.span import PublicFile, opening_options
 from tests.command import geodp as command
 from tests.io.read import workbooks
-from tests.io.read.dialects import write_rows
+from tests.io.read.dialects import write_rows, zipped
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -37,10 +36,7 @@ def what(request):
 
 
 def archive(folder, **members):
-    with zipfile.ZipFile(folder / "a.zip", "w") as file:
-        for name, text in members.items():
-            file.writestr(f"{name}.csv", text)
-    return folder / "a.zip"
+    return zipped(folder / "a.zip", {f"{name}.csv": text for name, text in members.items()})
 
 
 def test_a_member_is_named(what, tmp_path):

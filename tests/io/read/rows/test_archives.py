@@ -26,6 +26,7 @@ from tests.io.read.damage import (
     refuse,
     zipped,
 )
+from tests.io.read.dialects import zipped as zip_members
 from tests.refusals import refuses
 
 TOTAL = int(COUNTS.sum())
@@ -39,9 +40,7 @@ def test_a_directory_of_fewer_members_is_refused(tmp_path):
     """As what was written over the end of an archive leaves it."""
     path = tmp_path / "a.zip"
     header, *rows = lines().splitlines(keepends=True)
-    with zipfile.ZipFile(path, "w") as archive:
-        for number in range(2):
-            archive.writestr(f"{number}.csv", header + b"".join(rows[number::2]))
+    zip_members(path, {f"{n}.csv": header + b"".join(rows[n::2]) for n in range(2)})
     assert total(path) == TOTAL
     data = path.read_bytes()
     end = data.rindex(b"PK\x05\x06")
@@ -70,10 +69,7 @@ def test_a_member_has_its_checksum_and_its_length(packing, tmp_path):
 
 def test_an_archive_of_many_members_is_counted(tmp_path):
     path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for number in range(0x10001):
-            archive.writestr(zipfile.ZipInfo(f"{number}.md"), b"")
-        archive.writestr("a.csv", lines())
+    zip_members(path, {f"{number}.md": b"" for number in range(0x10001)} | {"a.csv": lines()})
     with zipfile.ZipFile(path) as archive:
         check_archive(path, archive)
     assert total(path) == TOTAL

@@ -21,6 +21,7 @@ from geodp.io.read.rows.count_parser import CountParser
 from geodp.io.read.table import read_table
 from geodp.io.verify import readback, verify
 from tests.io.files import chain
+from tests.io.read.dialects import zipped
 from tests.io.write.test_writers import released
 from tests.refusals import refuses
 
@@ -150,10 +151,7 @@ def test_codes_that_a_file_numbers_are_those_of_one_that_spells_them(tmp_path, k
     assert caught.value.row == 701
 
 
-def zipped(path, members, text="code,n\n533946113,1\n"):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name in members:
-            archive.writestr(name, text)
+ROWS = "code,n\n533946113,1\n"
 
 
 @pytest.mark.parametrize("members", [1, 60])
@@ -168,7 +166,7 @@ def test_an_archive_is_opened_as_often_whatever_it_holds(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(input_files.zipfile, "ZipFile", Counted)
     path = tmp_path / "in.zip"
-    zipped(path, [f"{n}.csv" for n in range(members)])
+    zipped(path, {f"{n}.csv": ROWS for n in range(members)})
     opened.clear()
     table = read_table(path, grid="jis:half", value="n", code="code", duplicates="sum")
     assert table.count.tolist() == [members]
@@ -176,8 +174,8 @@ def test_an_archive_is_opened_as_often_whatever_it_holds(tmp_path, monkeypatch, 
 
 
 def test_names_in_an_archive_do_not_steer_the_terminal(tmp_path):
-    path = tmp_path / "in.zip"
-    zipped(path, ["\x1b[2J\x1b]0;gone\x07\u202egone.csv"], "code,n\n533946113,x\n")
+    name = "\x1b[2J\x1b]0;gone\x07\u202egone.csv"
+    path = zipped(tmp_path / "in.zip", {name: "code,n\n533946113,x\n"})
     with pytest.raises(InputError) as caught:
         read_table(path, grid="jis:half", value="n", code="code")
     assert caught.value.file == f"{path} (\\x1b[2J\\x1b]0;gone\\x07\\u202egone.csv)"

@@ -1,7 +1,6 @@
 """A column is found under every spelling of its name, and never under one that only looks so."""
 
 import unicodedata
-import zipfile
 
 import pytest
 
@@ -9,7 +8,7 @@ from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.names import find_matching_patterns, fold, match, spell
 from geodp.io.read.table import read_table
-from tests.io.read.dialects import make
+from tests.io.read.dialects import make, zipped
 from tests.refusals import refuses
 
 CODE = "533946113"
@@ -107,11 +106,9 @@ def test_the_delimiter_that_a_first_line_says(text, delimiter, tmp_path):
 
 
 def test_a_member_that_is_empty_is_told(tmp_path):
-    with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
-        archive.writestr("LIESMICH.txt", "")
-        archive.writestr("a.csv", f"code,n\n{CODE},12\n")
+    members = {"LIESMICH.txt": "", "a.csv": f"code,n\n{CODE},12\n"}
     with refuses(InputError, r"archive-tables-differ: --member, member=\): LIESMICH.txt, a.csv"):
-        read_table(tmp_path / "in.zip", **ASKED)
+        read_table(zipped(tmp_path / "in.zip", members), **ASKED)
 
 
 @pytest.mark.parametrize(

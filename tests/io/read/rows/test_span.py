@@ -9,9 +9,8 @@ import pytest
 
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.span import Opening, UpToLine, guess_header, is_name, is_note
-from geodp.io.read.table import read_table
 from tests.command import geodp as run
-from tests.io.read.dialects import write_rows
+from tests.io.read.dialects import read, write_rows
 from tests.refusals import refuses
 
 ROWS = (("code", "n"), ("53394611", 5), ("53394612", 6))
@@ -21,10 +20,6 @@ NOTES = ((), ("Source: an office",), ("* estimated",))
 UNITS = ((None, "persons"), ("Total", 11))
 TOTAL = ("Total", 11)
 FORMS = pytest.mark.parametrize("form", ["csv", "xlsx"])
-
-
-def read(path, **given):
-    return read_table(path, **{"grid": "jis:basic", "code": "code", "value": "n"} | given)
 
 
 @FORMS

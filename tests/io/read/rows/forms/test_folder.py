@@ -12,7 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.forms.locations import NOTHING, find_files, partition_values
 from geodp.io.read.rows.input_files import list_paths
 from geodp.io.read.table import read_table
-from tests.io.read.dialects import write_rows
+from tests.io.read.dialects import same, write_rows
 from tests.refusals import refuses
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36)).with_attribute("sex", ["f", "m"])
@@ -33,13 +33,6 @@ def lake(folder):
     (folder / "_SUCCESS").touch()
     (folder / "readme.md").write_text("no table")
     return folder
-
-
-def same(found, wanted):
-    return (found.key.tolist(), found.count.tolist()) == (
-        wanted.key.tolist(),
-        wanted.count.tolist(),
-    )
 
 
 def test_a_folder_of_hive_has_the_columns_of_its_paths(tmp_path):
