@@ -115,7 +115,6 @@ class Case:
     read: Callable[..., Any]
     phrase: str
     row: int | None = None
-    options: dict[str, Any] | None = None
 
 
 def mask(path: Path) -> Grid:
@@ -133,7 +132,7 @@ def refuse(case: Case, folder: Path) -> None:
     """The case raises InputError with file, row and phrase, and nothing that the rows say."""
     path = case.build(folder)
     with pytest.raises(InputError) as caught:
-        case.read(path, **(case.options or {}))
+        case.read(path)
     error = caught.value
     assert case.phrase in str(error)
     assert error.file == str(path)

@@ -95,15 +95,13 @@ USUAL = {
 
 READ = {
     name: {option: (*call, *NAMED[option]) for option in options.split()}
-    | (
-        {"inputs": tuple(word.replace("in.csv", PIPE) if not at else word
-                         for at, word in enumerate(call))}
-        if "in.csv" in call[0]
-        else {}
-    )
     for name, (call, options) in USUAL.items()
-}  # fmt: skip
+}
 """Calls in which an option that names a file to read names a pipe."""
+
+for _name, (_call, _) in USUAL.items():
+    if "in.csv" in _call[0]:
+        READ[_name]["inputs"] = (_call[0].replace("in.csv", PIPE), *_call[1:])
 
 OTHERS = {
     "publish": {

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import geopandas
-import numpy as np
 import pyarrow as pa
 import pytest
 import shapely
@@ -64,16 +63,6 @@ def test_a_table_that_is_no_tree_names_file_and_row(content, row, rule, tmp_path
         read_units(text(content)(tmp_path), source="a test")
     assert Path(str(refused.value.file)).name == "in.csv"
     assert refused.value.row == row
-
-
-def test_counts_are_read_by_the_codes_of_units(tmp_path: Path) -> None:
-    grid = read_units(text(TEXT)(tmp_path), source="a test")
-    table = geodp.read_table(
-        text(COUNTS, "counts.csv")(tmp_path), grid=grid, code="geocode", value="n"
-    )
-    keys = grid.encode(grid.names.find(["0011", "0111"]))
-    assert (table.key == np.sort(keys)).all()
-    assert sorted(table.count.tolist()) == [90, 400]
 
 
 def call(folder: Path, *more: str):

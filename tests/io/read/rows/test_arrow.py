@@ -74,16 +74,6 @@ def test_a_table_that_cannot_be_read_is_refused_without_its_values(frame, rule):
     assert caught.value.__context__ is None or "secret" not in str(caught.value.__context__)
 
 
-def test_texts_that_are_no_utf_8_are_refused_at_their_row():
-    bad = pa.array([b"x"] * 499 + [b"\xff"]).cast(pa.binary())
-    buffers = bad.buffers()
-    text = pa.StringArray.from_buffers(500, buffers[1], buffers[2], buffers[0])
-    table = pa.table({"code": CODES, "people": COUNTS, "sex": text})
-    with refuses(InputError, "arrow-text-not-utf8") as caught:
-        geodp.read_table(table, grid=GRID, value="people", code="code", where={"sex": "x"})
-    assert caught.value.row == 500
-
-
 def test_files_are_asked_for_where_only_files_are_read():
     with refuses(UsageError, "files-expected"):
         geodp.read_raster(FRAME, grid=GRID)

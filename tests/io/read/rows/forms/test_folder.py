@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -110,17 +109,6 @@ def test_values_of_folders():
         "b": None,
         "c": "x=y=z",
     }
-
-
-def test_bytes_that_are_no_text_are_refused_by_their_row():
-    table = pa.table({"code": np.array([b"533946113", b"\xff\xfe"])})
-    table = table.append_column("people", pa.array([1, 2])).cast(
-        pa.schema({"code": pa.binary(), "people": pa.int64()})
-    )
-    with refuses(InputError, "column-not-utf8: row 2: "):
-        read_table(table, grid="jis:half", value="people", code="code")
-    with refuses(InputError, "column-not-utf8: row 2: "):
-        read_table(table, grid="jis:half", value="people", code="code", where={"code": "a"})
 
 
 def test_a_folder_of_workbooks_is_its_tables(tmp_path):
