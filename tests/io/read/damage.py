@@ -18,15 +18,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyogrio
-import rasterio
 import shapely
-from scipy.io import netcdf_file
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.table import read_table
+from tests.io.files import write_netcdf, write_tiff
 from tests.io.read import dialects
 from tests.refusals import refuses
 
@@ -151,12 +150,8 @@ def geojson(folder: Path) -> Path:
 
 
 def tiff(folder: Path, **profile: Any) -> Path:
-    place = rasterio.Affine(*PLANE.places[0].transform)
-    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32}
-    where = {"crs": "EPSG:3035", "transform": place, "driver": "GTiff"}
-    with rasterio.open(folder / "a.tif", "w", **size, **where, **profile) as raster:
-        raster.write(COUNTS.reshape(1, ROWS, COLS).astype(np.int32))
-    return folder / "a.tif"
+    values = COUNTS.reshape(ROWS, COLS).astype(np.int32)
+    return write_tiff(folder / "a.tif", values, transform=PLANE.places[0].transform, **profile)
 
 
 def ascii_grid(folder: Path) -> Path:
@@ -168,20 +163,9 @@ def ascii_grid(folder: Path) -> Path:
 
 def netcdf(folder: Path, version: int = 1, records: bool = False) -> Path:
     """Write a file over lat and lon, and with records over a time of one record."""
-    path = folder / "a.nc"
-    with netcdf_file(path, "w", version=version) as file:
-        if records:
-            file.createDimension("time", None)
-        for name, units, standard, values in (
-            ("lat", "degrees_north", "latitude", 23.75 - 0.5 * np.arange(ROWS)),
-            ("lon", "degrees_east", "longitude", 0.25 + 0.5 * np.arange(COLS)),
-        ):
-            file.createDimension(name, values.size)
-            axis = file.createVariable(name, "d", (name,))
-            axis[:], axis.units, axis.standard_name = values, units, standard
-        count = file.createVariable("count", "i", (*["time"] * records, "lat", "lon"))
-        count[:] = COUNTS.reshape(*[1] * records, ROWS, COLS)
-    return path
+    axes = {"lat": 23.75 - 0.5 * np.arange(ROWS), "lon": 0.25 + 0.5 * np.arange(COLS)}
+    values = COUNTS.reshape(*[1] * records, ROWS, COLS).astype(np.int32)
+    return write_netcdf(folder / "a.nc", values, axes, version=version)
 
 
 def by_code(path: Path) -> Any:

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import rasterio
 import xarray
-from rasterio.transform import Affine
-from scipy.io import netcdf_file
 
 from geodp.errors import GeodpError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.raster import read_raster
+from tests.io.files import write_netcdf, write_tiff
 
 GRID = Grid.regular((2, 3), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
 XS, YS = [4_000_500.0, 4_001_500.0, 4_002_500.0], [2_999_500.0, 2_998_500.0]
@@ -28,38 +27,22 @@ def array_of(values, attributes):
 
 
 def geotiff(path, values, attributes):
-    attributes = dict(attributes)
-    profile = {"driver": "GTiff", "height": 2, "width": 3, "count": 1, "dtype": values.dtype}
-    where = {"crs": "EPSG:3035", "transform": Affine(1000, 0, 4e6, 0, -1000, 3e6)}
-    nodata = attributes.pop("_FillValue", None)
-    with rasterio.open(path, "w", **profile, **where, nodata=nodata) as raster:
-        raster.write(values, 1)
-        raster.scales = (float(attributes.pop("scale_factor", 1)),)
-        raster.offsets = (float(attributes.pop("add_offset", 0)),)
-        raster.units = (attributes.pop("units", ""),)
-        tags = {
-            key: "{" + ",".join(map(str, np.atleast_1d(one))) + "}" if np.ndim(one) else str(one)
-            for key, one in attributes.items()
-        }
-        raster.update_tags(1, **tags)
-    return path
+    said = dict(attributes)
+
+    def change(raster):
+        raster.scales = (float(said.pop("scale_factor", 1)),)
+        raster.offsets = (float(said.pop("add_offset", 0)),)
+        raster.units = (said.pop("units", ""),)
+        for key, one in said.items():
+            text = ",".join(map(str, np.atleast_1d(one)))
+            raster.update_tags(1, **{key: f"{{{text}}}" if np.ndim(one) else text})
+
+    nodata = said.pop("_FillValue", None)
+    return write_tiff(path, values, change, nodata=nodata, transform=GRID.places[0].transform)
 
 
 def netcdf(path, values, attributes):
-    with netcdf_file(path, "w") as file:
-        for name, middles, kind in (("y", YS, "y"), ("x", XS, "x")):
-            file.createDimension(name, len(middles))
-            axis = file.createVariable(name, "d", (name,))
-            axis[:], axis.units = middles, "m"
-            axis.standard_name = f"projection_{kind}_coordinate"
-        crs = file.createVariable("crs", "i", ())
-        crs.crs_wkt = crs.spatial_ref = WKT
-        crs.grid_mapping_name = "lambert_azimuthal_equal_area"
-        count = file.createVariable("count", values.dtype, ("y", "x"))
-        count[:], count.grid_mapping = values, "crs"
-        for key, one in attributes.items():
-            setattr(count, key, one)
-    return path
+    return write_netcdf(path, values, {"y": YS, "x": XS}, 3035, **attributes)
 
 
 def outcome(source, **stated):

@@ -16,11 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-import rasterio
 import shapely
-from rasterio.transform import Affine
-from scipy.io import netcdf_file
 
+from tests.io.files import write_netcdf, write_tiff
 from tests.io.read.dialects import write_rows
 from tests.io.read.official import tables
 
@@ -172,10 +170,8 @@ def lodes(folder):
 
 
 def _tiff(path, values, crs, corner, cell, nodata=None):
-    transform = Affine(cell, 0, corner[0], 0, -cell, corner[1])
-    size = {"width": 2, "height": 2, "count": 1, "dtype": values.dtype, "nodata": nodata}
-    with rasterio.open(path, "w", driver="GTiff", crs=crs, transform=transform, **size) as raster:
-        raster.write(values, 1)
+    place = (cell, 0, corner[0], 0, -cell, corner[1])
+    write_tiff(path, values, crs=crs, transform=place, nodata=nodata)
 
 
 def ghsl(folder):
@@ -200,22 +196,8 @@ def ascii_grid(folder):
 
 def netcdf(folder):
     """CF-1.8 in the classic format, as scipy and xarray's scipy engine write it."""
-    with netcdf_file(folder / "persons.nc", "w") as file:
-        file.Conventions = "CF-1.8"
-        for name, values, standard in (
-            ("y", [2_690_500.0, 2_689_500.0], "projection_y_coordinate"),
-            ("x", [4_337_500.0, 4_338_500.0], "projection_x_coordinate"),
-        ):
-            file.createDimension(name, 2)
-            axis = file.createVariable(name, "d", (name,))
-            axis[:] = values
-            axis.standard_name, axis.units = standard, "m"
-        crs = file.createVariable("crs", "i", ())
-        crs.spatial_ref = rasterio.crs.CRS.from_epsg(3035).to_wkt()
-        crs.grid_mapping_name = "lambert_azimuthal_equal_area"
-        count = file.createVariable("population", "i", ("y", "x"))
-        count[:] = COUNTS
-        count.grid_mapping = "crs"
+    axes = {"y": [2_690_500.0, 2_689_500.0], "x": [4_337_500.0, 4_338_500.0]}
+    write_netcdf(folder / "persons.nc", COUNTS, axes, 3035)
 
 
 def _estat(folder, name, codes):

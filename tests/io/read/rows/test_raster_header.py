@@ -1,13 +1,10 @@
 """What a raster says beside its numbers is applied, or the raster is refused."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import rasterio
 from rasterio.control import GroundControlPoint
 from rasterio.transform import Affine
-from scipy.io import netcdf_file
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
@@ -15,6 +12,7 @@ from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
+from tests.io.files import AXES, write_netcdf, write_tiff
 from tests.refusals import refuses
 
 GRID = Grid.regular((2, 3), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
@@ -28,48 +26,14 @@ ONES = " ".join(["1"] * 20)
 
 
 def tiff(folder, values=NUMBERS, change=None, **profile):
-    bands = np.atleast_3d(np.asarray(values).T).T
-    path = Path(folder) / "a.tif"
-    shape = {"count": bands.shape[0], "height": bands.shape[1], "width": bands.shape[2]}
-    options = {**PLACED, **shape, "dtype": bands.dtype, **profile}
-    if options["transform"] is None:
-        del options["transform"]
-    inside = rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True)
-    with inside, rasterio.open(path, "w", driver="GTiff", **options) as raster:
-        raster.write(bands)
-        if change:
-            change(raster)
-    return path
+    return write_tiff(folder / "a.tif", values, change, **{**PLACED, **profile})
 
 
-AXES = {
-    "lon": ("longitude", "degrees_east"),
-    "lat": ("latitude", "degrees_north"),
-    "x": ("projection_x_coordinate", "km"),
-    "y": ("projection_y_coordinate", "km"),
-}
-
-
-def netcdf(folder, values=NUMBERS, dims=("lat", "lon"), crs=4326, unlimited=False, **more):
+def netcdf(folder, values=NUMBERS, dims=("lat", "lon"), crs=4326, unlimited="", **more):
     """Write a file; of ``more`` middles of the axes by their names, and attributes."""
-    path = Path(folder) / "a.nc"
-    with netcdf_file(path, "w") as file:
-        for name, size in zip(dims, values.shape, strict=True):  # the unlimited one first
-            middles = np.asarray(more.pop(name, np.arange(size) + 0.5))
-            file.createDimension(name, None if unlimited and name == dims[0] else size)
-            axis = file.createVariable(name, middles.dtype, (name,))
-            axis[:] = middles
-            axis.standard_name, axis.units = AXES[name]
-        count = file.createVariable("pop", values.dtype, dims)
-        count[:] = values
-        if crs is not None:
-            file.createDimension("one", 1)
-            reference = file.createVariable("crs", "i4", ("one",))
-            reference.spatial_ref = rasterio.crs.CRS.from_epsg(crs).to_wkt()
-            count.grid_mapping = "crs"
-        for key, value in more.items():
-            setattr(count, key, value)
-    return path
+    middles = (np.arange(size) + 0.5 for size in values.shape)
+    axes = {name: more.pop(name, each) for name, each in zip(dims, middles, strict=True)}
+    return write_netcdf(folder / "a.nc", values, axes, crs, 1, unlimited, **more)
 
 
 def read(path, grid=GRID, **options):
@@ -275,7 +239,7 @@ def test_an_unlimited_dimension_is_as_long_as_the_file_says(dtype, crs, tmp_path
     """Rows of the raster are then records, one after another."""
     values = np.arange(12, dtype=dtype).reshape(4, 3)
     grid = Grid.regular((4, 3), crs="EPSG:4326", transform=(1, 0, 0, 0, 1, 0))
-    path = netcdf(tmp_path, values, unlimited=True, crs=crs)
+    path = netcdf(tmp_path, values, unlimited="lat", crs=crs)
     if crs is None:
         with refuses(InputError, "raster-crs-differs"):
             read(path, grid)
@@ -290,7 +254,7 @@ def test_an_unlimited_dimension_is_as_long_as_the_file_says(dtype, crs, tmp_path
     for away in (0.2, -7):
         lat = np.array([0.5, 1.5, 2.5, 3.5 + away])
         with refuses(InputError, "raster-uneven"):
-            read(netcdf(tmp_path, values, lat=lat, unlimited=True), grid)
+            read(netcdf(tmp_path, values, lat=lat, unlimited="lat"), grid)
 
 
 @pytest.mark.parametrize("along", ["lat", "lon"])
@@ -310,10 +274,11 @@ def test_coordinates_in_single_precision_are_on_the_grid(tmp_path):
     assert read(netcdf(tmp_path, lon=lon, lat=lat), grid) == NUMBERS.tolist()
 
 
-def test_axes_that_are_exchanged_or_of_another_unit_are_refused(tmp_path):
+def test_axes_that_are_exchanged_or_of_another_unit_are_refused(tmp_path, monkeypatch):
     with refuses(InputError, "raster-axes-exchanged"):
         read(netcdf(tmp_path, dims=("lon", "lat")), DEGREES)
-    path = netcdf(tmp_path, dims=("y", "x"), crs=3035, lon=[4000.5, 4001.5, 4002.5])
+    monkeypatch.setitem(AXES, "x", (AXES["x"][0], "km"))
+    path = netcdf(tmp_path, dims=("y", "x"), crs=3035, x=[4000.5, 4001.5, 4002.5])
     for call in (grid_like, read):
         with refuses(InputError, "raster-coordinate-unit"):
             call(path)
