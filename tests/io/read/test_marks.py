@@ -1,6 +1,7 @@
 """Texts in UTF-16, columns of values, rasters that are none."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from geodp.errors import InputError, UsageError
@@ -8,6 +9,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.raster import read_raster
 from geodp.io.read.rows.pixels import grid_like
 from geodp.io.read.table import read_table
+from geodp.release.publish import publish
 from tests.io.files import METRES
 from tests.refusals import refuses
 
@@ -51,6 +53,15 @@ def test_columns_of_values_become_an_attribute_of_any_grid(tmp_path):
         read_table(path, **options)
     with refuses(UsageError, "attribute-given-twice"):
         read_table(path, **{**options, "columns": {**AXES, "sex": "M"}}, by="sex")
+
+
+def test_a_release_states_which_columns_are_places_and_which_labels():
+    columns = {**AXES, "sex": "SEX"}
+    rows = pa.table({"row": [1], "col": [2], "SEX": ["m"], "n": [5]})
+    grid = METRES.with_attribute("sex", ["m", "f"])
+    table = read_table(rows, grid=grid, columns=columns, value="n")
+    stated = publish(table, epsilon=1, contribution=1).card().reading
+    assert (stated.places, stated.labels) == (AXES, {"sex": "SEX"})
 
 
 @pytest.mark.parametrize(
