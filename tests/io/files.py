@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import rasterio
 from rasterio.transform import Affine
+from scipy.io import netcdf_file
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
@@ -69,6 +70,24 @@ def parquet(columns: dict[str, Any], keep: int | None = None) -> Callable[[Path]
     return build
 
 
+def write_tiff(
+    path: Path, values: Any, change: Callable[[Any], object] | None = None, **profile: Any
+) -> Path:
+    """Write a raster of one band or several in cells of 1 km, unless something else is said."""
+    bands = np.atleast_3d(np.asarray(values).T).T
+    given = {"crs": "EPSG:3035", "transform": (1000, 0, 4e6, 0, -1000, 3.004e6), **profile}
+    given |= dict(zip(("count", "height", "width"), bands.shape, strict=True))
+    if given["transform"] is not None:
+        given["transform"] = Affine(*given["transform"][:6])
+    said = {name: value for name, value in given.items() if value is not None}
+    inside = rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True)
+    with inside, rasterio.open(path, "w", driver="GTiff", dtype=bands.dtype, **said) as raster:
+        raster.write(bands)
+        if change is not None:
+            change(raster)
+    return path
+
+
 def tiff(
     values: Any,
     transform: tuple[float, ...] = (1000, 0, 4e6, 0, -1000, 3.004e6),
@@ -77,25 +96,57 @@ def tiff(
     **profile: Any,
 ) -> Callable[[Path], Path]:
     def build(folder: Path) -> Path:
-        path = folder / "in.tif"
-        bands = np.atleast_3d(np.asarray(values).T).T
-        with rasterio.open(
-            path,
-            "w",
-            driver="GTiff",
-            height=bands.shape[1],
-            width=bands.shape[2],
-            count=bands.shape[0],
-            dtype=bands.dtype,
-            crs=crs,
-            transform=Affine(*transform),
-            **profile,
-        ) as raster:
-            raster.write(bands)
+        path = write_tiff(folder / "in.tif", values, transform=transform, crs=crs, **profile)
         path.write_bytes(path.read_bytes()[:keep])
         return path
 
     return build
+
+
+AXES = {
+    "lon": ("longitude", "degrees_east"),
+    "lat": ("latitude", "degrees_north"),
+    "x": ("projection_x_coordinate", "m"),
+    "y": ("projection_y_coordinate", "m"),
+}
+"""Standard names and units of coordinates."""
+
+
+def write_netcdf(
+    path: Path,
+    values: Any,
+    axes: dict[str, Any],
+    crs: int | None = None,
+    version: int = 1,
+    unlimited: str = "",
+    **attributes: Any,
+) -> Path:
+    """Write a variable over axes by their middles; of three dimensions the first is a time."""
+    names = (*["time"] * (values.ndim - 2), *axes)
+    with netcdf_file(path, "w", version=version) as file:
+        file.Conventions = "CF-1.8"
+        for name, size in zip(names, values.shape, strict=True):  # the unlimited one first
+            file.createDimension(name, None if name in ("time", unlimited) else size)
+            if name in axes:
+                middles = np.asarray(axes[name])
+                axis = file.createVariable(name, middles.dtype, (name,))
+                axis[:] = middles
+                axis.standard_name, axis.units = AXES[name]
+        count = file.createVariable("count", values.dtype, names)
+        count[:] = values
+        if crs is not None:
+            if unlimited:  # SciPy would write a variable of no dimension over the records
+                file.createDimension("one", 1)
+            reference = file.createVariable("crs", "i", ("one",) if unlimited else ())
+            reference.crs_wkt = reference.spatial_ref = rasterio.crs.CRS.from_epsg(crs).to_wkt()
+            flat = "x" in axes
+            reference.grid_mapping_name = (
+                "lambert_azimuthal_equal_area" if flat else "latitude_longitude"
+            )
+            count.grid_mapping = "crs"
+        for name, value in attributes.items():
+            setattr(count, name, value)
+    return path
 
 
 def rows(value: str, code: str = "533946113") -> Callable[[Path], Path]:
@@ -115,7 +166,6 @@ class Case:
     read: Callable[..., Any]
     phrase: str
     row: int | None = None
-    options: dict[str, Any] | None = None
 
 
 def mask(path: Path) -> Grid:
@@ -133,7 +183,7 @@ def refuse(case: Case, folder: Path) -> None:
     """The case raises InputError with file, row and phrase, and nothing that the rows say."""
     path = case.build(folder)
     with pytest.raises(InputError) as caught:
-        case.read(path, **(case.options or {}))
+        case.read(path)
     error = caught.value
     assert case.phrase in str(error)
     assert error.file == str(path)

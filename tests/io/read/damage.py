@@ -4,9 +4,7 @@ A new reader or format is one more `Form` in `FORMS`; the cutting law then asks 
 """
 
 import gzip
-import json
 import random
-import struct
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,16 +18,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyogrio
-import rasterio
 import shapely
-from scipy.io import netcdf_file
 
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.points import read_points
 from geodp.io.read.raster import read_raster
 from geodp.io.read.table import read_table
-from tests.io.read import workbooks
+from tests.io.files import write_netcdf, write_tiff
+from tests.io.read import dialects
+from tests.refusals import refuses
 
 ROWS, COLS = 48, 60
 N = ROWS * COLS
@@ -87,56 +85,43 @@ class Form:
         return path.with_suffix(self.cut) if self.cut else path
 
 
+RECORDS = {"code": CODES, "n": COUNTS.tolist(), "mark": MARKS}
+
+
 def frame() -> geopandas.GeoDataFrame:
     """Return a point and a code for every record."""
     x, y = np.meshgrid(4_000_500 + 1000 * np.arange(COLS), 3_047_500 - 1000 * np.arange(ROWS))
-    columns = {"code": CODES, "n": COUNTS, "mark": MARKS}
-    return geopandas.GeoDataFrame(columns, geometry=shapely.points(x.ravel(), y.ravel()), crs=3035)
+    return geopandas.GeoDataFrame(RECORDS, geometry=shapely.points(x.ravel(), y.ravel()), crs=3035)
 
 
 def lines() -> bytes:
     """Return the records as CSV."""
-    rows = (f"{code},{n},{m}\n" for code, n, m in zip(CODES, COUNTS, MARKS, strict=True))
-    return ("code,n,mark\n" + "".join(rows)).encode()
+    return dialects.PLAIN.text(RECORDS)
 
 
-def plain(folder: Path) -> Path:
-    (folder / "a.csv").write_bytes(lines())
-    return folder / "a.csv"
-
-
-def gzipped(folder: Path, members: int = 1) -> Path:
-    text, path = lines(), folder / "a.csv.gz"
-    step = -(-len(text) // members)
-    parts = [text[at : at + step] for at in range(0, len(text), step)]
-    path.write_bytes(b"".join(gzip.compress(part, mtime=0) for part in parts))
+def text(folder: Path, ending: str = "csv", pack: Callable[[bytes], bytes] = bytes, parts: int = 1):
+    """Write the records as CSV, packed in so many parts."""
+    data, path = lines(), folder / f"a.{ending}"
+    step = -(-len(data) // parts)
+    path.write_bytes(b"".join(pack(data[at : at + step]) for at in range(0, len(data), step)))
     return path
 
 
-def zstd(folder: Path, frames: int = 1) -> Path:
-    text, path = lines(), folder / "a.csv.zst"
-    step = -(-len(text) // frames)
-    parts = [text[at : at + step] for at in range(0, len(text), step)]
-    path.write_bytes(b"".join(pa.Codec("zstd").compress(part, asbytes=True) for part in parts))
-    return path
+gzipped = partial(text, ending="csv.gz", pack=partial(gzip.compress, mtime=0))
+zstd = partial(text, ending="csv.zst", pack=partial(pa.Codec("zstd").compress, asbytes=True))
 
 
 def zipped(folder: Path, packing: int = zipfile.ZIP_DEFLATED) -> Path:
-    path = folder / "a.zip"
-    with zipfile.ZipFile(path, "w", packing) as archive:
-        archive.writestr("a.csv", lines())
-    return path
+    return dialects.zipped(folder / "a.zip", {"a.csv": lines()}, packing)
 
 
 def parquet(folder: Path, **options: Any) -> Path:
-    table = pa.table({"code": CODES, "n": COUNTS, "mark": MARKS})
-    pq.write_table(table, folder / "a.parquet", row_group_size=N // 4, **options)
+    pq.write_table(pa.table(RECORDS), folder / "a.parquet", row_group_size=N // 4, **options)
     return folder / "a.parquet"
 
 
-def workbook(folder: Path, form: str = "xlsx") -> Path:
-    rows = zip(CODES, COUNTS.tolist(), strict=True)
-    return workbooks.write(folder / f"a.{form}", [("code", "n"), *rows])
+def table(folder: Path, ending: str) -> Path:
+    return dialects.write(folder / f"a.{ending}", RECORDS)
 
 
 def features(folder: Path, name: str, **options: Any) -> Path:
@@ -150,12 +135,11 @@ def bare_table(folder: Path) -> Path:
 
 
 def zipped_shapefile(folder: Path) -> Path:
-    path = features(folder, "a.shp")
-    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for part in sorted(folder.glob("a.[!z]*")):
-            archive.write(part, part.name)
-            part.unlink()
-    return path.with_suffix(".zip")
+    features(folder, "a.shp")
+    parts = {part.name: part.read_bytes() for part in sorted(folder.glob("a.[!z]*"))}
+    for name in parts:
+        (folder / name).unlink()
+    return dialects.zipped(folder / "a.zip", parts)
 
 
 def geojson(folder: Path) -> Path:
@@ -165,21 +149,9 @@ def geojson(folder: Path) -> Path:
     return folder / "a.geojson"
 
 
-def json_lines(folder: Path) -> Path:
-    rows = zip(CODES, COUNTS.tolist(), MARKS, strict=True)
-    with (folder / "a.jsonl").open("w") as file:
-        for code, n, mark in rows:
-            file.write(json.dumps({"code": code, "n": n, "mark": mark}) + "\n")
-    return folder / "a.jsonl"
-
-
 def tiff(folder: Path, **profile: Any) -> Path:
-    place = rasterio.Affine(*PLANE.places[0].transform)
-    size = {"height": ROWS, "width": COLS, "count": 1, "dtype": np.int32}
-    where = {"crs": "EPSG:3035", "transform": place, "driver": "GTiff"}
-    with rasterio.open(folder / "a.tif", "w", **size, **where, **profile) as raster:
-        raster.write(COUNTS.reshape(1, ROWS, COLS).astype(np.int32))
-    return folder / "a.tif"
+    values = COUNTS.reshape(ROWS, COLS).astype(np.int32)
+    return write_tiff(folder / "a.tif", values, transform=PLANE.places[0].transform, **profile)
 
 
 def ascii_grid(folder: Path) -> Path:
@@ -191,62 +163,9 @@ def ascii_grid(folder: Path) -> Path:
 
 def netcdf(folder: Path, version: int = 1, records: bool = False) -> Path:
     """Write a file over lat and lon, and with records over a time of one record."""
-    path = folder / "a.nc"
-    if version == 5:
-        path.write_bytes(cdf5())
-        return path
-    with netcdf_file(path, "w", version=version) as file:
-        if records:
-            file.createDimension("time", None)
-        file.createDimension("lat", ROWS)
-        file.createDimension("lon", COLS)
-        for name, units, values in (
-            ("lat", "degrees_north", 23.75 - 0.5 * np.arange(ROWS)),
-            ("lon", "degrees_east", 0.25 + 0.5 * np.arange(COLS)),
-        ):
-            axis = file.createVariable(name, "d", (name,))
-            axis.units, axis.standard_name = units, f"{name}itude".replace("lonitude", "longitude")
-            axis[:] = values
-        axes = ("time", "lat", "lon") if records else ("lat", "lon")
-        count = file.createVariable("count", "i", axes)
-        count[:] = COUNTS.reshape(1, ROWS, COLS) if records else COUNTS.reshape(ROWS, COLS)
-    return path
-
-
-def cdf5() -> bytes:
-    """Return a file of CDF-5, which SciPy does not write, by the published grammar."""
-
-    def text(name: str) -> bytes:
-        data = name.encode()
-        return struct.pack(">q", len(data)) + data + bytes(-len(data) % 4)
-
-    def attribute(name: str, value: str) -> bytes:
-        data = value.encode()
-        return text(name) + struct.pack(">iq", 2, len(data)) + data + bytes(-len(data) % 4)
-
-    parts = [
-        ("lat", (0,), ("units", "degrees_north"), 6, 23.75 - 0.5 * np.arange(ROWS), ">f8"),
-        ("lon", (1,), ("units", "degrees_east"), 6, 0.25 + 0.5 * np.arange(COLS), ">f8"),
-        ("count", (0, 1), ("long_name", "persons"), 4, COUNTS, ">i4"),
-    ]
-    head = b"CDF\x05" + struct.pack(">q", 0)
-    head += struct.pack(">iq", 0x0A, 2)
-    head += text("lat") + struct.pack(">q", ROWS) + text("lon") + struct.pack(">q", COLS)
-    head += struct.pack(">iq", 0, 0) + struct.pack(">iq", 0x0B, len(parts))
-    bodies = [np.asarray(values).astype(kind).tobytes() for *_, values, kind in parts]
-    entries = [
-        text(name)
-        + struct.pack(f">q{len(axes)}q", len(axes), *axes)
-        + struct.pack(">iq", 0x0C, 1)
-        + attribute(*said)
-        + struct.pack(">iq", kind, len(body))
-        for (name, axes, said, kind, *_), body in zip(parts, bodies, strict=True)
-    ]
-    begin = len(head) + sum(len(entry) + 8 for entry in entries)
-    for entry, body in zip(entries, bodies, strict=True):
-        head += entry + struct.pack(">q", begin)
-        begin += len(body)
-    return head + b"".join(bodies)
+    axes = {"lat": 23.75 - 0.5 * np.arange(ROWS), "lon": 0.25 + 0.5 * np.arange(COLS)}
+    values = COUNTS.reshape(*[1] * records, ROWS, COLS).astype(np.int32)
+    return write_netcdf(folder / "a.nc", values, axes, version=version)
 
 
 def by_code(path: Path) -> Any:
@@ -264,61 +183,59 @@ def by_degrees(path: Path) -> Any:
 plane = partial(read_raster, grid=PLANE)
 unplaced = partial(read_raster, grid=Grid.regular((ROWS, COLS), transform=(0.5, 0, 0, 0, -0.5, 24)))
 
+DEFLATE = {"checked": True, "head": 512}
+TILES = {"tiled": True, "blockxsize": 16, "blockysize": 16}
 FORMS = (
-    Form("csv", plain, by_code, records=True),
+    Form("csv", text, by_code, records=True),
     Form("csv.gz", gzipped, by_code, checked=True),
-    Form("csv.gz of 3 members", partial(gzipped, members=3), by_code, checked=True),
+    Form("csv.gz of 3 members", partial(gzipped, parts=3), by_code, checked=True),
     Form("csv.zst", zstd, by_code),
-    Form("csv.zst of 3 frames", partial(zstd, frames=3), by_code),
+    Form("csv.zst of 3 frames", partial(zstd, parts=3), by_code),
     Form("zip", zipped, by_code, checked=True),
     Form("zip, stored", partial(zipped, packing=zipfile.ZIP_STORED), by_code, checked=True),
     Form("zip, bzip2", partial(zipped, packing=zipfile.ZIP_BZIP2), by_code, checked=True),
     Form("parquet", parquet, by_code),
     Form("parquet, checked", partial(parquet, write_page_checksum=True), by_code),
-    Form("xlsx", workbook, by_code, checked=True),
-    Form("ods", partial(workbook, form="ods"), by_code, checked=True),
-    Form("shp", partial(features, name="a.shp"), by_point),
-    Form("shp, shx cut", partial(features, name="a.shp"), by_point, cut=".shx"),
-    Form("shp, dbf cut", partial(features, name="a.shp"), by_point, cut=".dbf"),
-    Form("shp by code", partial(features, name="a.shp"), by_code),
-    Form("shp by code, shx cut", partial(features, name="a.shp"), by_code, cut=".shx"),
-    Form("shp by code, dbf cut", partial(features, name="a.shp"), by_code, cut=".dbf"),
+    Form("xlsx", partial(table, ending="xlsx"), by_code, checked=True),
+    Form("ods", partial(table, ending="ods"), by_code, checked=True),
+    *(
+        Form(f"shp {read.__name__}{cut}", partial(features, name="a.shp"), read, cut=cut)
+        for read in (by_point, by_code)
+        for cut in ("", ".shx", ".dbf")
+    ),
     Form("dbf", bare_table, by_code),
     Form("zipped shapefile", zipped_shapefile, by_code, checked=True),
     Form("zipped shapefile, points", zipped_shapefile, by_point, checked=True),
-    Form("gpkg", partial(features, name="a.gpkg"), by_code),
-    Form("gpkg, points", partial(features, name="a.gpkg"), by_point),
-    Form("fgb", partial(features, name="a.fgb"), by_code),
-    Form("fgb, points", partial(features, name="a.fgb"), by_point),
+    *(
+        Form(f"{name} {read.__name__}", partial(features, name=name), read)
+        for name in ("a.gpkg", "a.fgb")
+        for read in (by_point, by_code)
+    ),
     Form("fgb, no index", partial(features, name="a.fgb", SPATIAL_INDEX="NO"), by_code),
     Form("geojson", geojson, by_code),
     Form("geojson, points", geojson, by_degrees),
-    Form("jsonl", json_lines, by_code, records=True),
-    Form("tif", tiff, plane),
-    Form("tif, deflate", partial(tiff, compress="deflate"), plane, checked=True, head=512),
-    Form("tif, lzw", partial(tiff, compress="lzw"), plane),
-    Form("tif, zstd", partial(tiff, compress="zstd"), plane),
-    Form("tif, packbits", partial(tiff, compress="packbits"), plane),
-    Form("tif, tiles", partial(tiff, tiled=True, blockxsize=16, blockysize=16), plane),
+    Form("jsonl", partial(table, ending="jsonl"), by_code, records=True),
+    *(
+        Form(f"tif, {packing}", partial(tiff, compress=packing), plane)
+        for packing in ("none", "lzw", "zstd", "packbits")
+    ),
+    Form("tif, deflate", partial(tiff, compress="deflate"), plane, **DEFLATE),
+    Form("tif, tiles", partial(tiff, **TILES), plane),
+    Form("tif, tiles, lzw", partial(tiff, **TILES, compress="lzw"), plane),
     Form(
         "tif, tiles, deflate",
-        partial(tiff, tiled=True, blockxsize=16, blockysize=16, compress="deflate", predictor=2),
+        partial(tiff, **TILES, compress="deflate", predictor=2),
         plane,
-        checked=True,
-        head=512,
-    ),
-    Form(
-        "tif, tiles, lzw",
-        partial(tiff, tiled=True, blockxsize=16, blockysize=16, compress="lzw"),
-        plane,
+        **DEFLATE,
     ),
     Form("bigtiff", partial(tiff, BIGTIFF="YES"), plane),
     Form("asc", ascii_grid, plane),
-    Form("nc 1", netcdf, unplaced),
-    Form("nc 2", partial(netcdf, version=2), unplaced),
-    Form("nc 1, records", partial(netcdf, records=True), unplaced),
-    Form("nc 2, records", partial(netcdf, version=2, records=True), unplaced),
-)  # fmt: skip
+    *(
+        Form(f"nc {version}{records}", partial(netcdf, version=version, records=records), unplaced)
+        for version in (1, 2)
+        for records in (False, True)
+    ),
+)
 
 
 def cuts(size: int, many: int, seed: int = 36) -> list[int]:
@@ -373,6 +290,24 @@ def outcomes(
         yield version, found
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two tables have the same counts."""
-    return np.array_equal(one.key, other.key) and np.array_equal(one.count, other.count)
+def refuse(
+    read: Callable[[Path], Any],
+    path: Path,
+    rule: str,
+    *versions: bytes,
+    row: int | None = None,
+) -> None:
+    """Expect that a file, or each of its versions, is refused with its name and no number."""
+    for version in versions or (path.read_bytes() if path.is_file() else b"",):
+        if path.is_file():
+            path.write_bytes(version)
+        with refuses(InputError, rule) as caught:
+            read(path)
+        assert str(path) in str(caught.value.file)
+        assert row in (None, caught.value.row)
+        assert not {str(COUNTS.sum()), "987654"} & {*str(caught.value).split()}
+
+
+def flip(data: bytes, at: int) -> bytes:
+    """Return bytes with a bit of one changed."""
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]

@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from geodp.io.read.table import read_table
+from geodp.table.counts import CountTable
 from tests.io.read import workbooks
 
 Columns = Mapping[str, Sequence[Any]]
@@ -134,8 +137,7 @@ def write(path: Path, columns: Columns, dialect: Dialect = PLAIN) -> Path:
         case "csv.zst":
             path.write_bytes(pa.Codec("zstd").compress(dialect.text(cells), asbytes=True))
         case "csv.zip":
-            with zipfile.ZipFile(path, "w") as archive:
-                archive.writestr("a.csv", dialect.text(cells))
+            zipped(path, {"a.csv": dialect.text(cells)})
         case "xlsx" | "ods":
             workbooks.write(path, [*[()] * dialect.blank, *dialect.rows(cells)])
         case "jsonl" | "geojson":
@@ -148,6 +150,26 @@ def write(path: Path, columns: Columns, dialect: Dialect = PLAIN) -> Path:
         case "parquet":
             pq.write_table(table, path)
     return path
+
+
+def zipped(
+    path: Path, members: Mapping[str, str | bytes], packing: int = zipfile.ZIP_DEFLATED
+) -> Path:
+    """Write members into an archive."""
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def read(source: Any, **given: Any) -> CountTable:
+    """Read counts in a column n by codes of 1 km, unless something else is said."""
+    return read_table(source, **{"grid": "jis:basic", "code": "code", "value": "n", **given})
+
+
+def same(one: CountTable, other: CountTable) -> bool:
+    """Return whether two tables have the same counts."""
+    return np.array_equal(one.key, other.key) and np.array_equal(one.count, other.count)
 
 
 def make(form: str, columns: Columns, folder: Path, dialect: Dialect = PLAIN) -> Any:

@@ -156,7 +156,7 @@ def read(form, dialect, columns, call):
     return dict(zip(zip(codes, labels, strict=True), found.count.tolist(), strict=True))
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(tables())
 def test_a_table_in_any_form_and_dialect_reads_back_equal(written):
     form, dialect, columns, call, wanted = written

@@ -38,151 +38,100 @@ TERMS = ("--epsilon", "1", "--contribution", "1", "--output", "out")
 TABLE = ("in.csv", *CELLS, *TERMS)
 SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "all")
 MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
-SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
 INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR", *TERMS)
-YEARS = ("2015=in.csv", "2020=in.csv", *INCOMES, "--person-in", "all")
 EARNED = (*MESH[:4], "--code", "code", *INCOMES[6:])
-CLIP = (*INCOMES[:8], *INCOMES[11:], "--candidates", "3,9")
-GUESSES = (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4")
 HOMES = (*CELLS, "--protect", "person", *TERMS)
 ENDS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y")
-TRIPS = (*ENDS, "--value", "n", *TERMS)
-JOURNEYS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "v,u", "--value", "n", *TERMS)
-MEASURED = JOURNEYS[:-2]
-MOST_TRIPS = (*ENDS, "--person", "n", "--largest", "5", *TERMS[:2], *TERMS[-2:])
-ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
+JOURNEYS = ("in.csv", *ENDS[:4], "--to", "v,u", "--value", "n", *TERMS)
+PRIOR = ("--prior", PIPE, "--prior-is-public", "--prior-source", "s")
+
+NAMED = {
+    **{one: (f"--{one}", PIPE, f"--{one}-source", "s") for one in ("mask", "regions")},
+    **{one: (f"--{one}", PIPE) for one in ("metadata", "polygons", "across", "recipe")},
+    "prior": PRIOR,
+    "public_totals": ("--public-totals", PIPE, "--public-totals-source", "s"),
+}
+"""Words that name a pipe as the file of an option."""
+
+USUAL = {
+    # A call, and the options that it may have besides; of an input "in.csv" the input is one more.
+    "publish": (TABLE, "mask regions public_totals prior metadata recipe"),
+    "publish-series": (SERIES, "mask regions metadata recipe"),
+    "select top": ((*TABLE, "--k", "1"), "mask regions"),
+    "evaluate": ((*TABLE[:-2], "--trials", "1"), "mask regions"),
+    "plan": (MESH, "mask regions polygons"),
+    "new": (TABLE, "mask regions"),
+    "audit": (("--rate", "1/5", "--threshold", "10", *MESH), "mask regions"),
+    "estimate": (("release",), "polygons"),
+    "compare": (("release", "other"), "polygons"),
+    "diff": (("release", "other"), "polygons"),
+    "local plan": ((*CELLS[:2], "--devices", "1e6", "--epsilon", "1"), "mask regions"),
+    "households publish": (
+        ("in.csv", *HOMES, "--households", "n"),
+        "mask regions metadata recipe",
+    ),
+    "households plan": ((*MESH, "--protect", "person"), "mask regions"),
+    "amounts publish": (("in.csv", *INCOMES), "mask regions metadata"),
+    "amounts publish-series": (
+        ("2015=in.csv", "2020=in.csv", *INCOMES, "--person-in", "all"),
+        "mask regions metadata",
+    ),
+    "amounts choose-clip": (
+        ("in.csv", *INCOMES[:8], *INCOMES[11:], "--candidates", "3,9"),
+        "mask regions",
+    ),
+    "amounts plan": (
+        (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4"),
+        "mask regions",
+    ),
+    "flows publish": (JOURNEYS, "metadata prior mask regions"),
+    "flows evaluate": (JOURNEYS[:-2], "prior mask regions"),
+    "flows choose-trips": (
+        ("in.csv", *ENDS, "--person", "n", "--largest", "5", *TERMS[:2], *TERMS[-2:]),
+        "mask regions",
+    ),
+    "flows plan": ((*MESH, "--trips", "1"), "mask regions"),
+}
 
 READ = {
+    name: {option: (*call, *NAMED[option]) for option in options.split()}
+    for name, (call, options) in USUAL.items()
+}
+"""Calls in which an option that names a file to read names a pipe."""
+
+for _name, (_call, _) in USUAL.items():
+    if "in.csv" in _call[0]:
+        READ[_name]["inputs"] = (_call[0].replace("in.csv", PIPE), *_call[1:])
+
+OTHERS = {
     "publish": {
-        "inputs": (PIPE, *CELLS, *TERMS),
-        "recipe": ("in.csv", "--recipe", PIPE, *TERMS),
-        "mask": (*TABLE, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*TABLE, "--regions", PIPE, "--regions-source", "s"),
         "plan": ("in.csv", *CELLS, "--output", "out", "--plan", PIPE),
-        "public_totals": (*TABLE, "--public-totals", PIPE, "--public-totals-source", "s"),
-        "prior": (*TABLE, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
-        "metadata": (*TABLE, "--metadata", PIPE),
         "spec": ("in.csv", "--grid", f"like:{PIPE}", *CELLS[2:], *TERMS),
     },
-    "publish-series": {
-        "inputs": (f"2024-01={PIPE}", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "all"),
-        "mask": (*SERIES, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*SERIES, "--regions", PIPE, "--regions-source", "s"),
-        "metadata": (*SERIES, "--metadata", PIPE),
-        "recipe": (*SERIES[:2], "--recipe", PIPE, *TERMS, "--person-in", "all"),
-    },
-    "select top": {
-        "inputs": (PIPE, *CELLS, *TERMS, "--k", "1"),
-        "mask": (*TABLE, "--k", "1", "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*TABLE, "--k", "1", "--regions", PIPE, "--regions-source", "s"),
-    },
     "evaluate": {
-        "inputs": (PIPE, *CELLS, "--epsilon", "1"),
-        "mask": ("in.csv", *CELLS, "--epsilon", "1", "--mask", PIPE, "--mask-source", "s"),
-        "regions": ("in.csv", *CELLS, "--epsilon", "1", "--regions", PIPE, "--regions-source", "s"),
         "polygons": (
-            *("mesh.csv", "--grid", "jis:basic", "--primary", "5339", "--code", "code"),
-            *("--value", "n", "--epsilon", "1", "--polygons", PIPE),
+            *("mesh.csv", *MESH[:4], "--code", "code", "--value", "n", "--epsilon", "1"),
+            *NAMED["polygons"],
         ),
     },
-    "plan": {
-        "mask": (*MESH, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*MESH, "--regions", PIPE, "--regions-source", "s"),
-        "polygons": (*MESH, "--polygons", PIPE),
-    },
     "inspect": {"file": (PIPE,)},
-    "new": {
-        "inputs": (PIPE, *CELLS, *TERMS),
-        "mask": (*TABLE, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*TABLE, "--regions", PIPE, "--regions-source", "s"),
-    },
     "audit": {
         "table": (PIPE, "--rate", "1/20", "--threshold", "10", "--epsilon", "1", "--column", "n"),
         "hierarchy": ("in.csv", "--hierarchy", f"n={PIPE}", "--threshold", "2"),
-        "mask": (*SAMPLE, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*SAMPLE, "--regions", PIPE, "--regions-source", "s"),
     },
     "report": {
         "about": ("release", "--json", "--about", PIPE),
         "places": ("release", "--places", PIPE, "--output", "x.html"),
     },
     "export": {"metadata": ("release", "--to", "netcdf", "--output", "x", "--metadata", PIPE)},
-    "compare": {
-        "polygons": ("release", "other", "--polygons", PIPE),
-        "across": ("flows", "--across", PIPE),
-    },
-    "estimate": {
-        "polygons": ("release", "--polygons", PIPE),
-        "across": ("flows", "--across", PIPE),
-    },
-    "diff": {
-        "polygons": ("release", "other", "--polygons", PIPE),
-        "across": ("flows", "moves", "--across", PIPE),
-    },
-    "local plan": {
-        "mask": (*ROUND, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*ROUND, "--regions", PIPE, "--regions-source", "s"),
-    },
+    "compare": {"across": ("flows", *NAMED["across"])},
+    "estimate": {"across": ("flows", *NAMED["across"])},
+    "diff": {"across": ("flows", "moves", *NAMED["across"])},
     "households publish": {
-        "inputs": (PIPE, *HOMES),
         "households_file": ("in.csv", *HOMES, "--households-file", PIPE),
         "others_file": ("in.csv", *HOMES, "--households", "n", "--others-file", PIPE),
-        "recipe": ("in.csv", "--recipe", PIPE, *HOMES[-8:]),
-        "mask": ("in.csv", *HOMES, "--households", "n", "--mask", PIPE, "--mask-source", "s"),
-        "regions": (
-            *("in.csv", *HOMES, "--households", "n", "--regions", PIPE),
-            *("--regions-source", "s"),
-        ),
-        "metadata": ("in.csv", *HOMES, "--households", "n", "--metadata", PIPE),
     },
-    "households plan": {
-        "mask": (*MESH, "--protect", "person", "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*MESH, "--protect", "person", "--regions", PIPE, "--regions-source", "s"),
-    },
-    "amounts publish": {
-        "inputs": (PIPE, *INCOMES),
-        "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
-        "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
-        "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
-        "prior": ("mesh.csv", *EARNED, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
-    },
-    "amounts publish-series": {
-        "inputs": (f"2015={PIPE}", "2020=in.csv", *INCOMES, "--person-in", "all"),
-        "mask": (*YEARS, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*YEARS, "--regions", PIPE, "--regions-source", "s"),
-        "metadata": (*YEARS, "--metadata", PIPE),
-    },
-    "amounts choose-clip": {
-        "inputs": (PIPE, *CLIP),
-        "mask": ("in.csv", *CLIP, "--mask", PIPE, "--mask-source", "s"),
-        "regions": ("in.csv", *CLIP, "--regions", PIPE, "--regions-source", "s"),
-    },
-    "amounts plan": {
-        "mask": (*GUESSES, "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*GUESSES, "--regions", PIPE, "--regions-source", "s"),
-    },
-    "flows publish": {
-        "inputs": (PIPE, *TRIPS),
-        "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),
-        "prior": ("in.csv", *JOURNEYS, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
-        "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
-        "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
-    },
-    "flows evaluate": {
-        "inputs": (PIPE, *MEASURED),
-        "prior": ("in.csv", *MEASURED, "--prior", PIPE, "--prior-is-public", "--prior-source", "s"),
-        "mask": ("in.csv", *MEASURED, "--mask", PIPE, "--mask-source", "s"),
-        "regions": ("in.csv", *MEASURED, "--regions", PIPE, "--regions-source", "s"),
-    },
-    "flows choose-trips": {
-        "inputs": (PIPE, *MOST_TRIPS),
-        "mask": ("in.csv", *MOST_TRIPS, "--mask", PIPE, "--mask-source", "s"),
-        "regions": ("in.csv", *MOST_TRIPS, "--regions", PIPE, "--regions-source", "s"),
-    },
-    "flows plan": {
-        "mask": (*MESH, "--trips", "1", "--mask", PIPE, "--mask-source", "s"),
-        "regions": (*MESH, "--trips", "1", "--regions", PIPE, "--regions-source", "s"),
-    },
+    "amounts publish": {"prior": ("mesh.csv", *EARNED, *PRIOR)},
     "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
     "local randomize": {
         "file": (PIPE, "codes.csv", "-o", "new.parquet"),
@@ -194,8 +143,11 @@ READ = {
     },
     "local publish": {"sums": (PIPE, "-o", "out")},
 }
-"""Calls in which an option that names a file to read names a pipe."""
+for _name, _calls in OTHERS.items():
+    READ[_name] = READ.get(_name, {}) | _calls
 
+FOLDERS = ("release", "releases", "parts", "old", "new", "use", "supersedes", "compare")
+FOLDERS += ("prior of amounts", "prior of estimate", "prior of plan", "prior of statistics")
 OTHERWISE = {
     "output": "written",
     "recipe of new": "written",
@@ -206,19 +158,8 @@ OTHERWISE = {
     "witness": "a file beside a ledger, which is made or locked as a ledger is",
     "key_file": "refused in words of its own, see tests/privacy/test_key_file.py",
     "key_folder": "a folder",
-    "release": "a folder, whose card is a regular file",
-    "releases": "a folder, whose card is a regular file",
-    "parts": "a folder, whose card is a regular file",
-    "old": "a folder, whose card is a regular file",
-    "new": "a folder, whose card is a regular file",
-    "use": "a folder, whose card is a regular file",
-    "supersedes": "a folder, whose card is a regular file",
-    "prior of amounts": "a folder, whose card is a regular file",
+    **dict.fromkeys(FOLDERS, "a folder, whose card is a regular file"),
     "prior of flows": "a folder, whose card is a regular file, or one of the files above",
-    "prior of estimate": "a folder, whose card is a regular file",
-    "prior of plan": "a folder, whose card is a regular file",
-    "prior of statistics": "a folder, whose card is a regular file",
-    "compare": "a folder, whose card is a regular file",
     "scratch": "a folder",
 }
 """Options with a path that is no file to read, and why."""

@@ -31,8 +31,10 @@ def test_points_in_another_crs(tmp_path: Path) -> None:
     (row, col), (people,) = table.grid.decode(table.key)[:, 0], table.count
     assert table.grid.places[0].format(row, col) == "CRS3035RES1000mN3273000E4552000"
     assert people == 2
-    same = read_points(path, grid="jis:half", x="lon", y="lat", crs="EPSG:6668", outside="drop")
-    assert same.key.size == 0
+    given = {"grid": "jis:half", "x": "lon", "y": "lat", "outside": "drop"}
+    assert read_points(path, **given, crs="EPSG:6668").key.size == 0
+    path.write_text("lon,lat\n139.7671,35.6812\n")  # a rough transformation needs consent
+    assert read_points(path, **given, crs="EPSG:4301", allow_ballpark=True).count.tolist() == [1]
 
 
 UTM = Grid.regular((8, 8), crs="EPSG:32633", transform=(1000, 0, 4e5, 0, -1000, 5.1e6))
@@ -110,13 +112,6 @@ def test_errors_name_the_position_among_all_points() -> None:
     with refuses(CodeError, "coordinate-not-degrees") as refused:
         locate_points(lattice, np.array([139.01, 0.0, 0.0]), np.array([35.01, 10.0, 95.0]), move)
     assert refused.value.position == 2
-
-
-def test_a_ballpark_transformation_needs_consent(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    path.write_text("lon,lat\n139.7671,35.6812\n")
-    table = read_points(path, grid=WINDOW, x="lon", y="lat", crs="EPSG:4301", allow_ballpark=True)
-    assert table.count.tolist() == [1]
 
 
 def test_points_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,16 +56,16 @@ def test_a_call_says_which_reader_it_is_meant_for(given, name):
 
 
 def test_a_call_for_none_or_for_several_is_refused(monkeypatch):
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Other(READERS["raster"]):
-        name = "other"
-
-    for readers, names in (
-        ({**READERS, "other": Other}, "raster, other"),
-        ({"raster": READERS["raster"], "points": READERS["points"]}, "raster, points"),
+    raster = READERS["raster"]
+    for others, path, names in (
+        (
+            {**READERS, "other": type("Other", (raster,), {"name": "other"})},
+            "a.tif",
+            "raster, other",
+        ),
+        ({"raster": raster, "points": READERS["points"]}, "a.csv", "raster, points"),
     ):
-        monkeypatch.setattr(read, "find_readers", lambda found=readers: found)
-        path = "a.tif" if "other" in readers else "a.csv"
+        monkeypatch.setattr(read, "find_readers", lambda found=others: found)
         with refuses(UsageError, f"reader-ambiguous: : {names}\\."):
             choose(call(path))
 

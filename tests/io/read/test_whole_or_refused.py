@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from geodp.errors import GeodpError
-from tests.io.read.damage import FORMS, cuts, mutate, outcomes, same
+from tests.io.read.damage import FORMS, cuts, mutate, outcomes
+from tests.io.read.dialects import same
 
 EVERY = pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-MANY, FEW = 100, 12
-MUTATIONS, SAMPLE = 120, 6
+MANY, FEW = 100, 8
+MUTATIONS, SAMPLE = 120, 4
 
 
 def is_beginning(found, whole):

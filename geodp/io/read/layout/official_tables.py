@@ -314,14 +314,13 @@ class PartNumbers:
     def number(self, rows: RowPositions, column: pa.Array) -> NDArray[np.int64]:
         """Return the numbers int64[n] of the parts of n rows, below ``MAX_PARTS``.
 
-        Case and blanks around a name are ignored; a missing name counts as a name. InputError if
+        Case, width and blanks of a name are ignored; a missing name counts as a name. InputError if
         the column has more parts, or is not a text.
         """
         with rows.named():
             plain = as_text(column)
-        texts = pc.utf8_upper(pc.utf8_trim_whitespace(pc.fill_null(plain, "")))
-        coded = texts.dictionary_encode()
-        names = coded.dictionary.to_pylist()
+        coded = pc.fill_null(plain, "").dictionary_encode()
+        names = map(fold, coded.dictionary.to_pylist())
         numbers_of_names = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
         # Numbers of parts share 64 bits with the keys of cells.
         if len(self._numbers) > MAX_PARTS:

@@ -42,10 +42,9 @@ def test_columns_of_frames_are_found(name):
 
 def test_columns_of_files_are_found_as_those_of_frames(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
-    FRAME.to_parquet(tmp_path / "a.parquet")
-    for path in (tmp_path / "a.csv", tmp_path / "a.parquet"):
-        assert complete_reader(Table(grid=MESH), path) == complete_reader(Table(grid=MESH), FRAME)
-    assert complete_reader(Table(grid=MESH), FRAME).code == "mesh"
+    found = complete_reader(Table(grid=MESH), tmp_path / "a.csv")
+    assert found == complete_reader(Table(grid=MESH), FRAME)
+    assert found.code == "mesh"
 
 
 def test_what_is_named_stays_and_the_rest_is_found():

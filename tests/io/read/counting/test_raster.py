@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 import rasterio
 import xarray
-from rasterio.transform import Affine
-from scipy.io import netcdf_file
 
 from geodp.errors import GeodpError, InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.raster import read_raster
+from tests.io.files import write_netcdf, write_tiff
 
 GRID = Grid.regular((2, 3), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
 XS, YS = [4_000_500.0, 4_001_500.0, 4_002_500.0], [2_999_500.0, 2_998_500.0]
@@ -28,114 +27,91 @@ def array_of(values, attributes):
 
 
 def geotiff(path, values, attributes):
-    attributes = dict(attributes)
-    profile = {"driver": "GTiff", "height": 2, "width": 3, "count": 1, "dtype": values.dtype}
-    where = {"crs": "EPSG:3035", "transform": Affine(1000, 0, 4e6, 0, -1000, 3e6)}
-    nodata = attributes.pop("_FillValue", None)
-    with rasterio.open(path, "w", **profile, **where, nodata=nodata) as raster:
-        raster.write(values, 1)
-        raster.scales = (float(attributes.pop("scale_factor", 1)),)
-        raster.offsets = (float(attributes.pop("add_offset", 0)),)
-        raster.units = (attributes.pop("units", ""),)
-        tags = {
-            key: "{" + ",".join(map(str, np.atleast_1d(one))) + "}" if np.ndim(one) else str(one)
-            for key, one in attributes.items()
-        }
-        raster.update_tags(1, **tags)
-    return path
+    said = dict(attributes)
+
+    def change(raster):
+        raster.scales = (float(said.pop("scale_factor", 1)),)
+        raster.offsets = (float(said.pop("add_offset", 0)),)
+        raster.units = (said.pop("units", ""),)
+        for key, one in said.items():
+            text = ",".join(map(str, np.atleast_1d(one)))
+            raster.update_tags(1, **{key: f"{{{text}}}" if np.ndim(one) else text})
+
+    nodata = said.pop("_FillValue", None)
+    return write_tiff(path, values, change, nodata=nodata, transform=GRID.places[0].transform)
 
 
 def netcdf(path, values, attributes):
-    with netcdf_file(path, "w") as file:
-        for name, middles, kind in (("y", YS, "y"), ("x", XS, "x")):
-            file.createDimension(name, len(middles))
-            axis = file.createVariable(name, "d", (name,))
-            axis[:], axis.units = middles, "m"
-            axis.standard_name = f"projection_{kind}_coordinate"
-        crs = file.createVariable("crs", "i", ())
-        crs.crs_wkt = crs.spatial_ref = WKT
-        crs.grid_mapping_name = "lambert_azimuthal_equal_area"
-        count = file.createVariable("count", values.dtype, ("y", "x"))
-        count[:], count.grid_mapping = values, "crs"
-        for key, one in attributes.items():
-            setattr(count, key, one)
-    return path
+    return write_netcdf(path, values, {"y": YS, "x": XS}, 3035, **attributes)
 
 
-def outcome(read):
-    """The counts, or the rule that refuses them."""
+def outcome(source, **stated):
+    """The counts, or the code of the rule that refuses them."""
     try:
-        return read().to_dense().tolist()
-    except InputError as error:
-        return error.rule
+        return read_raster(source, grid=GRID, **stated).to_dense().tolist()
     except GeodpError as error:
-        return str(error)
+        return error.code
 
 
+LOST, UNIT = "stored-digits-lost", "numbers-in-unit"
 CONTENTS = {
-    "plain": (NUMBERS, {}),
-    "scale": (NUMBERS, {"scale_factor": 0.1}),
-    "scale in single precision": (NUMBERS, {"scale_factor": np.float32(0.1)}),
-    "scale and offset": (NUMBERS, {"scale_factor": 0.5, "add_offset": 15.0}),
-    "fill": (NUMBERS, {"_FillValue": np.int16(10)}),
+    # Numbers, what is said of them, and the counts or the rule that refuses them.
+    "plain": (NUMBERS, {}, [[10, 20, 30], [40, 50, 0]]),
+    "scale": (NUMBERS, {"scale_factor": 0.1}, [[1, 2, 3], [4, 5, 0]]),
+    "single precision": (NUMBERS, {"scale_factor": np.float32(0.1)}, [[1, 2, 3], [4, 5, 0]]),
+    "offset": (NUMBERS, {"scale_factor": 0.5, "add_offset": 15.0}, [[20, 25, 30], [35, 40, 15]]),
+    "fill": (NUMBERS, {"_FillValue": np.int16(10)}, [[0, 20, 30], [40, 50, 0]]),
     "fill and others": (
         NUMBERS,
         {"_FillValue": np.int16(10), "missing_value": np.array([20, 30], np.int16)},
+        [[0, 0, 0], [40, 50, 0]],
     ),
-    "valid": (NUMBERS, {"valid_range": np.array([15, 45], np.int16)}),
-    "valid and packed": (NUMBERS, {"scale_factor": 0.1, "valid_max": np.int16(40)}),
-    "fractions": (NUMBERS, {"scale_factor": 0.25}),
-    "negative": (-NUMBERS, {}),
-    "negative by the offset": (NUMBERS, {"add_offset": -25.0}),
-    "large integers": (LARGE.astype(np.int32), {}),
-    "large floats": (LARGE.astype(np.float32), {}),
-    "larger floats": (LARGE * 2.0**30, {}),
-    "packed floats": (NUMBERS.astype(np.float32), {"scale_factor": 0.1}),
-    "NaN": (np.where(NUMBERS == 20, np.nan, NUMBERS), {}),
-    "classes": (NUMBERS, {"flag_values": np.array([10, 20], np.int16), "flag_meanings": "a b"}),
-    "density": (NUMBERS, {"units": "persons/km2"}),
-    "thousands": (NUMBERS, {"units": "1000 persons"}),
-    "persons": (NUMBERS, {"units": "persons"}),
-    "means": (NUMBERS, {"cell_methods": "area: mean"}),
+    "valid": (NUMBERS, {"valid_range": np.array([15, 45], "i2")}, [[0, 20, 30], [40, 0, 0]]),
+    "valid and packed": (
+        NUMBERS,
+        {"scale_factor": 0.1, "valid_max": np.int16(40)},
+        [[1, 2, 3], [4, 0, 0]],
+    ),
+    "fractions": (NUMBERS, {"scale_factor": 0.25}, "stored-fraction"),
+    "negative": (-NUMBERS, {}, "count-negative|stored-negative"),
+    "negative by the offset": (NUMBERS, {"add_offset": -25.0}, "count-negative|stored-negative"),
+    "large integers": (LARGE.astype(np.int32), {}, LARGE.tolist()),
+    "large floats": (LARGE.astype(np.float32), {}, LOST),
+    "larger floats": (LARGE * 2.0**30, {}, LOST),
+    "packed floats": (NUMBERS.astype("f4"), {"scale_factor": 0.1}, [[1, 2, 3], [4, 5, 0]]),
+    "NaN": (np.where(NUMBERS == 20, np.nan, NUMBERS), {}, [[10, 0, 30], [40, 50, 0]]),
+    "classes": (
+        NUMBERS,
+        {"flag_values": np.array([10, 20], np.int16), "flag_meanings": "a b"},
+        "numbers-are-classes",
+    ),
+    "density": (NUMBERS, {"units": "persons/km2"}, UNIT),
+    "thousands": (NUMBERS, {"units": "1000 persons"}, UNIT),
+    "persons": (NUMBERS, {"units": "persons"}, [[10, 20, 30], [40, 50, 0]]),
+    "means": (NUMBERS, {"cell_methods": "area: mean"}, UNIT),
 }
 
 
 @pytest.mark.filterwarnings("ignore:.*multiple fill values")
 @pytest.mark.parametrize("name", CONTENTS)
 def test_files_and_arrays_of_one_content_agree(name, tmp_path):
-    values, attributes = CONTENTS[name]
+    values, attributes, wanted = CONTENTS[name]
     path = netcdf(tmp_path / "a.nc", values, attributes)
-    wanted = outcome(lambda: read_raster(path, grid=GRID))
-    tiff = geotiff(tmp_path / "a.tif", values, attributes)
-    assert outcome(lambda: read_raster(tiff, grid=GRID)) == wanted
-    packed = array_of(values, attributes)
-    assert outcome(lambda: read_raster(packed, grid=GRID)) == wanted
+    tiff, packed = geotiff(tmp_path / "a.tif", values, attributes), array_of(values, attributes)
     options = {"engine": "scipy", "decode_coords": "all"}
-    with xarray.open_dataset(path, **options) as opened:
-        assert outcome(lambda: read_raster(opened["count"], grid=GRID)) == wanted
-    with xarray.open_dataset(path, **options, mask_and_scale=False) as opened:
-        assert outcome(lambda: read_raster(opened["count"], grid=GRID)) == wanted
+    with (
+        xarray.open_dataset(path, **options) as opened,
+        xarray.open_dataset(path, **options, mask_and_scale=False) as stored,
+    ):
+        for source in (path, tiff, packed, opened["count"], stored["count"]):
+            found = outcome(source)
+            assert found == wanted or found in str(wanted).split("|"), type(source)
     for stated in ({"value_unit": 10.0}, {"missing": [10]}):
-        again = outcome(lambda stated=stated: read_raster(path, grid=GRID, **stated))
-        assert outcome(lambda stated=stated: read_raster(tiff, grid=GRID, **stated)) == again
-        found = outcome(lambda stated=stated: read_raster(packed, grid=GRID, **stated))
-        assert found == again
-
-
-def test_some_of_these_contents_are_counted_and_some_are_not(tmp_path):
-    found = {
-        name: outcome(lambda content=content: read_raster(array_of(*content), grid=GRID))
-        for name, content in CONTENTS.items()
-    }
-    assert found["scale in single precision"] == [[1, 2, 3], [4, 5, 0]]
-    assert found["scale and offset"] == [[20, 25, 30], [35, 40, 15]]
-    assert found["fill and others"] == [[0, 0, 0], [40, 50, 0]]
-    assert found["valid and packed"] == [[1, 2, 3], [4, 0, 0]]
-    assert found["large integers"][0][0] == 2**24 + 2
-    for name in ("large floats", "larger floats"):
-        assert "lost digits" in found[name]
-    for name in ("density", "thousands", "means"):
-        assert "--raster-unit, value_unit=" in found[name]
+        again = outcome(path, **stated)
+        assert outcome(tiff, **stated) == again
+        assert outcome(packed, **stated) == again
+    if wanted == UNIT:  # whoever states the value of one person says what is counted
+        assert outcome(path, value_unit=0.001)[0] == [10_000, 20_000, 30_000]
 
 
 def test_unsigned_numbers_are_read_as_such():

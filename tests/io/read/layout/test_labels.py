@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.errors import InputError, UsageError
-from geodp.io.read.layout.attributes import read_lists
+from geodp.io.read.layout.attributes import Named, read_lists
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -101,3 +101,18 @@ def test_a_list_that_is_not_there_or_is_given_in_two_ways_is_refused(tmp_path):
     both = written(tmp_path, "a.toml", 'sex = ["m", "f"]')
     with refuses(UsageError, "labels-differ"):
         read_lists({"": both, "sex": ["m", "w"]})
+
+
+@pytest.mark.parametrize(
+    ("named", "asks"),
+    [
+        (Named(), False),
+        (Named(values="n", columns={"sex": "SEX"}), False),
+        (Named(values={"f": "F_*"}), False),
+        (Named(by=["sex"]), True),
+        (Named(values="F_*"), True),
+        (Named(values=["n", "F_*"]), True),
+    ],
+)
+def test_a_header_is_asked_for_attributes_and_patterns_alone(named, asks):
+    assert named.needs_header is asks

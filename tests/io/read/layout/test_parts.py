@@ -53,6 +53,7 @@ def test_the_countries_of_a_cell_add_up(header, value, write):
         ([ROWS[0], *ROWS], 3),
         ([*ROWS, "1kmN2599E4695,9,DE,B"], 5),
         ([*ROWS, "CRS3035RES1000mN2599000E4695000,4, de ,A"], 5),
+        ([*ROWS, "1kmN2599E4695,4,ＤＥ,A"], 5),
         ([*ROWS, "1kmN2600E4695,0,,A", "1kmN2600E4695,0,,A"], 6),
     ],
 )

@@ -13,10 +13,10 @@ DEGREES = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
 NEAR = geodp.Grid.regular((100, 100), crs="EPSG:25832", transform=(1, 0, 0, 0, 1, 0))
 BERLIN = [(13.4 + i / 100, 52.5) for i in range(30)]
 TOKYO = [(15550000.0 + i, 4250000.0) for i in range(30)]
-DOORS = ["csv", "comma", "parquet", "pandas", "batches"]
+DOORS = ["csv", "comma", "parquet", "batches"]
 
 
-def given(door, points, folder):
+def given_by(door, points, folder):
     lon, lat = zip(*points, strict=True)
     columns = {"lon": lon, "lat": lat, "n": [1] * len(points)}
     if door != "comma":
@@ -40,26 +40,23 @@ def given(door, points, folder):
     ids=["degrees", "metres"],
 )
 def test_points_in_another_unit_are_asked_about(door, grid, points, rule, outside, tmp_path):
-    paths, options = given(door, points, tmp_path)
+    paths, options = given_by(door, points, tmp_path)
+    given = {"grid": grid, "x": "lon", "y": "lat", "outside": outside, **options}
     with refuses(InputError, f"coordinates-in-other-unit: lon and lat: .*{rule}") as refused:
-        geodp.read_points(paths, grid=grid, x="lon", y="lat", outside=outside, **options)
+        geodp.read_points(paths, **given)
     assert not any(str(number) in str(refused.value) for number in (*points[0], *points[-1]))
+    paths, _ = given_by(door, points, tmp_path)
+    with refuses(InputError, "coordinates-in-other-unit: the grid's CRS"):  # centres of cells
+        geodp.read_table(paths, **given, value="n")
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_with_their_crs_they_are_read(door, tmp_path):
-    paths, options = given(door, BERLIN, tmp_path)
+    paths, options = given_by(door, BERLIN, tmp_path)
     found = geodp.read_points(
         paths, grid=METRES, x="lon", y="lat", crs="EPSG:4326", outside="crop", **options
     )
     assert found.count.sum() == len(BERLIN)
-
-
-@pytest.mark.parametrize("door", ["csv", "parquet", "pandas"])
-def test_centres_of_cells_in_another_unit_are_asked_about(door, tmp_path):
-    paths, _ = given(door, BERLIN, tmp_path)
-    with refuses(InputError, "coordinates-in-other-unit: degrees.*the grid's CRS"):
-        geodp.read_table(paths, grid=METRES, x="lon", y="lat", value="n", outside="crop")
 
 
 def test_a_grid_near_the_origin_may_hold_such_numbers():

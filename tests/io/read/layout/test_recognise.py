@@ -1,6 +1,7 @@
 """Columns are found by what they hold, and no record changes which."""
 
 import random
+import re
 from functools import partial
 
 import pytest
@@ -13,6 +14,7 @@ MESHES = ("53394611", "53394526", "53394612")
 SQUARES = ("1kmN2599E4695", "1kmN2600E4695", "1kmN2601E4699")
 HECTARES = ("60002000", "60012001", "60032010")
 DUTCH = ("E85900N436000", "E86000N436000", "E86100N436100")
+SHARES = ("0.5", "1.5", "0.1")
 COUNTS = ("12", "7", "30")
 
 
@@ -31,7 +33,12 @@ def settle(tmp_path):
     return one
 
 
+SWISS = ("53390712", "53391120", "53392026")
+"""Japanese meshes that may be Swiss hectares."""
+
+FINNISH = ("1kmN6601E0500", "1kmN6602E0500", "1kmN6603E0501")
 FOUND = {
+    # Columns, of which the first has the codes and the last the counts, and the grid.
     "Japanese": ({"メッシュコード": MESHES, "人口総数": COUNTS}, "jis:basic"),
     "Korean": ({"격자코드": SQUARES, "인구수": COUNTS}, "inspire:1km"),
     "Chinese": ({"网格编码": SQUARES, "人口数": COUNTS}, "inspire:1km"),
@@ -40,31 +47,21 @@ FOUND = {
     "without a known name": ({"vlak": SQUARES, "leute": COUNTS}, "inspire:1km"),
     "hectares without a known name": ({"ha": HECTARES, "n": COUNTS}, "statpop:100m"),
     "beside codes of areas": ({"pref": ("13", "13", "14"), "k": MESHES, "n": COUNTS}, "jis:basic"),
-    "beside a year": ({"k": MESHES, "y2": ("2020",) * 3, "n": COUNTS}, "jis:basic"),
-    "beside a day": ({"k": MESHES, "when": ("2020-01-01",) * 3, "n": COUNTS}, "jis:basic"),
-    "beside labels": ({"k": MESHES, "sex": ("m", "f", "m"), "n": COUNTS}, "jis:basic"),
-    "beside a share": (
-        {"k": MESHES, "q": ("0.5", "1.5", "0.1"), "population": COUNTS},
-        "jis:basic",
-    ),
-    "beside hours": ({"k": MESHES, "heure": ("7", "8", "9"), "n": COUNTS}, "jis:basic"),
-    "beside ages": ({"k": MESHES, "年齢": ("30", "31", "32"), "n": COUNTS}, "jis:basic"),
-    "Japanese that may be Swiss": (
-        {"標準地域メッシュ": ("53390712", "53391120", "53392026"), "n": COUNTS},
-        "jis:basic",
-    ),
-    "named for meshes that may be Swiss": (
-        {"MESH_CODE": ("53390712", "53391120", "53392026"), "n": COUNTS},
-        "jis:basic",
-    ),
-    "Finnish that may be Estonian": (
-        {"GRID_INSPIRE": ("1kmN6601E0500", "1kmN6602E0500", "1kmN6603E0501"), "n": COUNTS},
-        "national:3067:1km",
-    ),
-    "population and households": (
-        {"k": MESHES, "households": ("4", "2", "9"), "population": COUNTS},
-        "jis:basic",
-    ),
+    **{
+        f"beside {name}": ({"k": MESHES, name: cells, "n": COUNTS}, "jis:basic")
+        for name, cells in {
+            "y2": ("2020",) * 3,
+            "when": ("2020-01-01",) * 3,
+            "sex": ("m", "f", "m"),
+            "heure": ("7", "8", "9"),
+            "年齢": ("30", "31", "32"),
+        }.items()
+    },
+    "beside a share": ({"k": MESHES, "q": SHARES, "population": COUNTS}, "jis:basic"),
+    "beside homes": ({"k": MESHES, "households": COUNTS, "population": COUNTS}, "jis:basic"),
+    "Japanese by name": ({"標準地域メッシュ": SWISS, "n": COUNTS}, "jis:basic"),
+    "named for meshes": ({"MESH_CODE": SWISS, "n": COUNTS}, "jis:basic"),
+    "Finnish that may be Estonian": ({"GRID_INSPIRE": FINNISH, "n": COUNTS}, "national:3067:1km"),
 }
 
 
@@ -79,21 +76,20 @@ def test_codes_and_counts_are_found_in_any_language_or_by_their_values(what, set
 
 
 @pytest.mark.parametrize(
-    ("given", "codes", "grid"),
+    ("given", "grid"),
     [
-        ({"primary": ("5339",)}, ("53390712", "53391120", "53392026"), "jis:basic"),
-        ({"bounds": "japan"}, ("53390712", "53391120", "53392026"), "jis:basic"),
-        ({"bounds": "東京都"}, ("53390712", "53391120", "53392026"), "jis:basic"),
-        ({"bounds": "139 35 140 36 degrees"}, ("53390712", "53391120", "53392026"), "jis:basic"),
-        ({"bounds": "switzerland"}, ("53390712", "53391120", "53392026"), "statpop:100m"),
+        ({"primary": ("5339",)}, "jis:basic"),
+        ({"bounds": "japan"}, "jis:basic"),
+        ({"bounds": "東京都"}, "jis:basic"),
+        ({"bounds": "139 35 140 36 degrees"}, "jis:basic"),
+        ({"bounds": "switzerland"}, "statpop:100m"),
     ],
 )
-def test_the_area_decides_between_systems_with_codes_of_one_form(given, codes, grid, settle):
-    columns = {"k": codes, "n": COUNTS}
-    asked = settle(columns)
+def test_the_area_decides_between_systems_with_codes_of_one_form(given, grid, settle):
+    asked = settle({"k": SWISS, "n": COUNTS})
     assert "grid" not in asked.options
     assert grid in asked.questions[0]
-    found = settle(columns, given)
+    found = settle({"k": SWISS, "n": COUNTS}, given)
     assert (found.options["grid"], found.questions) == (grid, ())
 
 
@@ -108,18 +104,13 @@ def test_ends_of_journeys_are_found_by_name(settle):
         }
 
 
+QUADKEYS = ("332213111", "332213112", "332213113")
 ASKED = {
     "two columns of codes": ({"a": MESHES, "b": SQUARES, "n": COUNTS}, r"--code.*: a, b"),
     "two columns of counts": ({"a": MESHES, "b": ("1", "2", "3"), "n": COUNTS}, r"--value.*: b, n"),
     "a grid of two sizes": ({"a": DUTCH[:2] * 2, "n": COUNTS[:2] * 2}, "cbs:500m, cbs:100m"),
-    "a share that may be a count": (
-        {"k": MESHES, "q": ("0.5", "1.5", "0.1"), "n": COUNTS},
-        "--value.*: q, n",
-    ),
-    "quadkeys that may be Japanese": (
-        {"QUADKEY": ("332213111", "332213112", "332213113"), "n": COUNTS},
-        "quadkey:ZOOM",
-    ),
+    "a share that may count": ({"k": MESHES, "q": SHARES, "n": COUNTS}, "--value.*: q, n"),
+    "quadkeys that may be Japanese": ({"QUADKEY": QUADKEYS, "n": COUNTS}, "quadkey:ZOOM"),
     "one record": ({"a": MESHES[:1], "n": COUNTS[:1]}, "--code.*: a"),
     "one odd code": ({"a": (*MESHES, "q"), "n": (*COUNTS, "1")}, "--code.*: a"),
     "one odd count": (
@@ -131,8 +122,6 @@ ASKED = {
 
 @pytest.mark.parametrize("what", ASKED)
 def test_what_is_not_certain_is_asked_with_the_candidates(what, settle):
-    import re
-
     columns, words = ASKED[what]
     assert re.search(words, " ".join(settle(columns).questions))
 
@@ -164,27 +153,10 @@ def test_points_persons_and_times_are_found(settle):
 TABLES = {
     **{what: columns for what, (columns, _) in (FOUND | ASKED).items()},
     "journeys": {"origin": MESHES, "destination": MESHES[::-1], "n": COUNTS},
-    "journeys by columns of codes": {
-        "発地メッシュコード": MESHES,
-        "着地メッシュコード": MESHES[::-1],
-        "n": COUNTS,
-    },
-    "modelled journeys": {
-        "periodo": ("7", "8", "9"),
-        "origen": ("28001", "28002", "28003"),
-        "destino": ("28002", "28003", "28001"),
-        "viajes": ("0.5", "1.5", "2.5"),
-    },
-    "modelled counts": {"id": SQUARES, "tramo": ("1", "2", "3"), "viajes": ("0.5", "1.5", "2.5")},
+    "modelled journeys": {"origen": MESHES, "destino": MESHES, "viajes": SHARES},
+    "modelled counts": {"id": SQUARES, "tramo": ("1", "2", "3"), "viajes": SHARES},
     "a municipality": {"GEOID": ("11001", "11003", "11005"), "population": COUNTS},
     "points": {"id": ("1", "2", "3"), "lon": ("1.5", "2.5", "3"), "lat": ("1", "2", "3.5")},
-    "Dutch": {"crs28992res500m": ("E85500N436000", "E86000N436000"), "n": COUNTS[:2]},
-    "zensus": {
-        "GITTER_ID_100m": ("100mN26891E43370", "100mN26892E43370"),
-        "x_mp_100m": ("1", "2"),
-        "y_mp_100m": ("1", "2"),
-        "Einwohner": ("4", "–"),
-    },
     "census": {"GRD_ID": SQUARES, "T": COUNTS, "M": ("5", "3", "10"), "F": ("7", "4", "20")},
     "estat": {"KEY_CODE": ("5339461132", "5339461133"), "T1": ("4", "5"), "T2": ("1", "1")},
 }

@@ -13,15 +13,13 @@ from pathlib import Path
 
 import geopandas
 import numpy as np
-import openpyxl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-import rasterio
 import shapely
-from rasterio.transform import Affine
-from scipy.io import netcdf_file
 
+from tests.io.files import write_netcdf, write_tiff
+from tests.io.read.dialects import write_rows
 from tests.io.read.official import tables
 
 PEOPLE = 12
@@ -172,10 +170,8 @@ def lodes(folder):
 
 
 def _tiff(path, values, crs, corner, cell, nodata=None):
-    transform = Affine(cell, 0, corner[0], 0, -cell, corner[1])
-    size = {"width": 2, "height": 2, "count": 1, "dtype": values.dtype, "nodata": nodata}
-    with rasterio.open(path, "w", driver="GTiff", crs=crs, transform=transform, **size) as raster:
-        raster.write(values, 1)
+    place = (cell, 0, corner[0], 0, -cell, corner[1])
+    write_tiff(path, values, crs=crs, transform=place, nodata=nodata)
 
 
 def ghsl(folder):
@@ -200,22 +196,8 @@ def ascii_grid(folder):
 
 def netcdf(folder):
     """CF-1.8 in the classic format, as scipy and xarray's scipy engine write it."""
-    with netcdf_file(folder / "persons.nc", "w") as file:
-        file.Conventions = "CF-1.8"
-        for name, values, standard in (
-            ("y", [2_690_500.0, 2_689_500.0], "projection_y_coordinate"),
-            ("x", [4_337_500.0, 4_338_500.0], "projection_x_coordinate"),
-        ):
-            file.createDimension(name, 2)
-            axis = file.createVariable(name, "d", (name,))
-            axis[:] = values
-            axis.standard_name, axis.units = standard, "m"
-        crs = file.createVariable("crs", "i", ())
-        crs.spatial_ref = rasterio.crs.CRS.from_epsg(3035).to_wkt()
-        crs.grid_mapping_name = "lambert_azimuthal_equal_area"
-        count = file.createVariable("population", "i", ("y", "x"))
-        count[:] = COUNTS
-        count.grid_mapping = "crs"
+    axes = {"y": [2_690_500.0, 2_689_500.0], "x": [4_337_500.0, 4_338_500.0]}
+    write_netcdf(folder / "persons.nc", COUNTS, axes, 3035)
 
 
 def _estat(folder, name, codes):
@@ -287,97 +269,43 @@ def mlit_flow(folder):
     path.write_bytes(gzip.compress(_rows(*rows, end="\n")))
 
 
-def _ping_table():
+def pings(folder):
+    """Points of persons, in every form."""
     xs, ys = zip(*PINGS, strict=True)
-    return pa.table({"id": range(PEOPLE), "lon": xs, "lat": ys})
-
-
-def pings_csv(folder):
-    pyarrow.csv.write_csv(_ping_table(), folder / "pings.csv")
-
-
-def pings_gz(folder):
-    pings_csv(folder)
+    table = pa.table({"id": range(PEOPLE), "lon": xs, "lat": ys})
+    points = geopandas.GeoDataFrame({"id": range(PEOPLE)}, geometry=shapely.points(PINGS), crs=4326)
+    metres = points.to_crs(3857)
+    moved = {"x": metres.geometry.x.to_numpy(), "y": metres.geometry.y.to_numpy()}
+    pyarrow.csv.write_csv(table, folder / "pings.csv")
     (folder / "pings.csv.gz").write_bytes(gzip.compress((folder / "pings.csv").read_bytes()))
+    pq.write_table(table, folder / "pings.parquet")
+    pyarrow.csv.write_csv(pa.table(moved), folder / "pings_3857.csv")
+    swapped = table.rename_columns(["id", "lat", "lon"])
+    pyarrow.csv.write_csv(swapped, folder / "pings_swapped.csv")
+    points.to_file(folder / "pings.geojson")
+    points.to_crs(6668).to_file(folder / "pings.gpkg")
+    points.to_file(folder / "pings.shp")
+    metres.to_file(folder / "pings.fgb")
+    points.to_parquet(folder / "pings_geo.parquet")
 
 
-def pings_parquet(folder):
-    pq.write_table(_ping_table(), folder / "pings.parquet")
+CODES = {
+    "quadkey": ("13300211230", "13300211231"),
+    "h3": ("882f5a3639fffff", "882f5a363bfffff"),
+    "geohash": ("xn76urx", "xn76ury"),
+    "s2": ("60188bfb", "60188bfd"),
+}
 
 
-def pings_mercator(folder):
-    x, y = _points().to_crs(3857).geometry.x, _points().to_crs(3857).geometry.y
-    table = pa.table({"x": x.to_numpy(), "y": y.to_numpy()})
-    pyarrow.csv.write_csv(table, folder / "pings_3857.csv")
-
-
-def pings_swapped(folder):
-    table = _ping_table().rename_columns(["id", "lat", "lon"])
-    pyarrow.csv.write_csv(table, folder / "pings_swapped.csv")
-
-
-def _points():
-    return geopandas.GeoDataFrame({"id": range(PEOPLE)}, geometry=shapely.points(PINGS), crs=4326)
-
-
-def pings_geojson(folder):
-    _points().to_file(folder / "pings.geojson")
-
-
-def pings_gpkg(folder):
-    _points().to_crs(6668).to_file(folder / "pings.gpkg")
-
-
-def pings_shp(folder):
-    _points().to_file(folder / "pings.shp")
-
-
-def pings_fgb(folder):
-    _points().to_crs(3857).to_file(folder / "pings.fgb")
-
-
-def pings_geoparquet(folder):
-    _points().to_parquet(folder / "pings_geo.parquet")
-
-
-def json_lines(folder):
-    lines = [
-        json.dumps({"mesh": code, "count": n}) for code, n in (("53394611", 5), ("53394526", 7))
-    ]
-    (folder / "mesh.jsonl").write_text("".join(f"{line}\n" for line in lines))
-
-
-def workbook(folder):
-    book = openpyxl.Workbook()
-    for row in (("mesh", "count"), (53394611, 5), ("53394526", 7)):
-        book.active.append(row)
-    book.save(folder / "mesh.xlsx")
-
-
-def _coded(folder, name, codes):
-    rows = [f"{name},count", *(f"{code},{n}" for code, n in zip(codes, (5, 7), strict=True))]
-    (folder / f"{name}.csv").write_bytes(_rows(*rows, end="\n"))
-
-
-def quadkeys(folder):
-    _coded(folder, "quadkey", ["13300211230", "13300211231"])
-
-
-def h3_cells(folder):
-    _coded(folder, "h3", ["882f5a3639fffff", "882f5a363bfffff"])
-
-
-def geohashes(folder):
-    _coded(folder, "geohash", ["xn76urx", "xn76ury"])
-
-
-def s2_cells(folder):
-    _coded(folder, "s2", ["60188bfb", "60188bfd"])
-
-
-def taxi(folder):
-    rows = ["from_row,from_col,to_row,to_col,trips", "0,1,1,1,5", "1,1,0,0,7"]
-    (folder / "taxi.csv").write_bytes(_rows(*rows, end="\n"))
+def other_cells(folder):
+    """Tables of cells of systems that no office publishes, and of pairs of cells."""
+    for name, (one, other) in CODES.items():
+        (folder / f"{name}.csv").write_text(f"{name},count\n{one},5\n{other},7\n")
+    rows = [{"mesh": "53394611", "count": 5}, {"mesh": "53394526", "count": 7}]
+    (folder / "mesh.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_rows(folder / "mesh.xlsx", [("mesh", "count"), (53394611, 5), ("53394526", 7)])
+    header = "from_row,from_col,to_row,to_col,trips"
+    (folder / "taxi.csv").write_text(f"{header}\n0,1,1,1,5\n1,1,0,0,7\n")
 
 
 FORMS = (
@@ -387,9 +315,7 @@ FORMS = (
     *(ghsl, worldpop, geotiff, ascii_grid, netcdf),
     *(estat_1km, estat_250m, estat_shapefile, estat_dbf, ksj_geojson),
     *(mesh_thousands, mesh_exponents, mlit_flow),
-    *(pings_csv, pings_gz, pings_parquet, pings_mercator, pings_swapped),
-    *(pings_geojson, pings_gpkg, pings_shp, pings_fgb, pings_geoparquet),
-    *(json_lines, workbook, quadkeys, h3_cells, geohashes, s2_cells, taxi),
+    *(pings, other_cells),
     *tables.FORMS,
 )
 

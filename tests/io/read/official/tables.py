@@ -34,31 +34,48 @@ def _parts(*names):
     return {name: [5 * (name == names[0]) or "–", 7 * (name == names[-1]) or "–"] for name in names}
 
 
-def zensus_decades(folder):
-    names = "Unter10 a10bis19 a20bis29 a30bis39 a40bis49 a50bis59 a60bis69 a70bis79 a80undaelter"
-    counts = {"Insgesamt_Bevoelkerung": [5, 7], **_parts(*names.split())}
-    _zensus(folder, "Alter_in_10er-Jahresgruppen", **counts)
+def _zensus_of(subject, names, total="Insgesamt_Bevoelkerung"):
+    """Return what writes a table of the census: all of a cell, and its parts side by side."""
+
+    def write(folder):
+        _zensus(folder, subject, **{total: [5, 7]}, **_parts(*names.split()))
+
+    write.__name__ = subject
+    return write
 
 
-def zensus_infrastructure_ages(folder):
-    names = (
-        "Unter3 a3bis5 a6bis9 a10bis15 a16bis18 a19bis24 a25bis39 a40bis59 a60bis66 a67bis74 "
-        "a75undaelter"
-    )
-    _zensus(folder, "Alter_INFR", Insgesamt_Bevoelkerung=[5, 7], **_parts(*names.split()))
-
-
-def zensus_marital(folder):
-    names = (
-        "Ledig Verheiratet Verwitwet Geschieden EingetrLebenspartnerschaft "
-        "EingetrLebenspartVerstorben EingetrLebenspartAufgehoben OhneAngabe"
-    )
-    _zensus(folder, "Familienstand", Insgesamt_Bevoelkerung=[5, 7], **_parts(*names.split()))
-
-
-def zensus_religion(folder):
-    names = ("Roemisch_katholisch", "Evangelisch", "Sonstige_keine_ohneAngabe")
-    _zensus(folder, "Religion", Insgesamt_Bevoelkerung=[5, 7], **_parts(*names))
+zensus_decades = _zensus_of(
+    "Alter_in_10er-Jahresgruppen",
+    "Unter10 a10bis19 a20bis29 a30bis39 a40bis49 a50bis59 a60bis69 a70bis79 a80undaelter",
+)
+zensus_infrastructure_ages = _zensus_of(
+    "Alter_INFR",
+    "Unter3 a3bis5 a6bis9 a10bis15 a16bis18 a19bis24 a25bis39 a40bis59 a60bis66 a67bis74 "
+    "a75undaelter",
+)
+zensus_marital = _zensus_of(
+    "Familienstand",
+    "Ledig Verheiratet Verwitwet Geschieden EingetrLebenspartnerschaft "
+    "EingetrLebenspartVerstorben EingetrLebenspartAufgehoben OhneAngabe",
+)
+zensus_religion = _zensus_of(
+    "Religion", "Roemisch_katholisch Evangelisch Sonstige_keine_ohneAngabe"
+)
+zensus_citizens = _zensus_of("Staatsangehoerigkeit", "Deutschland Ausland_Sonstige")
+zensus_citizenships = _zensus_of(
+    "Zahl_der_Staatsangehoerigkeiten",
+    "EineStaatsang Mehrere_deutsch_und_auslaendisch Mehrere_nur_auslaendisch Nicht_bekannt",
+)
+zensus_households = _zensus_of(
+    "Groesse_des_privaten_Haushalts",
+    "1_Person 2_Personen 3_Personen 4_Personen 5_Personen 6_Personen_und_mehr",
+    "Insgesamt_Haushalte",
+)
+zensus_families = _zensus_of(
+    "Grosse_Kernfamilie_bis6undmehrPers",
+    "a2Personen a3Personen a4Personen a5Personen a6Pers_und_mehr",
+    "Insgesamt_Familien",
+)
 
 
 def zensus_birth(folder):
@@ -69,31 +86,8 @@ def zensus_birth(folder):
     _zensus(folder, "Geburtsland_Gruppen", Insgesamt_Bevoelkerung=[5, 7], **counts)
 
 
-def zensus_citizens(folder):
-    names = ("Deutschland", "Ausland_Sonstige")
-    _zensus(folder, "Staatsangehoerigkeit", Insgesamt_Bevoelkerung=[5, 7], **_parts(*names))
-
-
-def zensus_citizenships(folder):
-    names = "EineStaatsang Mehrere_deutsch_und_auslaendisch Mehrere_nur_auslaendisch Nicht_bekannt"
-    counts = {"Insgesamt_Bevoelkerung": [5, 7], **_parts(*names.split())}
-    _zensus(folder, "Zahl_der_Staatsangehoerigkeiten", **counts)
-
-
 def zensus_adults(folder):
     _zensus(folder, "Deutsche_Staatsangehoerige_ab18", Deutsche_ab18=[5, 7])
-
-
-def zensus_households(folder):
-    names = "1_Person 2_Personen 3_Personen 4_Personen 5_Personen 6_Personen_und_mehr"
-    counts = {"Insgesamt_Haushalte": [5, 7], **_parts(*names.split())}
-    _zensus(folder, "Groesse_des_privaten_Haushalts", **counts)
-
-
-def zensus_families(folder):
-    names = "a2Personen a3Personen a4Personen a5Personen a6Pers_und_mehr"
-    counts = {"Insgesamt_Familien": [5, 7], **_parts(*names.split())}
-    _zensus(folder, "Grosse_Kernfamilie_bis6undmehrPers", **counts)
 
 
 def zensus_rents(folder):

@@ -10,6 +10,7 @@ from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import find_fitting, presets
 from tests.command import geodp
 from tests.io.read.official import forms, tables
+from tests.io.read.official.test_forms import BESIDE, LISTS
 
 OWN = {
     "zensus2011": (forms.zensus_2011,),
@@ -66,8 +67,6 @@ OWN = {
     "abs-mesh-blocks": (tables.abs_mesh_blocks,),
 }
 FORMS = [(name, form) for name, some in OWN.items() for form in some]
-LISTS = {"blocks.csv", "sections.csv", "areas.csv", "sa1.csv", "mesh_blocks.csv", "subsections.csv"}
-BESIDE = {".shx", ".dbf", ".prj", ".cpg"}
 
 
 def write(form, folder):

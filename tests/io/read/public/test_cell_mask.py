@@ -1,7 +1,6 @@
 """Public masks of cells of H3 and S2: lists of codes, outlines, land by name."""
 
-import json
-
+import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -31,21 +30,15 @@ def holds(grid, spec, *places):
     return (grid.names.find(cells_at(spec, *places), drops=True)[0] >= 0).tolist()
 
 
-def geojson(folder, *polygons, crs=None):
+def geojson(folder, *boxes):
+    """Write boxes as GeoJSON: west, south, east, north."""
     path = folder / "mask.geojson"
-    features = [
-        {"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [one]}}
-        for one in polygons
-    ]
-    document = {"type": "FeatureCollection", "features": features}
-    if crs is not None:
-        document["crs"] = {"type": "name", "properties": {"name": crs}}
-    path.write_text(json.dumps(document))
+    path.write_text(geopandas.GeoSeries([shapely.box(*box) for box in boxes]).to_json())
     return path
 
 
-def ring(west, south, east, north):
-    return [[west, south], [east, south], [east, north], [west, north], [west, south]]
+def masked(spec, path):
+    return grid_of_cells(spec, mask=read_cell_mask(path, spec, source="an example"))
 
 
 @pytest.mark.parametrize(
@@ -61,9 +54,8 @@ def test_a_list_of_codes_is_the_area(spec, text, tmp_path):
     codes = cells_at(spec, (139.7, 35.6), (10.0, 50.0))
     path = tmp_path / "mask.csv"
     path.write_text(text.format(*codes), "utf-8")
+    assert sorted(masked(spec, path).hierarchy.codes[-1]) == sorted(codes)
     mask = read_cell_mask(path, spec, source="an example")
-    grid = grid_of_cells(spec, mask=mask)
-    assert sorted(grid.hierarchy.codes[-1]) == sorted(codes)
     assert grid_of_cells(spec, (139, 35, 140, 36), mask=mask).size == 1
 
 
@@ -72,7 +64,7 @@ def test_codes_that_are_coarser_hold_all_below_them_and_finer_ones_are_refused(s
     path = tmp_path / "mask.txt"
     cell = system.locate([10.0], [50.0], level)
     path.write_text(system.format(system.parents(cell, level - 1))[0])
-    grid = grid_of_cells(spec, mask=read_cell_mask(path, spec, source="an example"))
+    grid = masked(spec, path)
     assert grid.size == system.count(1) // system.count(0) or grid.size == 7
     for code, words in (
         (system.format(system.children(cell, level + 1))[0], "mask-code-too-fine"),
@@ -85,38 +77,32 @@ def test_codes_that_are_coarser_hold_all_below_them_and_finer_ones_are_refused(s
 
 
 def test_polygons_hold_the_cells_that_they_touch(spec, tmp_path):
-    path = geojson(tmp_path, ring(9, 49, 11, 51))
-    grid = grid_of_cells(spec, mask=read_cell_mask(path, spec, source="an example"))
+    grid = masked(spec, geojson(tmp_path, (9, 49, 11, 51)))
     assert holds(grid, spec, (9.001, 49.001), (10, 50), (11, 51), (13, 50)) == [True] * 3 + [False]
     assert "in the mask of an example" in grid.hierarchy.source
-    tiny = geojson(tmp_path, ring(10, 50, 10.0001, 50.0001))
-    assert holds(
-        grid_of_cells(spec, mask=read_cell_mask(tiny, spec, source="x")), spec, (10, 50)
-    ) == [True]
+    tiny = masked(spec, geojson(tmp_path, (10, 50, 10.0001, 50.0001)))
+    assert holds(tiny, spec, (10, 50)) == [True]
 
 
 @pytest.mark.parametrize(
-    "polygons",
+    "boxes",
     [
-        [ring(177, -19, 180, -16), ring(-180, -19, -178, -16)],
-        [ring(177, -19, 182, -16)],  # longitudes that go on
-        [ring(-183, -19, -178, -16)],
+        [(177, -19, 180, -16), (-180, -19, -178, -16)],
+        [(177, -19, 182, -16)],  # longitudes that go on
+        [(-183, -19, -178, -16)],
     ],
 )
-def test_polygons_across_180_degrees_are_whole(spec, polygons, tmp_path):
-    path = geojson(tmp_path, *polygons)
-    grid = grid_of_cells(spec, mask=read_cell_mask(path, spec, source="an example"))
+def test_polygons_across_180_degrees_are_whole(spec, boxes, tmp_path):
+    grid = masked(spec, geojson(tmp_path, *boxes))
     inside = ((177.5, -18), (179.99, -17), (-179.99, -17), (-178.5, -18))
     assert holds(grid, spec, *inside, (0, -17), (-170, -17)) == [True] * 4 + [False] * 2
 
 
 def test_polygons_that_jump_across_180_degrees_are_refused(spec, tmp_path):
-    path = geojson(tmp_path, ring(177, -19, -178, -16))
     with refuses(InputError, "outline-jumps"):
-        read_cell_mask(path, spec, source="an example")
-    around = geojson(tmp_path, ring(-180, 60, 180, 90))  # a box around the Earth is none of them
+        masked(spec, geojson(tmp_path, (177, -19, -178, -16)))
     coarse = f"{spec[:2]}:2"
-    grid = grid_of_cells(coarse, mask=read_cell_mask(around, coarse, source="an example"))
+    grid = masked(coarse, geojson(tmp_path, (-180, 60, 180, 90)))  # a box around the Earth
     assert holds(grid, coarse, (0, 89.9), (180, 75), (0, 30)) == [True, True, False]
 
 

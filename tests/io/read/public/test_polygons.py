@@ -56,7 +56,7 @@ AREAS = {
 """Two areas in EPSG:3035, one with a hole."""
 
 
-@pytest.mark.parametrize("crs", [3035, 4326, 25832, 2180, 4258])  # some northing first
+@pytest.mark.parametrize("crs", [3035, 4326, 2180])  # the last one northing first
 @pytest.mark.parametrize("ending", ["gpkg", "shp", "zip", "geojson", "parquet", "fgb"])
 def test_every_form_in_every_crs_is_moved_to_that_of_the_grid(
     ending: str, crs: int, tmp_path: Path
@@ -85,7 +85,7 @@ def test_a_table_without_polygons_is_refused(tmp_path: Path) -> None:
         read_polygons(tmp_path / "a.csv", GRID)
 
 
-@pytest.mark.parametrize("crs", [3035, 4326, 2180])
+@pytest.mark.parametrize("crs", [2180])
 def test_the_command_sums_whole_units_of_regions_in_any_crs(
     crs: int, shared: SharedReleases, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import geopandas
-import numpy as np
+import pyarrow as pa
 import pytest
 import shapely
 from click.testing import CliRunner
@@ -18,7 +18,6 @@ from geodp.io.read.public.tables import read_hierarchy, read_totals
 from geodp.io.read.public.units import read_units
 from geodp.io.verify.verify import verify
 from tests.command import Runner
-from tests.command import geodp as command
 from tests.io.files import gzipped, parquet, text
 from tests.refusals import refuses
 
@@ -66,26 +65,6 @@ def test_a_table_that_is_no_tree_names_file_and_row(content, row, rule, tmp_path
     assert refused.value.row == row
 
 
-def test_counts_are_read_by_the_codes_of_units(tmp_path: Path) -> None:
-    grid = read_units(text(TEXT)(tmp_path), source="a test")
-    table = geodp.read_table(
-        text(COUNTS, "counts.csv")(tmp_path), grid=grid, code="geocode", value="n"
-    )
-    keys = grid.encode(grid.names.find(["0011", "0111"]))
-    assert (table.key == np.sort(keys)).all()
-    assert sorted(table.count.tolist()) == [90, 400]
-
-
-def test_a_code_that_is_no_unit_names_file_and_row_and_no_value(tmp_path: Path) -> None:
-    grid = read_units(text(TEXT)(tmp_path), source="a test")
-    path = text(COUNTS + "98765,7\n", "counts.csv")(tmp_path)
-    with refuses(InputError, "unit-unknown") as refused:
-        geodp.read_table(path, grid=grid, code="geocode", value="n")
-    assert Path(str(refused.value.file)).name == "counts.csv"
-    assert refused.value.row == 4
-    assert "98765" not in str(refused.value)
-
-
 def call(folder: Path, *more: str):
     text(TEXT, "units.csv")(folder)
     text(COUNTS, "counts.csv")(folder)
@@ -111,37 +90,25 @@ def test_a_release_of_units_names_them_at_every_level_and_verifies(tmp_path: Pat
 
 
 def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_path: Path) -> None:
-    rows = [(unit, sex, 30 + i) for i, unit in enumerate(r[0] for r in ROWS) for sex in "mf"]
-    lines = [",".join(map(str, row)) for row in rows]
-    long = text("geocode,sex,n\n" + "\n".join(lines) + "\n", "long.csv")(tmp_path)
-    wide = text(
-        "geocode,m,f\n" + "".join(f"{row[0]},{30 + i},{30 + i}\n" for i, row in enumerate(ROWS)),
-        "wide.csv",
-    )(tmp_path)
-    given = ["--grid", f"units:{text(TEXT, 'units.csv')(tmp_path)}", "--units-source", "a test"]
-    given += ["--code", "geocode", "--epsilon", "1", "--contribution", "1"]
-    ways = {
-        long: ["--value", "n", "--labels", "sex=m,f", "--column", "sex=sex"],
-        wide: ["--value", "m", "--value", "f", "--by", "sex", "--attribute-order", "below"],
-    }
-    for path, own in ways.items():
-        out = tmp_path / f"{path.stem}-out"
-        done = CliRunner().invoke(publish, [str(path), *given, *own, "--output", str(out)])
-        assert done.exit_code == 0, done.output
-        verify(out)
-        header = (out / "public" / "population.csv").read_text().splitlines()[0]
-        assert header.startswith("code,sex,population")
-        release = geodp.open(out)
-        assert release.grid == read_units(tmp_path / "units.csv", source="a test").with_attribute(
-            "sex", ["m", "f"]
-        )
-        assert release.card().mechanism.name == "parts"
-        whole, *sexes = (
-            release.estimate("001", some) for some in (None, {"sex": "m"}, {"sex": "f"})
-        )
-        assert whole.count == sum(one.count for one in sexes)
-        (row,) = Runner(estimate).document_of(out, "--area", "00/001")["estimates"]
-        assert row["value"] == whole.count
+    units = read_units(text(TEXT)(tmp_path), source="a test")
+    rows = [(unit, sex, 30 + i) for i, (unit, *_) in enumerate(ROWS) for sex in "mf"]
+    code, sex, n = zip(*rows, strict=True)
+    table = geodp.read_table(
+        pa.table({"geocode": code, "sex": sex, "n": n}),
+        grid=units, code="geocode", value="n", by="sex", labels={"sex": ["m", "f"]},
+    )  # fmt: skip
+    assert table.grid == units.with_attribute("sex", ["m", "f"])
+    out = tmp_path / "out"
+    geodp.publish(table, epsilon=1, contribution=1).write(out)
+    verify(out)
+    header = (out / "public" / "population.csv").read_text().splitlines()[0]
+    assert header.startswith("code,sex,population")
+    release = geodp.open(out)
+    assert release.card().mechanism.name == "parts"
+    whole, *sexes = (release.estimate("001", some) for some in (None, {"sex": "m"}, {"sex": "f"}))
+    assert whole.count == sum(one.count for one in sexes)
+    (row,) = Runner(estimate).document_of(out, "--area", "00/001")["estimates"]
+    assert row["value"] == whole.count
 
 
 @pytest.mark.parametrize(
@@ -154,6 +121,7 @@ def test_units_have_attributes_and_areas_that_are_asked_for_by_their_codes(tmp_p
         ("--units-source", "a test", "--pairs", "--labels", "sex=m,f"),
         ("--units-source", "a test", "--order", "official"),
         ("--units-source", "a test", "--attribute-order", "below"),
+        ("--units-source", "a test", "--grid", "jis:half", "--other", "abroad"),
     ],
 )
 def test_what_makes_no_sense_with_units_is_refused_and_nothing_written(
@@ -216,17 +184,6 @@ def test_a_code_of_a_pair_that_is_no_unit_names_file_row_and_column(tmp_path: Pa
         assert not (tmp_path / "out").exists()
 
 
-def test_the_table_of_units_is_no_input(tmp_path: Path) -> None:
-    path = text(TEXT, "units.csv")(tmp_path)
-    given = [str(path), "--grid", f"units:{path}", "--units-source", "a test", "--code", "block"]
-    done = CliRunner().invoke(
-        publish,
-        [*given, "--value", "county", "--epsilon", "1", "--output", str(tmp_path / "out")],
-    )
-    assert done.exit_code != 0
-    assert not (tmp_path / "out").exists()
-
-
 TRIPS = "home,work,n\n0011,0111,30\n9999,0111,5\n0011,ZZ,7\n8888,9999,2\n"
 ENDS = {"origin": "home", "destination": "work"}
 
@@ -279,53 +236,23 @@ def test_the_other_unit_has_a_name_of_its_own(tmp_path, name):
         geodp.read_table(text(COUNTS)(tmp_path), grid=plain, code="geocode", value="n", other="x")
 
 
-def test_the_command_counts_other_codes_and_says_so_on_the_card(tmp_path):
-    (tmp_path / "units.csv").write_text(TEXT)
-    (tmp_path / "trips.csv").write_text(TRIPS)
-    call = ["publish", tmp_path / "trips.csv", "--grid", f"units:{tmp_path / 'units.csv'}"]
-    call += ["--units-source", "a test", "--pairs", "--column", "origin=home", "--value", "n"]
-    call += ["--column", "destination=work", "--contribution", 1, "--epsilon", 1]
-    done = command(*call, "--other", "abroad", "--output", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert "counted as abroad" in (tmp_path / "out" / "public" / "release.json").read_text()
-    verify(tmp_path / "out")
-    done = command(
-        "publish", tmp_path / "trips.csv", "--grid", "jis:half", "--code", "home", "--value", "n",
-        "--other", "abroad", "--contribution", 1, "--epsilon", 1, "--output", tmp_path / "no",
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "Not for jis: grids: --other" in done.stderr
-
-
-def features(ending):
-    """Rows of areas with their geometries, as offices publish them."""
-
-    def build(folder: Path, rows: dict[str, list[str]]) -> Path:
-        frame = geopandas.GeoDataFrame(
-            rows,
-            geometry=[shapely.box(i, 0, i + 1, 1) for i in range(len(rows[next(iter(rows))]))],
-            crs="EPSG:3035",
-        )
-        path = folder / f"areas.{ending}"
-        if ending == "parquet":
-            frame.to_parquet(path)
-        else:
-            frame.to_file(path)
-        return path
-
-    return build
-
-
 @pytest.mark.parametrize("ending", ["gpkg", "geojson", "parquet", "shp", "fgb"])
 def test_geometries_are_no_level_of_a_public_table(ending, tmp_path: Path) -> None:
-    build = features(ending)
+    """Rows of areas with their geometries, as offices publish them."""
+
+    def build(rows: dict[str, list[str]]) -> Path:
+        boxes = [shapely.box(i, 0, i + 1, 1) for i in range(len(rows[next(iter(rows))]))]
+        frame = geopandas.GeoDataFrame(rows, geometry=boxes, crs="EPSG:3035")
+        path = tmp_path / f"areas.{ending}"
+        frame.to_parquet(path) if ending == "parquet" else frame.to_file(path)
+        return path
+
     rows = {name: [row[i] for row in ROWS] for i, name in enumerate(("block", "tract", "county"))}
-    grid = read_units(build(tmp_path, rows), source="a test", columns=("block", "tract", "county"))
-    (tmp_path / "other").mkdir()
-    assert grid == read_units(text(TEXT)(tmp_path / "other"), source="a test")
+    grid = read_units(build(rows), source="a test", columns=("block", "tract", "county"))
+    assert grid == read_units(text(TEXT)(tmp_path), source="a test")
     cells = Grid.mesh("inspire:1km", bounds=(4321000, 3202000, 4323000, 3203000))
     codes = ["1kmN3202E4321", "1kmN3202E4322"]
-    regions = {"cell": codes, "town": ["a", "b"]}
-    assert read_hierarchy(build(tmp_path, regions), cells, source="x").levels == ("town",)
-    totals = {"code": codes, "total": [1, 2]}
-    assert sorted(read_totals(build(tmp_path, totals), cells, source="x").total) == [1, 2]
+    regions = build({"cell": codes, "town": ["a", "b"]})
+    assert read_hierarchy(regions, cells, source="x").levels == ("town",)
+    totals = build({"code": codes, "total": [1, 2]})
+    assert sorted(read_totals(totals, cells, source="x").total) == [1, 2]

@@ -74,16 +74,6 @@ def test_a_table_that_cannot_be_read_is_refused_without_its_values(frame, rule):
     assert caught.value.__context__ is None or "secret" not in str(caught.value.__context__)
 
 
-def test_texts_that_are_no_utf_8_are_refused_at_their_row():
-    bad = pa.array([b"x"] * 499 + [b"\xff"]).cast(pa.binary())
-    buffers = bad.buffers()
-    text = pa.StringArray.from_buffers(500, buffers[1], buffers[2], buffers[0])
-    table = pa.table({"code": CODES, "people": COUNTS, "sex": text})
-    with refuses(InputError, "arrow-text-not-utf8") as caught:
-        geodp.read_table(table, grid=GRID, value="people", code="code", where={"sex": "x"})
-    assert caught.value.row == 500
-
-
 def test_files_are_asked_for_where_only_files_are_read():
     with refuses(UsageError, "files-expected"):
         geodp.read_raster(FRAME, grid=GRID)
@@ -120,24 +110,19 @@ def test_bytes_of_a_part_of_a_column(kind):
     whole = pa.array(["zz", *WORDS, "yy"], pa.string()).cast(kind)
     for column in (whole.slice(1, 4), pa.array(WORDS, pa.string()).cast(kind)):
         start, text = bytes_of_texts(column)
-        spans = pairwise(start)
-        assert [text[a:b].tobytes().decode() for a, b in spans] == WORDS
+        assert [text[a:b].tobytes().decode() for a, b in pairwise(start)] == WORDS
         assert not is_ascii(column)
         assert is_ascii(column.slice(0, 2))
         assert is_ascii(column.slice(3))
-
-
-def test_nothing():
     for column in (pa.array([], pa.string()), pa.array(WORDS)[:0], pa.array(["", ""])):
         assert is_ascii(column)
-    assert numbers_of_digits(pa.array([], pa.string())).tolist() == []
-    assert numbers_of_digits(pa.array(["1", None])) is None
-    assert numbers_of_digits(pa.array([""])) is None
 
 
 def test_numbers_of_a_part_of_a_column():
     column = pa.array(["x", "7", "070", "y"])
-    assert numbers_of_digits(column) is None
+    for none in (column, pa.array(["1", None]), pa.array([""])):
+        assert numbers_of_digits(none) is None
+    assert numbers_of_digits(pa.array([], pa.string())).tolist() == []
     assert numbers_of_digits(column[1:3]).tolist() == [7, 70]
     assert numbers_of_digits(column[1:3], as_names=True) is None
     assert numbers_of_digits(column[1:2], as_names=True).tolist() == [7]

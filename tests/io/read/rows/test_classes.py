@@ -4,16 +4,16 @@ import struct
 
 import numpy as np
 import pytest
-import rasterio
-from rasterio.transform import from_origin
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.raster import read_raster
+from tests.io.files import write_tiff
 from tests.refusals import refuses
 
-GRID = Grid.regular((4, 4), crs="EPSG:3035", transform=(100, 0, 4e6, 0, -100, 3e6))
+PLACE = (100, 0, 4e6, 0, -100, 3e6)
+GRID = Grid.regular((4, 4), crs="EPSG:3035", transform=PLACE)
 NUMBERS = np.arange(16, dtype=np.uint8).reshape(4, 4)
 CATEGORIES = "<CategoryNames><Category>sea</Category><Category>town</Category></CategoryNames>"
 COLOURS = '<ColorTable><Entry c1="0" c2="0" c3="0" c4="255"/></ColorTable>'
@@ -25,15 +25,11 @@ STATISTICS = '<Metadata><MDI key="STATISTICS_MAXIMUM">4</MDI></Metadata>'
 
 
 def raster(folder, *, bands=None, whole=None, **profile):
-    path = folder / "a.tif"
-    with rasterio.open(
-        path, "w", driver="GTiff", width=4, height=4, count=1, dtype="uint8", crs="EPSG:3035",
-        transform=from_origin(4e6, 3e6, 100, 100), **profile,
-    ) as file:  # fmt: skip
-        file.write(NUMBERS, 1)
+    def change(file):
         file.update_tags(1, **(bands or {}))
         file.update_tags(**(whole or {}))
-    return path
+
+    return write_tiff(folder / "a.tif", NUMBERS, change, transform=PLACE, **profile)
 
 
 def beside(folder, text):

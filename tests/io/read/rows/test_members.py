@@ -1,28 +1,15 @@
 """Members of zip archives: which are tables, and which one is meant."""
 
-import zipfile
-
 import pyarrow as pa
 import pytest
 
 from geodp.errors import InputError, UsageError
-from geodp.io.read.table import read_table
+from tests.io.read.dialects import read, zipped
 from tests.refusals import refuses
 
 TABLE = "code,n\n53394611,5\n53394612,6\n"
 MORE = "n,CODE\n7,53394613\n"
 PROSE = "Made by an office, in 2020.\nIt holds people, by cell.\n"
-
-
-def zipped(folder, members):
-    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return folder / "a.zip"
-
-
-def read(path, **given):
-    return read_table(path, **{"grid": "jis:basic", "code": "code", "value": "n"} | given)
 
 
 NO_TABLES = {
@@ -42,7 +29,7 @@ NO_TABLES = {
 @pytest.mark.parametrize("name", NO_TABLES)
 @pytest.mark.parametrize("table", ["a.csv", "a.txt", "data/a.tsv"])
 def test_members_without_columns_are_no_tables(name, table, tmp_path):
-    found = read(zipped(tmp_path, {name: NO_TABLES[name], table: TABLE}))
+    found = read(zipped(tmp_path / "a.zip", {name: NO_TABLES[name], table: TABLE}))
     assert found.count.tolist() == [5, 6]
     (source,) = found.reading.sources
     told = [fact.value for fact in source.facts if fact.field == "members that are not read"]
@@ -50,7 +37,7 @@ def test_members_without_columns_are_no_tables(name, table, tmp_path):
 
 
 def test_tables_of_the_same_columns_are_parts_of_one(tmp_path):
-    path = zipped(tmp_path, {"a.csv": TABLE, "x/b.txt": MORE})
+    path = zipped(tmp_path / "a.zip", {"a.csv": TABLE, "x/b.txt": MORE})
     assert read(path).count.tolist() == [5, 6, 7]
 
 
@@ -58,7 +45,7 @@ def test_tables_of_the_same_columns_are_parts_of_one(tmp_path):
     "other", ["code,men\n53394613,1\n", "field,meaning\ncode,cell\n", "Title\n\n" + TABLE, PROSE]
 )
 def test_tables_of_other_columns_are_asked_with_their_names(other, tmp_path):
-    path = zipped(tmp_path, {"a.csv": TABLE, "x/b.csv": other, "readme.txt": PROSE})
+    path = zipped(tmp_path / "a.zip", {"a.csv": TABLE, "x/b.csv": other, "readme.txt": PROSE})
     with refuses(InputError, r"archive-tables-differ: --member, member=\): a\.csv, x/b\.csv\.$"):
         read(path)
     for member in ("a.csv", "a*"):
@@ -71,7 +58,9 @@ def test_tables_of_other_columns_are_asked_with_their_names(other, tmp_path):
 
 
 def test_a_member_is_named_with_its_folders_or_without_or_by_a_pattern(tmp_path):
-    path = zipped(tmp_path, {"x/a.dat": TABLE, "x/b.csv": MORE, "c.csv": "code,n\n53394614,8\n"})
+    path = zipped(
+        tmp_path / "a.zip", {"x/a.dat": TABLE, "x/b.csv": MORE, "c.csv": "code,n\n53394614,8\n"}
+    )
     for member, counts in {
         "x/a.dat": [5, 6],
         "a.dat": [5, 6],
@@ -84,7 +73,7 @@ def test_a_member_is_named_with_its_folders_or_without_or_by_a_pattern(tmp_path)
 
 
 def test_titles_of_members_are_not_compared_where_the_header_is_named(tmp_path):
-    path = zipped(tmp_path, {"a.csv": "T 1\n" + TABLE, "b.csv": "T 2\n" + MORE})
+    path = zipped(tmp_path / "a.zip", {"a.csv": "T 1\n" + TABLE, "b.csv": "T 2\n" + MORE})
     assert read(path, header_row=2).count.tolist() == [5, 6, 7]
     with refuses(InputError, "archive-tables-differ"):
         read(path)
@@ -103,4 +92,4 @@ def test_no_record_makes_a_table_one_that_is_not_read(row, tmp_path):
     """What a text is goes by its header: an odd row is refused, and its table never left out."""
     text = f"T\n\ncode,men\n{row}\n53394614,5\n"
     with refuses(InputError, r"archive-tables-differ: a\.csv, b\.txt"):
-        read(zipped(tmp_path, {"a.csv": TABLE, "b.txt": text}))
+        read(zipped(tmp_path / "a.zip", {"a.csv": TABLE, "b.txt": text}))

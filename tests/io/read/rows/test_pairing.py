@@ -1,14 +1,11 @@
 """Columns of counts and the labels that they are for: as said, as named, or asked."""
 
-import json
-from pathlib import Path
-
+import pyarrow as pa
 import pytest
 
 import geodp
 from geodp.errors import UsageError
 from geodp.io.read.rows.pairing import pair
-from tests.command import geodp as command
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -121,29 +118,14 @@ def test_labels_before_every_column_become_those_of_a_grid_without_any() -> None
     assert made.grid == GRID.with_attribute("sex", ["m", "f"])
 
 
-def test_the_command_publishes_what_the_pairs_say_and_writes_them_down(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("code,P_M,P_F,x\n533946113,10,20,1\n533946114,4,6,2\n")
-    call = ["publish", path, "--grid", "jis:half", "--primary", 5339, "--code", "code"]
-    call += ["--labels", "sex=f,m", "--contribution", 1, "--epsilon", 1, "--check"]
-    facts = []
-    for number, values in enumerate((["P_M", "P_F"], ["m=P_M", "f=P_F"])):
-        more = [word for value in values for word in ("--value", value)]
-        done = command(*call, *more, "--output", tmp_path / f"o{number}")
-        assert done.returncode == 0, done.stderr
-        check = json.loads((tmp_path / f"o{number}/restricted/check.json").read_text())
-        facts.append(
-            [
-                (fact["field"], fact["value"], fact["known_by"])
-                for fact in check["read"]["sources"][0]["facts"]
-                if fact["field"].startswith("label")
-            ]
-        )
-    assert [fact[:2] for fact in facts[0]] == [
-        ("label of column P_F", "f"),
-        ("label of column P_M", "m"),
-    ]
-    assert [{fact[2] for fact in some} for some in facts] == [{"file"}, {"operator"}]
-    asked = command(*call, "--value", "x", "--value", "P_M", "--output", tmp_path / "o")
-    assert asked.returncode == 2
-    assert "--value 'f=x' --value 'm=P_M'" in asked.stderr
+@pytest.mark.parametrize(
+    ("values", "who"), [(["P_M", "P_F"], "file"), (["m=P_M", "f=P_F"], "operator")]
+)
+def test_what_the_pairs_say_is_written_down(values: list[str], who: str) -> None:
+    rows = pa.table({"code": ["533946113"], "P_M": [10], "P_F": [20], "x": [1]})
+    given = {"grid": GRID.with_attribute("sex", ["f", "m"]), "code": "code"}
+    (source,) = geodp.read_table(rows, **given, value=values).reading.sources
+    facts = {(one.field, one.value): one.known_by for one in source.facts}
+    assert facts["label of column P_F", "f"] == facts["label of column P_M", "m"] == who
+    with refuses(UsageError, "column-labels-uncertain: --value 'f=x' --value 'm=P_M'"):
+        geodp.read_table(rows, **given, value=["x", "P_M"])

@@ -1,7 +1,5 @@
 """Files of every form have the columns that the names of their folders stand for, and obey them."""
 
-import zipfile
-
 import pytest
 
 from geodp.errors import InputError
@@ -77,10 +75,9 @@ def test_files_that_their_folder_leaves_out_are_none_of_the_counts(tmp_path):
 
 
 def test_folders_in_an_archive_are_columns_too(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        for month in (1, 2):
-            archive.writestr(f"month={month}/a.csv", f"code,people\n{CODES[0]},{month}\n")
-    assert read_table(tmp_path / "a.zip", where={"month": 2}, **ASKED).count.tolist() == [2]
+    members = {f"month={n}/a.csv": f"code,people\n{CODES[0]},{n}\n" for n in (1, 2)}
+    path = dialects.zipped(tmp_path / "a.zip", members)
+    assert read_table(path, where={"month": 2}, **ASKED).count.tolist() == [2]
 
 
 @pytest.mark.parametrize(

@@ -1,61 +1,92 @@
-"""Notes below a table are not read where its last row is named; anything else there is refused."""
+"""Rows above, between and below a table: named ones are not read, and all others are refused."""
 
 import io
 import itertools
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
-import geodp
 from geodp.errors import InputError, UsageError
-from geodp.grid.grid import Grid
-from geodp.io.read.rows.span import Opening, UpToLine, is_note
+from geodp.io.read.rows.span import Opening, UpToLine, guess_header, is_name, is_note
 from tests.command import geodp as run
-from tests.io.read.dialects import write_rows
+from tests.io.read.dialects import read, write_rows
 from tests.refusals import refuses
 
-MESH = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
-ROWS = [["Population"], ["mesh", "n"], ["533901001", 5], ["533901002", 7]]
-NOTES = [[], ["Source: an office"], ["* estimated"]]
-
-
+ROWS = (("code", "n"), ("53394611", 5), ("53394612", 6))
+TITLED = (("Population",), *ROWS)
+MORE = ("53394613", 1)
+NOTES = ((), ("Source: an office",), ("* estimated",))
+UNITS = ((None, "persons"), ("Total", 11))
+TOTAL = ("Total", 11)
 FORMS = pytest.mark.parametrize("form", ["csv", "xlsx"])
 
 
-def read(path, **options):
-    call = {"grid": MESH, "code": "mesh", "value": "n", "header_row": 2, **options}
-    return sorted(geodp.read_table(path, **call).count.tolist())
+@FORMS
+@pytest.mark.parametrize(
+    ("rows", "given"),
+    [
+        (TITLED, {"header_row": 2}),
+        (TITLED + NOTES, {"header_row": 2, "last_row": 4}),
+        ((*TITLED, TOTAL, *NOTES), {"header_row": 2, "last_row": 4}),
+        ((*TITLED[:2], *UNITS, *ROWS[1:]), {"header_row": 2, "first_row": 5}),
+    ],
+)
+def test_named_rows_are_those_of_the_table_and_known_by_the_operator(rows, given, form, tmp_path):
+    found = read(write_rows(tmp_path / f"a.{form}", rows), **given)
+    assert found.count.tolist() == [5, 6]
+    said = [fact for fact in found.reading.sources[0].facts if fact.field == "header row"]
+    assert [(fact.value, fact.known_by) for fact in said] == [("2", "operator")]
+
+
+LIKE = "column-unknown: row {0} .*--header-row {0}, header_row={0}"
+REFUSED = [
+    # Rows, what is said of them, the rule and the row that it names.
+    ((("Population by mesh",), (), *ROWS), {}, LIKE.format(3), None),
+    ((("Population by mesh", None), ("2020", None), *ROWS), {}, LIKE.format(3), None),
+    ((("# made by an office",), *ROWS), {}, LIKE.format(2), None),
+    (((None, "Population"), *ROWS), {}, LIKE.format(2), None),
+    (TITLED, {"header_row": 1}, LIKE.format(2), None),
+    (TITLED, {"header_row": 3}, r"column-unknown: row \b2\b looks like.*header", 3),
+    ((TITLED[0], (), *ROWS), {"header_row": 2}, "header-row-blank", 2),
+    (TITLED, {"header_row": 9}, "header-row-after-end", 9),
+    (TITLED, {"header_row": 5}, "header-row-after-end", 5),
+    ((*ROWS, ROWS[0], MORE), {"header_row": 4}, "header-row-repeated", 4),
+    ((*TITLED, TOTAL), {"header_row": 2}, "jis-code-not-digits", 5),
+    ((*TITLED[:2], *UNITS[:1], *ROWS[1:]), {"header_row": 2}, "count-is-mark: --first-row, ", 3),
+    ((*TITLED, (*NOTES[1], None)), {"header_row": 2}, "count-is-mark: --last-row, last_row=", 5),
+    (TITLED + NOTES, {"header_row": 2}, "count-is-mark|row-ragged: --last-row", None),
+    ((TITLED[0], ("code", "n", "n"), ("53394611", 1, 2)), {"header_row": 2}, "columns-alike", 2),
+    # Whoever names too early or too late a row would leave people out without a word.
+    ((*TITLED, MORE), {"header_row": 2, "last_row": 4}, "row-below-last", 5),
+    ((*TITLED, *NOTES, MORE), {"header_row": 2, "last_row": 4}, "row-below-last", 8),
+    ((*TITLED, (MORE[0], "*")), {"header_row": 2, "last_row": 4}, "row-below-last", 5),
+    ((*TITLED, MORE), {"header_row": 2, "first_row": 4}, "row-above-first", 3),
+    ((*TITLED, MORE), {"header_row": 2, "first_row": 5}, "row-above-first", 3),
+    *((TITLED, {"header_row": 2, "last_row": n}, "last-row-beyond-file|last-row-blank", None)
+      for n in (6, 99)),
+    *(((*TITLED, ()), {"header_row": 2, "first_row": n}, "first-row-blank", None)
+      for n in (5, 6, 99)),
+    # Workbooks once counted rows from the header on.
+    ((*TITLED[:2], *UNITS, *ROWS[1:], (MORE[0], "x")), {"header_row": 2, "first_row": 5},
+     "count-is-mark", 7),
+]  # fmt: skip
 
 
 @FORMS
-def test_notes_below_the_last_row_are_not_read(form, tmp_path):
-    path = write_rows(tmp_path / f"a.{form}", ROWS + NOTES)
-    assert read(path, last_row=4) == [5, 7]
-    with refuses(InputError, "count-is-mark|row-ragged: --last-row"):
-        read(path)
-
-
-@FORMS
-@pytest.mark.parametrize("more", [[["533901003", 9]], [*NOTES, ["533901003", 9]]])
-def test_a_row_below_the_last_one_is_refused(form, more, tmp_path):
-    """Whoever names too early a row would leave people out without a word."""
-    path = write_rows(tmp_path / f"a.{form}", ROWS + more)
-    with refuses(InputError, "row-below-last") as told:
-        read(path, last_row=4)
-    assert told.value.row == 4 + len(more)
-
-
-@FORMS
-@pytest.mark.parametrize("last", [6, 99])
-def test_a_last_row_that_is_not_there_is_refused(form, last, tmp_path):
-    with refuses(InputError, "last-row-beyond-file|last-row-blank"):
-        read(write_rows(tmp_path / f"a.{form}", ROWS), last_row=last)
+@pytest.mark.parametrize(("rows", "given", "rule", "row"), REFUSED)
+def test_rows_that_are_no_part_of_the_table_are_told(rows, given, rule, row, form, tmp_path):
+    with refuses(InputError, rule) as caught:
+        read(write_rows(tmp_path / f"a.{form}", rows), **given)
+    assert row in (None, caught.value.row)
+    assert "53394611" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("header", "first", "last"),
     [
         *((0, None, None), (None, None, 0), (2, None, 2), (3, None, 2), (None, None, 1)),
-        *((2, 2, None), (3, 2, 9), (2, 5, 4), (None, 0, None), (None, 1, None)),
+        *((2, 2, None), (3, 2, 9), (2, 5, 4), (None, 0, None), (None, 1, None), (-1, None, None)),
     ],
 )
 def test_rows_in_no_order_are_refused(header, first, last):
@@ -63,49 +94,71 @@ def test_rows_in_no_order_are_refused(header, first, last):
         Opening(header_row=header, last_row=last, first_row=first)
 
 
-UNITS = [["", "persons"], ["Total", 12]]
+@pytest.mark.parametrize("option", ["header_row", "last_row"])
+def test_what_has_no_rows_around_its_table_refuses_the_options(option, tmp_path):
+    table = pa.table({"code": ["53394611"], "n": [5]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text('{"code": "53394611", "n": 5}\n')
+    for given in (table, tmp_path / "a.parquet", tmp_path / "a.jsonl"):
+        with refuses(UsageError, "rows-need-text"):
+            read(given, **{option: 2})
 
 
-@FORMS
-def test_a_bad_row_below_units_is_named_by_its_own_number(form, tmp_path):
-    """Workbooks once counted rows from the header on."""
-    path = write_rows(tmp_path / f"a.{form}", [*ROWS[:2], *UNITS, *ROWS[2:], ["533901003", "x"]])
-    with refuses(InputError, "count-is-mark") as told:
-        read(path, first_row=5)
-    assert told.value.row == 7
+@pytest.mark.parametrize(
+    ("text", "row", "rule"),
+    [
+        ("sep=:\nPopulation, in 2020\ncode:n\n53394611:5\n", 1, "line-says-delimiter"),
+        ("x" * (1 << 18) + "\ncode,n\n53394611,5\n", 2, "header-too-far"),
+    ],
+)
+def test_lines_that_are_no_header_are_refused(text, row, rule, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    with refuses(InputError, rule):
+        read(tmp_path / "a.csv", header_row=row)
+    if rule == "line-says-delimiter":
+        assert read(tmp_path / "a.csv", header_row=3).count.tolist() == [5]
 
 
-@FORMS
-def test_a_row_above_the_first_one_is_refused(form, tmp_path):
-    """Whoever names too late a row would leave people out without a word."""
-    path = write_rows(tmp_path / f"a.{form}", [*ROWS, ["533901003", 9]])
-    for first in (4, 5):
-        with refuses(InputError, "row-above-first") as told:
-            read(path, first_row=first)
-        assert told.value.row == 3
+def test_formulas_above_the_named_row_are_not_read(tmp_path):
+    path = write_rows(tmp_path / "a.xlsx", [("=1+1",), *ROWS])
+    assert read(path, header_row=2).count.tolist() == [5, 6]
 
 
-@FORMS
-@pytest.mark.parametrize("first", [5, 6, 99])
-def test_a_first_row_that_is_not_there_is_refused(form, first, tmp_path):
-    with refuses(InputError, "first-row-blank"):
-        read(write_rows(tmp_path / f"a.{form}", [*ROWS, []]), first_row=first)
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([["Population"], [""], ["code", "n"], ["1", "5"]], 2),
+        ([["code", "2020", "2021"], ["1", "5", "6"]], None),
+        ([["T"], ["code", "2020", "2021"], ["a1", "5", "6"]], None),
+        ([["T"], ["code", "2020", "2021"], ["1", "5", "6"]], 1),
+        ([["T"], ["code", "code"], ["1", "5"]], None),
+        ([["A title"], ["and prose, of words"]], None),
+        ([], None),
+    ],
+)
+def test_a_header_is_told_by_the_row_below_it(rows, found):
+    assert found is None or guess_header(rows, 1) == (found, found + 1)
+    assert found is not None or guess_header(rows, len(rows[0]) if rows else 1) is None
 
 
-@FORMS
-def test_totals_below_the_last_row_are_not_read(form, tmp_path):
-    path = write_rows(tmp_path / f"a.{form}", [*ROWS, ["Total", 12], ["Source: an office"]])
-    assert read(path, last_row=4) == [5, 7]
-    path = write_rows(tmp_path / f"a.{form}", [*ROWS, ["533901003", "*"]])
-    with refuses(InputError, "row-below-last"):
-        read(path, last_row=4)
+@pytest.mark.parametrize(
+    ("between", "header", "row"),
+    [
+        ([], 2, 3),
+        ([["", "persons"]], 2, 4),
+        ([["", "persons"], ["Total", "11"]], 2, 5),
+        ([["Code", "Persons"]], 3, 4),
+    ],
+)
+def test_units_and_totals_may_stand_below_a_header(between, header, row):
+    rows = [["Population"], ["Source", "an office"], ["mesh", "n"], *between]
+    assert guess_header([*rows, ["53394611", "5"], ["53394612", "6"]], 1) == (header, row)
 
 
-def test_other_forms_have_no_notes(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"mesh": "533901001", "n": 5}\n', encoding="utf-8")
-    with refuses(UsageError, "rows-need-text"):
-        geodp.read_table(path, grid=MESH, code="mesh", value="n", last_row=2)
+def test_names():
+    names = ["KEY_CODE", "", "T001141001", "性別", "age 10-14", "_id", "Gitter_ID_1km"]
+    assert all(map(is_name, names))
+    assert not any(map(is_name, ["53394611", "1kmN2E4", "DE_1kmN2E4", "a 10:11", "[x]", "-1"]))
 
 
 def test_a_stream_is_cut_at_the_same_line_whatever_is_read_at_once():
@@ -128,10 +181,6 @@ def test_a_note_fills_one_field_or_has_a_word_for_a_code():
 
 
 def test_a_command_names_the_last_row_and_inspect_takes_it(tmp_path):
-    path = write_rows(tmp_path / "a.xlsx", ROWS + NOTES)
+    path = write_rows(tmp_path / "a.xlsx", TITLED + NOTES)
     rows = ("--header-row", 2, "--last-row", 4)
     assert "--last-row 4" in run("inspect", path, *rows).stdout
-    call = ("publish", path, *rows, "--grid", "jis:half", "--bounds", 139, 35, 140, 36)
-    more = ("--contribution", 1, "--check", "--output", tmp_path / "out")
-    done = run(*call, *more)
-    assert done.returncode == 0, done.stderr

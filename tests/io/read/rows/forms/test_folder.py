@@ -2,18 +2,16 @@
 
 import os
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
-from geodp.io.read.points import read_points
 from geodp.io.read.rows.forms.locations import NOTHING, find_files, partition_values
 from geodp.io.read.rows.input_files import list_paths
 from geodp.io.read.table import read_table
-from tests.command import geodp
+from tests.io.read.dialects import same, write_rows
 from tests.refusals import refuses
 
 GRID = Grid.mesh("jis:half", bounds=(139, 35, 140, 36)).with_attribute("sex", ["f", "m"])
@@ -36,13 +34,6 @@ def lake(folder):
     return folder
 
 
-def same(found, wanted):
-    return (found.key.tolist(), found.count.tolist()) == (
-        wanted.key.tolist(),
-        wanted.count.tolist(),
-    )
-
-
 def test_a_folder_of_hive_has_the_columns_of_its_paths(tmp_path):
     folder, wanted = lake(tmp_path / "lake"), read_table(TABLE, **ASKED)
     assert same(read_table(folder, where={"year": "2024"}, **ASKED), wanted)
@@ -53,21 +44,6 @@ def test_a_folder_of_hive_has_the_columns_of_its_paths(tmp_path):
         read_table(folder, **ASKED)
     with refuses(InputError, "column-unknown: 'month'"):
         read_table(folder, where={"month": "1"}, **ASKED)
-
-
-def test_the_command_takes_folders_and_patterns(tmp_path):
-    folder = lake(tmp_path / "lake")
-    call = "publish {} --grid jis:half --bounds 139 35 140 36 --code code --value people"
-    call += " --where year=2024 --where sex=f --epsilon 1 --contribution 1 --output"
-    for number, given in enumerate((folder, f"{folder}/*/sex=f/*.parquet")):
-        done = geodp(*call.format(given).split(), tmp_path / str(number))
-        assert done.returncode == 0, done.stderr
-        run = (tmp_path / str(number) / "restricted" / "run.json").read_text()
-        assert run.count(".parquet") >= 2
-    refused = geodp(*call.format("ftp://me:secret@host/a.csv").split(), tmp_path / "url")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "This URL is not read" in refused.stderr
-    assert "secret" not in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -135,45 +111,9 @@ def test_values_of_folders():
     }
 
 
-def test_text_packed_by_zstandard(tmp_path):
-    text = "x,y\n" + "".join(f"{139 + i / 20000},35.5\n" for i in range(20_000))
-    plain, packed = tmp_path / "p.csv", tmp_path / "p.csv.zst"
-    plain.write_text(text)
-    with pa.CompressedOutputStream(str(packed), "zstd") as stream:
-        stream.write(text.encode())
-    options = {"grid": Grid.mesh("jis:half", bounds=(139, 35, 140, 36)), "x": "x", "y": "y"}
-    assert same(read_points(packed, **options), read_points(plain, **options))
-    bad = tmp_path / "bad.csv.zst"
-    bad.write_bytes(packed.read_bytes()[:-2000])
-    with refuses(InputError, "file-damaged") as caught:
-        read_points(bad, **options)
-    assert caught.value.__context__ is None
-    wrong = tmp_path / "wrong.csv.zst"
-    with pa.CompressedOutputStream(str(wrong), "zstd") as stream:
-        stream.write((text + "139,much\n").encode())
-    with refuses(InputError, "coordinate-is-mark: row 20002"):
-        read_points(wrong, **options)
-
-
-def test_bytes_that_are_no_text_are_refused_by_their_row():
-    table = pa.table({"code": np.array([b"533946113", b"\xff\xfe"])})
-    table = table.append_column("people", pa.array([1, 2])).cast(
-        pa.schema({"code": pa.binary(), "people": pa.int64()})
-    )
-    with refuses(InputError, "column-not-utf8: row 2: "):
-        read_table(table, grid="jis:half", value="people", code="code")
-    with refuses(InputError, "column-not-utf8: row 2: "):
-        read_table(table, grid="jis:half", value="people", code="code", where={"code": "a"})
-
-
 def test_a_folder_of_workbooks_is_its_tables(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    for name, rows in (("a", CODES[:2]), ("b", CODES[2:]), ("~$b", ())):
-        book = openpyxl.Workbook()
-        book.active.append(["code", "people"])
-        for row in rows:
-            book.active.append([row, 5])
-        book.save(tmp_path / f"{name}.xlsx")
+    for name, codes in (("a", CODES[:2]), ("b", CODES[2:]), ("~$b", ())):
+        write_rows(tmp_path / f"{name}.xlsx", [("code", "people"), *((code, 5) for code in codes)])
     assert [path.name for path in find_files(tmp_path)] == ["a.xlsx", "b.xlsx"]
     plain = {"grid": Grid.mesh("jis:half", bounds=(139, 35, 140, 36)), "code": "code"}
     assert read_table(tmp_path, value="people", **plain).count.tolist() == [5, 5, 5, 5]

@@ -1,13 +1,16 @@
 """Workbooks: what stands in cells, not what formulas would say."""
 
 import datetime
+import sys
 import warnings
 import zipfile
 
 import pytest
 
-from geodp.errors import InputError
+from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.forms import books, workbook
+from geodp.io.read.rows.forms.books import OpenXmlBook
+from geodp.io.read.rows.input_files import input_files
 from geodp.io.read.table import read_table
 from tests.io.read.workbooks import FORMS, Amount, Error, Formula, Percent, write
 from tests.refusals import refuses
@@ -23,49 +26,47 @@ def read(path, **options):
     return read_table(path, grid="jis:basic", code="mesh", value="n", **options)
 
 
-@every_form
-def test_one_of_several_sheets_is_chosen(form, tmp_path):
-    path = book(tmp_path / f"a.{form}", [("notes",)], [("mesh", "n"), (53394611, 5)])
-    with refuses(InputError, "sheet-missing: --layer.*sheet 0, sheet 1"):
-        read(path)
-    assert read(path, layer="sheet 1").count.tolist() == [5]
+HEAD = [("mesh", "n"), (53394611, SECRET)]
+REFUSED = [
+    # Rows, the rule, and the row of the sheet that it names.
+    ([*HEAD, (53394612, Formula(SECRET))], "workbook-formula", 3),
+    ([*HEAD, (53394612, Formula())], "workbook-formula", 3),
+    ([*HEAD, (Formula(), Formula())], "workbook-formula", 3),
+    ([*HEAD, (53394612, Error())], "count-is-error", 3),
+    ([*HEAD, (53394612, Error("#DIV/0!"))], "count-is-error", 3),
+    ([*HEAD, (Error("#REF!"), 1)], "code-missing: Column mesh", 3),
+    ([*HEAD, (53394612, Percent(1.0))], "count-percentage", 3),
+    ([*HEAD, (53394612, Amount(7))], "count-money", 3),
+    ([*HEAD, (53394612, True)], "count-is-mark", 3),
+    ([*HEAD, (), (53394612, 1)], "count-is-mark", 3),
+    ([(), (None, None), *HEAD, (53394612, "x")], "count-is-mark", 5),
+    ([HEAD[0], (53394611, SECRET, 1)], "sheet-wider-than-header", 2),
+    ([*HEAD, (53394612, 1.5)], "count-fraction", 3),
+    ([()], "sheet-empty", None),
+    # A column of errors alone, and a last row of one, are none that is not there.
+    ([("mesh", "n", "m"), (53394611, 5, Error()), (Error(),) * 3], r"count-is-error: \bn\b", 3),
+    *(
+        ([("mesh", "n"), row], "workbook-digits-lost", 2)
+        for number in (1234567890123456, 1e15, -(10**15), 9007199254740994)
+        for row in ((53394611, number), (number, 5))
+    ),
+]
 
 
 @every_form
-@pytest.mark.parametrize(
-    ("rows", "rule", "row"),
-    [
-        ([("mesh", "n"), (53394611, SECRET), (53394612, Formula(SECRET))], "workbook-formula", 3),
-        ([("mesh", "n"), (53394611, SECRET), (53394612, Formula())], "workbook-formula", 3),
-        (
-            [("mesh", "n"), (53394611, SECRET), (53394612, Error())],
-            "count-is-error",
-            3,
-        ),
-        (
-            [("mesh", "n"), (53394611, SECRET), (53394612, Error("#DIV/0!"))],
-            "count-is-error",
-            3,
-        ),
-        (
-            [("mesh", "n"), (53394611, SECRET), (Error("#REF!"), 1)],
-            "code-missing: Column mesh",
-            3,
-        ),
-        ([("mesh", "n"), (53394611, SECRET), (53394612, Percent(1.0))], "count-percentage", 3),
-        ([("mesh", "n"), (53394611, SECRET), (53394612, Amount(7))], "count-money", 3),
-        ([("mesh", "n"), (53394611, SECRET), (53394612, True)], "count-is-mark", 3),
-        ([("mesh", "n"), (53394611, SECRET), (), (53394612, 1)], "count-is-mark", 3),
-        ([("mesh", "n"), (53394611, SECRET, 1)], "sheet-wider-than-header", 2),
-        ([("mesh", "n"), (53394611, SECRET), (53394612, 1.5)], "count-fraction", 3),
-        ([()], "sheet-empty", None),
-    ],
-)
+@pytest.mark.parametrize(("rows", "rule", "row"), REFUSED)
 def test_what_is_refused_names_the_row_of_the_sheet(form, rows, rule, row, tmp_path):
     with refuses(InputError, rule) as caught:
         read(book(tmp_path / f"a.{form}", rows))
     assert caught.value.row == row
     assert str(SECRET) not in str(caught.value)
+
+
+@every_form
+def test_blank_rows_above_and_errors_beside_what_is_read_do_not_matter(form, tmp_path):
+    rows = [(), (None, None), ("mesh", "n", "rate"), (53394611, 5, Error())]
+    path = book(tmp_path / f"a.{form}", [*rows, (53394612, 6, Percent(0.5))])
+    assert read(path).count.tolist() == [5, 6]
 
 
 def edit(path, name, change):
@@ -151,39 +152,6 @@ def test_numbers_are_no_texts_with_marks(tmp_path):
         read(path, missing=["-"], **given)
 
 
-@every_form
-@pytest.mark.parametrize("number", [1234567890123456, 1e15, -(10**15), 9007199254740994])
-@pytest.mark.parametrize("column", [0, 1])
-def test_numbers_of_more_digits_than_workbooks_keep_are_refused(form, number, column, tmp_path):
-    row = [53394611, 5]
-    row[column] = number
-    with refuses(InputError, "workbook-digits-lost") as caught:
-        read(book(tmp_path / f"a.{form}", [("mesh", "n"), row]))
-    assert caught.value.row == 2
-
-
-def test_quadkeys_of_a_workbook(tmp_path):
-    given = {"grid": "quadkey:4", "code": "mesh", "value": "n"}
-    good = book(tmp_path / "a.xlsx", [("mesh", "n"), ("0213", 5), ("1213", 6)])
-    assert sorted(read_table(good, **given).count.tolist()) == [5, 6]
-    lost = book(tmp_path / "b.xlsx", [("mesh", "n"), (213, 5), (1213, 6)])
-    with refuses(InputError, "zeros-lost"):
-        read_table(lost, **given)
-    mixed = book(tmp_path / "c.xlsx", [("mesh", "n"), ("0213", 5), (213, 6)])
-    with refuses(InputError, "quadkey-form"):
-        read_table(mixed, **given)
-
-
-@every_form
-def test_rows_above_the_header_that_are_blank_count(form, tmp_path):
-    rows = [(), (None, None), ("mesh", "n"), (53394611, 5), (53394612, "x")]
-    path = book(tmp_path / f"a.{form}", rows[:4])
-    assert read(path).count.tolist() == [5]
-    with refuses(InputError, "count-is-mark") as caught:
-        read(book(tmp_path / f"a.{form}", rows))
-    assert caught.value.row == 5
-
-
 MOMENT = datetime.datetime(2024, 5, 31, 9, 30)
 
 
@@ -225,25 +193,6 @@ def test_errors_as_coordinates_are_told_as_such(form, tmp_path):
 
 
 @every_form
-def test_errors_and_formulas_at_the_edge_of_a_sheet_are_seen(form, tmp_path):
-    """A column of errors alone, and a last row of one, are none that is not there."""
-    rows = [("mesh", "n", "more"), (53394611, 5, Error()), (Error(), Error(), Error())]
-    with refuses(InputError, r"count-is-error: \bn\b") as caught:
-        read(book(tmp_path / f"a.{form}", rows))
-    assert caught.value.row == 3
-    rows = [("mesh", "n"), (53394611, 5), (Formula(), Formula())]
-    with refuses(InputError, "workbook-formula") as caught:
-        read(book(tmp_path / f"a.{form}", rows))
-    assert caught.value.row == 3
-
-
-@every_form
-def test_errors_beside_the_columns_that_are_read_do_not_matter(form, tmp_path):
-    rows = [("mesh", "n", "rate"), (53394611, 5, Error()), (53394612, 6, Percent(0.5))]
-    assert sorted(read(book(tmp_path / f"a.{form}", rows)).count.tolist()) == [5, 6]
-
-
-@every_form
 def test_a_sheet_is_called_as_it_is_and_hidden_ones_are_sheets(form, tmp_path):
     rows = [("mesh", "n"), (53394611, 5)]
     path = book(tmp_path / f"a.{form}", rows, rows, names=["人口 & <1>", "old"], hidden=["old"])
@@ -254,11 +203,7 @@ def test_a_sheet_is_called_as_it_is_and_hidden_ones_are_sheets(form, tmp_path):
 
 def test_the_form_is_that_of_the_first_bytes_whatever_the_name(tmp_path):
     path = book(tmp_path / "a.ods", [("mesh", "n"), (53394611, 5)])
-    path = path.rename(tmp_path / "a.xlsx")
-    assert read(path).count.tolist() == [5]
-
-
-def test_documents_are_told(tmp_path):
+    assert read(path.rename(tmp_path / "a.xlsx")).count.tolist() == [5]
     text = tmp_path / "a.odt"
     with zipfile.ZipFile(text, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
@@ -269,14 +214,30 @@ def test_documents_are_told(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.xls", "a.xlsb", "a.xlsx", "a.zip"])
 def test_binary_workbooks_are_to_be_saved_as_others(name, tmp_path):
-    path = tmp_path / name
+    path, binary = tmp_path / name, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4096)
+    path.write_bytes(binary)
     if name == "a.xlsb":
         book(tmp_path / "b.xlsx", [("mesh", "n"), (53394611, 5)]).rename(path)
-    else:
-        path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4096))
-    if name == "a.zip":
-        binary = path.rename(tmp_path / "a.xls")
+    elif name == "a.zip":
         with zipfile.ZipFile(path, "w") as archive:
-            archive.write(binary, "tables/a.xls")
+            archive.writestr("tables/a.xls", binary)
     with refuses(InputError, "workbook-binary: save it as xlsx or ods"):
         read(path)
+
+
+def test_rows_say_which_hold_a_formula(tmp_path):
+    rows = [("mesh", "n"), (53394611, Formula()), (), (Error(), Percent(0.5))]
+    (file,) = input_files(write(tmp_path / "a.xlsx", rows))
+    book = OpenXmlBook(file)
+    assert book.sheets == ("sheet 0",)
+    found = [*book.rows("sheet 0")]
+    book.close()
+    assert [computed for _, computed in found] == [False, True, False, False]
+    assert (found[0][0], found[3][0]) == (["mesh", "n"], ["#N/A", "50%"])
+
+
+def test_the_extra_that_is_missing_is_named(tmp_path, monkeypatch):
+    (file,) = input_files(write(tmp_path / "a.xlsx", [("mesh", "n")]))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with refuses(UsageError, r"library-missing: geodp\[xlsx\]"):
+        OpenXmlBook(file)
