@@ -10,17 +10,13 @@ import pytest
 
 from geodp import open as geodp_open
 from geodp.cli.commands.estimate import estimate
-from geodp.io.folder.staged_release import StagedTables
 from geodp.kinds.amounts.running.publish import publish
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
 from geodp.release import simulation
 from geodp.tools.compare.commands.compare import compare
 from geodp.tools.explain.commands.report import report
 from tests.command import Runner, figures_of, geodp, override
 from tests.kinds.amounts import made
 from tests.kinds.amounts.made import incomes
-from tests.kinds.amounts.test_prior import town
 
 RUNNER = Runner(publish)
 GRID = ("--grid", "inspire:1km", "--bounds", "4000000 3000000 4016000 3016000")
@@ -44,32 +40,6 @@ def call(persons, tmp_path):
     return [persons, *GRID, "--x", "x", "--y", "y", *AMOUNT, *TERMS, "--output", tmp_path / "out"]
 
 
-def test_two_commands_give_means(call, tmp_path):
-    done = geodp("amounts", "publish", *call, "--person", "id", "--classes", "100,200,300,500")
-    assert done.returncode == 0, done.stderr
-    assert "if each person is counted once" in done.stdout
-    out = tmp_path / "out"
-    run = json.loads((out / "restricted" / "run.json").read_text())
-    # The clip's numbers are for the operator only.
-    assert run["records_beyond_clip"]["above"] > 0
-    assert str(run["records_beyond_clip"]["above"]) not in done.stdout
-    done = geodp("estimate", out, "--area", "1kmN3000E4000", "--area", "10kmN300E400",
-                 "--quantile", "0.9", "--below", "150")  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    for text in ("income in 10,000 yen", "mean", "median", "quantile 0.9", "below 150"):
-        assert text in done.stdout
-    done = geodp("estimate", out, "--area", "10kmN300E400", "--json")
-    (region,) = figures_of(done.stdout)
-    assert 200 < region["mean"]["low"] < region["mean"]["high"] < 400
-    assert geodp("verify", out).returncode == 0
-
-
-def test_where_and_value_select_and_count(call, tmp_path):
-    done = RUNNER.run(*call, "--where", "kind=a", "--value", "n", "--json")
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["spends"] == "epsilon = 1"
-
-
 @pytest.mark.parametrize(
     ("more", "code"),
     [
@@ -90,139 +60,6 @@ def test_options_that_do_not_go_together_are_refused(call, tmp_path, more, code)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_clip_is_in_order(call):
-    words = [*call]
-    at = words.index("--clip")
-    words[at + 1 : at + 3] = ["5", "1"]
-    assert "lower and an upper end" in RUNNER.error_of(*words)
-
-
-def test_an_interrupted_run_is_completed_from_its_charge(call, tmp_path, monkeypatch):
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(1))
-    charged = [*call, "--classes", "300", "--ledger", tmp_path / "ledger", "--dataset", "incomes"]
-
-    def fail(*_, **__):
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StagedTables, "write", fail)
-        assert RUNNER.run(*charged).exit_code != 0
-    assert len(ledger.charges("incomes")) == 1
-    done = RUNNER.run(*charged, "--resume")
-    assert done.exit_code == 0, done.output
-    assert len(ledger.charges("incomes")) == 1
-    assert geodp("verify", tmp_path / "out").returncode == 0
-
-
-@pytest.fixture
-def census(tmp_path):
-    """A public map of people, as a table of cells."""
-    x, y, _ = incomes(5000, seed=8)
-    cells, number = np.unique(np.stack([x, y]).astype(int), axis=1, return_counts=True)
-    lines = ["x,y,people"]
-    lines += [
-        f"{4e6 + 1000 * a + 500:.0f},{3e6 + 1000 * b + 500:.0f},{n}"
-        for a, b, n in zip(*cells, number, strict=True)
-    ]
-    (tmp_path / "census.csv").write_text("\n".join(lines) + "\n")
-    return tmp_path / "census.csv"
-
-
-def test_a_census_is_a_prior(call, census, tmp_path):
-    told = (
-        "--prior",
-        census,
-        "--prior-value",
-        "people",
-        "--prior-is-public",
-        "--prior-source",
-        "Census of 2015",
-    )
-    done = geodp("amounts", "publish", *call, "--where", "kind=a", *told)
-    assert done.returncode == 0, done.stderr
-    card = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
-    assert card["prior"]["source"] == "Census of 2015"
-    assert [one["shape"] for one in card["prior"]["streams"]] == ["records"] * 2
-    run = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
-    assert run["prior"]["file"] == str(census)
-    # For the operator alone: a public digest would confirm guesses about the prior.
-    assert len(run["prior"]["cells_sha256"]) == 64
-    public = (tmp_path / "out" / "public").rglob("*.json")
-    assert not any(run["prior"]["cells_sha256"] in path.read_text() for path in public)
-    assert geodp("verify", tmp_path / "out").returncode == 0
-
-
-@pytest.fixture
-def town_call(tmp_path):
-    """A call for records of a town whose census is known, as far as there is one."""
-    people = town().astype(int)
-    number = np.random.default_rng(5).poisson(people)
-    lines, cells = ["x,y,income,n"], ["x,y,people"]
-    for b, a in np.argwhere(people):
-        place = f"{4e6 + 1000 * a + 500:.0f},{3e6 + 1000 * b + 500:.0f}"
-        lines.append(f"{place},{100 + 10 * (a // 8)},{number[b, a]}")
-        cells.append(f"{place},{people[b, a]}")
-    for name, rows in (("persons", lines), ("census", cells)):
-        (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
-    place = ("--grid", "inspire:1km", "--bounds", "4000000 3000000 4064000 3064000")
-    return [tmp_path / "persons.csv", *place, "--x", "x", "--y", "y", "--value", "n", *AMOUNT,
-            *TERMS, "--output", tmp_path / "out"]  # fmt: skip
-
-
-def test_the_file_of_a_prior_narrows_intervals(town_call, tmp_path, monkeypatch):
-    call, census = town_call, tmp_path / "census.csv"
-    monkeypatch.setattr(simulation, "RELEASES", 8)
-    told = (
-        "--prior",
-        census,
-        "--prior-value",
-        "people",
-        "--prior-is-public",
-        "--prior-source",
-        "Census of 2015",
-    )
-    out = tmp_path / "out"
-    assert RUNNER.run(*call, *told).exit_code == 0
-    asking = Runner(estimate)
-    asked = (out, "--area", "10kmN300E400", "--json")
-    reading = ("--prior", census, "--x", "x", "--y", "y", "--prior-value", "people")
-    rows = [
-        figures_of(done.stdout)[0]["count"]
-        for more in ((), reading)
-        if (done := asking.run(*asked, *more)).exit_code == 0
-    ]
-    assert rows[0]["value"] == rows[1]["value"]
-    width = [one["high"] - one["low"] for one in rows]
-    assert width[1] < width[0]
-    assert "--x goes with --prior only" in asking.error_of(*asked, *reading[2:-2])
-    assert "--prior-value: these say" in asking.error_of(*asked, "--prior", out, *reading[-2:])
-
-
-def test_an_earlier_release_is_a_prior_that_a_resumed_run_has_too(call, tmp_path, monkeypatch):
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(3))
-    charged = [*call[:-1], tmp_path / "first", "--ledger", tmp_path / "ledger"]
-    charged += ["--dataset", "incomes"]
-    assert RUNNER.run(*charged).exit_code == 0
-    again = [*override("amounts", "publish", *charged, "--output", tmp_path / "out")[2:]]
-    again += ["--prior", tmp_path / "first"]
-
-    def fail(*_, **__):
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StagedTables, "write", fail)
-        assert RUNNER.run(*again).exit_code != 0
-    done = RUNNER.run(*again, "--resume")
-    assert done.exit_code == 0, done.output
-    assert len(ledger.charges("incomes")) == 2
-    prior = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())["prior"]
-    assert "charged itself" in prior["source"]
-    assert all(one["shape"] == "amounts" and one["levels"] for one in prior["streams"])
-    assert geodp("verify", tmp_path / "out").returncode == 0
-
-
 def test_a_changed_release_is_no_prior(call, tmp_path):
     first = geodp("amounts", "publish", *call[:-1], tmp_path / "first")
     assert first.returncode == 0, first.stderr
@@ -238,100 +75,46 @@ def test_a_changed_release_is_no_prior(call, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (("--prior-is-public", "--prior-source", "s"), "goes with --prior"),
-        (("--prior-value", "people"), "goes with --prior"),
-        (("--prior", "census.csv", "--prior-value", "people"), "--prior-source"),
-        (
-            ("--prior", "persons.csv", "--prior-is-public", "--prior-source", "s"),
-            "one of the inputs",
-        ),
-    ],
-)
-def test_what_is_no_prior_is_refused(call, census, tmp_path, more, said):
-    words = [tmp_path / one if str(one).endswith(".csv") else one for one in more]
-    assert said in RUNNER.error_of(*call, *words)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_plan_shows_bias_against_noise():
-    words = ("amounts", "plan", *GRID, "--median", "250", "--upper-tenth", "600", "--epsilon", "1")
-    done = geodp(*words, "--people", "1e6")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("*") == 1
-    rows = json.loads(geodp(*words, "--clip", "500", "--clip", "2000", "--json").stdout)
-    assert [one["upper"] for one in rows] == [500, 2000]
-
-
-def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
-    monkeypatch.setattr(simulation, "RELEASES", 20)
-    out, later = tmp_path / "out", tmp_path / "later"
-    assert geodp("amounts", "publish", *call).returncode == 0
-    more = (*call[:-1], later, "--prior", out, "--prior-is-public", "--prior-source", "made up")
-    assert geodp("amounts", "publish", *more).returncode == 0
-    asked = ("estimate", later, "--area", "1kmN3000E4000", "--json")
-    wide, narrow = (figures_of(geodp(*asked, *prior).stdout)[0] for prior in ((), ("--prior", out)))
-    for name in ("count", "sum", "mean"):
-        assert narrow[name]["value"] == wide[name]["value"]
-        assert narrow[name]["low"] <= narrow[name]["value"] <= narrow[name]["high"]
-    assert "not the prior of the release" in geodp(*asked, "--prior", later).stderr
-
-
-def test_what_to_estimate_is_asked_for(call, tmp_path):
-    assert geodp("amounts", "publish", *call).returncode == 0
-    asking, area = Runner(estimate), ("--area", "10kmN300E400")
-    assert "Name one area or more" in asking.error_of(tmp_path / "out")
-    count = tmp_path / "out" / "public" / "count"
-    assert asking.document_of(count, *area)["method"] == "closed-form"
-    told = asking.error_of(count, *area, "--quantile", "0.5")
-    assert told == "--quantile is for releases of amounts, and this is one of counts."
-    assert "need classes" in asking.error_of(tmp_path / "out", *area, "--quantile", "0.5")
-
-
-def test_regions_and_releases_are_compared(call, tmp_path):
-    classes = ("--classes", "100,200,300,500")
-    assert geodp("amounts", "publish", *call, *classes).returncode == 0
-    later = [*call[:-1], tmp_path / "later", *classes, "--epsilon", "2"]
-    assert RUNNER.run(*override("amounts", "publish", *later)[2:]).exit_code == 0
-    asking, areas = Runner(compare), ("--area", "1kmN3000E4000", "--area", "1kmN3001E4000")
-    done = asking.run(tmp_path / "out", *areas)
-    assert done.exit_code == 0, done.output
-    names = [line.split()[0] for line in done.output.splitlines()]
-    assert names == ["income", "region", "1kmN3001E4000", "sum", "mean", "median"]
-    done = asking.run(tmp_path / "out", tmp_path / "later", *areas, "--json")
-    rows = figures_of(done.output)
-    assert [row["name"] for row in rows] == [*areas[1::2]]
-    assert all(row["mean"]["low"] < row["mean"]["value"] < row["mean"]["high"] for row in rows)
-    assert "below" not in rows[0]["mean"]
-    assert "several --area" in asking.error_of(tmp_path / "out", *areas[:2])
-    assert "the same release" in asking.error_of(tmp_path / "out", tmp_path / "out", *areas)
-
-
-def test_small_counts_are_shown_as_the_office_does(call, tmp_path):
+def test_the_sum_of_a_cell_without_a_count_does_not_tell_the_end_of_the_count(call, tmp_path):
     assert RUNNER.run(*call, "--display-below", "1000000").exit_code == 0
-    done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400")
-    assert "<1,000,000" in done.output
-    assert np.all(["\N{EN DASH}" in line for line in done.output.splitlines()[3:]])
-    done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400", "--json")
-    (region,) = figures_of(done.output)
-    assert all(region[name]["below"] is True for name in ("count", "sum", "mean"))
     release = geodp_open(tmp_path / "out")
     codes = [code_of(cell) for cell in np.ndindex(16, 16)]
     counts = [one.count.count for one in release.estimate_all(codes)]
     empty = codes[counts.index(0)]
+    assert release.estimate(empty).sum.high > 0
     done = Runner(estimate).run(tmp_path / "out", "--area", empty)
     count, total = (line.split() for line in done.output.splitlines()[2:4])
     assert count[2:] == ["0", *count[3:4], "0", "to", "<1,000,000"]
-    # The sum's end would reveal that of the count.
-    assert release.estimate(empty).sum.high > 0
     assert total == ["sum", "0", "\N{EN DASH}"]
-    areas = ("--area", "1kmN3000E4000", "--area", "1kmN3001E4000")
-    done = Runner(compare).run(tmp_path / "out", *areas)
-    assert np.all([line.split()[-1] == "\N{EN DASH}" for line in done.output.splitlines()[2:]])
-    done = Runner(compare).run(tmp_path / "out", *areas, "--json")
-    assert figures_of(done.output)[0]["mean"]["below"] is True
+
+
+def test_the_prior_of_a_release_is_given_again(call, tmp_path, monkeypatch):
+    """A file is read by the options of the inputs, and a release needs none of them."""
+    monkeypatch.setattr(simulation, "RELEASES", 8)
+    people = made.truth(5000, seed=8)[0]
+    lines = [
+        f"{4e6 + 1000 * col + 500:.0f},{3e6 + 1000 * row + 500:.0f},{people[row, col]}"
+        for row, col in np.argwhere(people)
+    ]
+    census, first = tmp_path / "census.csv", tmp_path / "first"
+    census.write_text("\n".join(["x,y,people", *lines]) + "\n")
+    assert RUNNER.run(*call[:-1], first).exit_code == 0
+    reading, asking = ("--x", "x", "--y", "y", "--prior-value", "people"), Runner(estimate)
+    for prior, read in ((first, ()), (census, reading)):
+        out = tmp_path / f"with {prior.stem}"
+        told = ("--prior", prior, *read[4:], "--prior-is-public", "--prior-source", "made up")
+        assert RUNNER.run(*call[:-1], out, *told).exit_code == 0
+        asked = (out, "--area", "10kmN300E400")
+        wide, narrow = (
+            figures_of(asking.run(*asked, "--json", *more).stdout)[0]
+            for more in ((), ("--prior", prior, *read))
+        )
+        for name in ("count", "sum", "mean"):
+            assert narrow[name]["value"] == wide[name]["value"]
+            assert wide[name]["low"] <= narrow[name]["low"] < narrow[name]["high"]
+        assert "not the prior of the release" in asking.error_of(*asked, "--prior", out)
+    assert "--x goes with --prior only" in asking.error_of(*asked, *reading[:4])
+    assert "--prior-value: these say" in asking.error_of(*asked, "--prior", out, *reading[4:])
 
 
 def test_a_query_is_printed_that_publish_can_continue():
@@ -343,24 +126,6 @@ def test_a_query_is_printed_that_publish_can_continue():
     assert "place <= 2" in done.stdout
     assert "you vouch" in geodp(*words).stdout
     assert geodp(*words, "--order-by", "t").returncode == 2
-
-
-def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_path, monkeypatch):
-    assert "goes with --weight" in RUNNER.error_of(*call, "--raked-to", "residents by age")
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(1))
-    charged = [*call, "--ledger", tmp_path / "ledger", "--dataset", "incomes"]
-    words = [*charged, "--weight", "n", "--max-weight", "3", "--raked-to", "residents by age"]
-
-    def fail(*_, **__):
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StagedTables, "write", fail)
-        assert RUNNER.run(*words).exit_code != 0
-    assert RUNNER.run(*words, "--resume").exit_code == 0
-    index = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
-    assert any("residents by age" in one for one in index["guarantee"]["not_protected"])
 
 
 def code_of(cell):
@@ -410,9 +175,11 @@ def test_groups_of_a_region_are_estimated(groups):
     assert row["mean"]["value"] == pytest.approx(one.mean.value, abs=1e-3)
     assert found["outside"] == {"partly": pytest.approx(1 / 4), "inside": 0}
     shown = Runner(estimate).run(
-        folder / "out", "--polygons", folder / "areas.geojson", "--label", "sex=f"
-    )
-    assert "; sex=f" in shown.output
+        folder / "out", "--polygons", folder / "areas.geojson", "--label", "sex=f",
+        "--quantile", "0.9", "--below", "150",
+    )  # fmt: skip
+    for text in ("income in 10,000 yen", "; sex=f", "median", "quantile 0.9", "below 150"):
+        assert text in shown.output
     assert "partly: 25.0 % of its area lies outside the map" in shown.output
     assert "inside: " not in shown.output
 
