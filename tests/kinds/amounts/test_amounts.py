@@ -9,7 +9,7 @@ from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
 from geodp.release.opening import open_written
-from tests.kinds.amounts.made import EDGES, GRID, KEY, incomes, publish, truth
+from tests.kinds.amounts.made import EDGES, GRID, incomes, publish, truth
 from tests.refusals import refuses
 
 BOX, ALL = (0, 0, 8, 8), (0, 0, 16, 16)
@@ -62,13 +62,6 @@ def test_a_region_without_records_has_no_mean():
     assert one.mean is None
     assert one.median is None
     assert release.quantile((15, 15, 16, 16), 0.5) is None
-
-
-def test_folders_that_are_taken_are_refused(release, tmp_path):
-    release.write(tmp_path / "out")
-    with refuses(UsageError, "output-exists|output-not-empty|output-is-release"):
-        release.write(tmp_path / "out")
-    release.write(tmp_path / "out", overwrite=True)
 
 
 def test_nothing_calls_amounts_people(public):
@@ -185,13 +178,6 @@ def test_means_by_attribute_are_estimated_and_compared(tmp_path):
     assert apart.is_certain
     release.write(tmp_path / "out")
     assert all(check.ok for check in verify(tmp_path / "out" / "public"))
-
-
-def test_attributes_are_found_by_their_names():
-    rows, grid, _ = by_sex(2000)
-    found = publish(rows, by=["sex"], labels={"sex": ["f", "m"]}, key=KEY)
-    same = publish(rows, grid=grid, columns={"sex": "sex"}, key=KEY)
-    assert np.array_equal(found.sum.table.to_dense(), same.sum.table.to_dense())
 
 
 def test_classes_beside_means_are_as_good_as_their_budget_allows():

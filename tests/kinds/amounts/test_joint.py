@@ -14,7 +14,7 @@ from geodp import open as geodp_open
 from geodp.grid.region import Region
 from geodp.io.verify.verify import verify
 from tests.command import geodp as command
-from tests.kinds.amounts.made import EDGES, KEY, publish, rows
+from tests.kinds.amounts.made import KEY, publish, rows
 
 
 def test_the_table_has_what_the_release_has(release, public):
@@ -37,13 +37,6 @@ def test_the_table_has_what_the_release_has(release, public):
     for name in ("count_0_to_100", "count_100_to_200"):
         assert (name in rows) == bool(release.classes) or release.scale.lower < 0
     assert ("median" in rows) == bool(release.classes)
-
-
-def test_frames_have_the_rows_of_the_files(release, public):
-    table = pq.read_table(public / "amounts.parquet")
-    rows = release.to_arrow()
-    assert rows.to_pydict() == {name: table[name].to_pylist() for name in rows.column_names}
-    assert list(release.to_pandas()) == rows.column_names
 
 
 def test_cells_have_the_intervals_of_their_region(release, public):
@@ -139,31 +132,8 @@ def test_sums_on_decimal_steps_are_the_nearest_numbers(tmp_path):
         assert value == float(f"{value:.1f}")
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory):
-    """A release of means and medians, and its folder."""
-    release = publish(classes=EDGES)
-    folder = tmp_path_factory.mktemp("both") / "out"
-    release.write(folder)
-    return release, folder
-
-
-def test_a_release_is_exported(both, tmp_path):
-    release, folder = both
-    forms = "gpkg,fgb,parquet,xlsx,csv:excel"
-    done = command("export", folder, "--to", forms, "--output", tmp_path / "other")
-    assert done.returncode == 0, done.stderr
-    names = release.to_arrow().column_names
-    for ending in ("gpkg", "fgb"):
-        frame = geopandas.read_file(tmp_path / "other" / f"amounts.{ending}")
-        assert {*names} < {*frame.columns}
-        assert frame["count"].sum() == release.count.table.count.sum()
-    text = (tmp_path / "other" / "amounts.excel.csv").read_text(encoding="utf-8-sig")
-    assert text.splitlines()[0] == ",".join(names)
-
-
-def test_maps_of_counts_alone_are_refused_for_a_table_of_amounts(both, tmp_path):
-    done = command("export", both[1], "--to", "pmtiles", "--output", tmp_path / "other")
+def test_maps_of_counts_alone_are_refused_for_a_table_of_amounts(written, tmp_path):
+    done = command("export", written, "--to", "pmtiles", "--output", tmp_path / "other")
     assert done.returncode != 0
     assert "export one of its tables (--table count)" in done.stderr
     assert not (tmp_path / "other").exists()
@@ -171,8 +141,7 @@ def test_maps_of_counts_alone_are_refused_for_a_table_of_amounts(both, tmp_path)
 
 def test_a_spreadsheet_hides_all_numbers_of_small_counts(tmp_path):
     data = pa.table({"x": [0.5] * 4 + [9.5] * 500, "y": [0.5] * 504, "income": [300] * 504})
-    release = publish(data, epsilon=20, key=KEY, metadata={"display_below": 10})
-    release.write(tmp_path / "out")
+    publish(data, epsilon=20, key=KEY, metadata={"display_below": 10}).write(tmp_path / "out")
     path = tmp_path / "other"
     command("export", tmp_path / "out", "--to", "csv:excel", "--output", path)
     lines = (path / "amounts.excel.csv").read_text(encoding="utf-8-sig").splitlines()

@@ -3,25 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from geodp.io.folder.kinds import find_kind, kind_of
-from geodp.kinds.amounts.kind import AmountsKind
 from tests.command import geodp
 from tests.kinds.amounts.made import publish, rows
-
-
-def test_the_kind_is_found_by_its_index(release, public):
-    kind = kind_of(release.card())
-    assert isinstance(kind, AmountsKind)
-    assert kind.read_card(public).amount == release.card().amount
-    assert isinstance(find_kind(public), AmountsKind)
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_a_release_is_explained(public, language):
-    done = geodp("explain", public.parent, "--language", language)
-    assert done.returncode == 0, done.stderr
-    assert "income" in done.stdout
-    assert "10,000 yen" in done.stdout
 
 
 @pytest.mark.parametrize(
