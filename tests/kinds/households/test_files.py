@@ -4,11 +4,9 @@ import json
 import os
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
-import geodp
-from geodp.errors import OutputError, UsageError
+from geodp.errors import OutputError
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign
 from geodp.io.folder.staged_release import StagedTables
@@ -21,8 +19,7 @@ from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.release.simulated_cells import errors_of
-from tests.kinds.households.test_publish import publish, two_tables
-from tests.refusals import refuses
+from tests.kinds.households.test_publish import two_tables
 
 
 def test_every_table_is_a_release_and_the_index_names_it(release, public):
@@ -47,35 +44,6 @@ def test_every_table_is_a_release_and_the_index_names_it(release, public):
     assert find_kind(public).name == "households"
     assert find_kind(public / "persons") is None
     assert foreign(public.parent) is None
-
-
-def test_every_format_has_both_counts(public):
-    for name in ("persons", "households"):
-        endings = {file.partition(".")[2] for file in os.listdir(public / name)}
-        assert {"csv", "parquet", "png"} <= endings
-
-
-def test_it_opens_as_it_was(release, public):
-    again = geodp.open(public.parent)
-    assert again.max_size == release.max_size
-    assert again.index.guarantee == release.index.guarantee
-    for name, table in release.tables.items():
-        assert np.array_equal(again.tables[name].table.key, table.table.key)
-        assert np.array_equal(again.tables[name].table.count, table.table.count)
-
-
-def test_estimates_of_an_opened_release_are_those_of_the_release(tmp_path):
-    release = publish()
-    release.write(tmp_path / "out")
-    again = geodp.open(tmp_path / "out")
-    assert again.estimate((0, 0, 8, 8)) == release.estimate((0, 0, 8, 8))
-
-
-def test_what_exists_is_replaced_only_where_it_may_be(release, public):
-    with refuses(UsageError, "output-exists"):
-        release.write(public.parent)
-    release.write(public.parent, overwrite=True)
-    assert geodp.open(public.parent).max_size == 7
 
 
 def test_a_failed_write_leaves_nothing(release, tmp_path, monkeypatch):
