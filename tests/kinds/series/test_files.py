@@ -11,6 +11,7 @@ from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.verify import verify
+from geodp.kinds.series.formats import netcdf
 from geodp.kinds.series.kind import SeriesCard
 from geodp.release.simulated_cells import errors_of
 from tests.kinds.changing import change_index, failed, list_files
