@@ -8,19 +8,10 @@ import geodp
 from geodp.errors import UsageError
 from geodp.io.verify.verify import verify
 from geodp.privacy.key import NoiseKey
-from geodp.release.opening import open_written
 from tests.kinds.amounts.made import EDGES, GRID, incomes, publish, truth
 from tests.refusals import refuses
 
 BOX, ALL = (0, 0, 8, 8), (0, 0, 16, 16)
-
-
-def test_what_is_read_back_is_what_was_written(release, public):
-    again = geodp.open(public)
-    for region in (BOX, ALL, (3, 4, 4, 5)):
-        assert again.estimate(region) == release.estimate(region)
-    assert again.card().amount == release.card().amount
-    assert open_written(public.parent).estimate(BOX) == release.estimate(BOX)
 
 
 def test_estimates_are_in_order_and_in_units(release):

@@ -78,10 +78,7 @@ def test_a_household_in_two_cells_is_refused():
         read(table)
 
 
-def test_a_missing_id_is_refused():
-    table = pa.table({"id": ["a", None], "x": [0.5, 1.5], "y": [0.5, 0.5]})
-    with refuses(InputError, "household-missing: the household is missing"):
-        read(table)
+def test_fractions_are_no_ids():
     table = pa.table({"id": [1.5, 2.5], "x": [0.5, 1.5], "y": [0.5, 0.5]})
     with refuses(InputError, "households-not-told-apart: households are identified"):
         read(table)

@@ -7,36 +7,12 @@ import pytest
 from pyproj import CRS
 
 import geodp
-from geodp.io.folder.kinds import find_kind
-from geodp.io.folder.manifest import foreign
-from geodp.io.verify.card import public_folder
-from geodp.io.verify.verify import verify
 from geodp.kinds.series.formats import netcdf
 from geodp.kinds.series.kind import SeriesCard
-from geodp.release.simulated_cells import errors_of
 from tests.kinds.changing import change_index, failed, list_files
 from tests.kinds.series.test_publish import publish
 
 TIMES = ("2024-01", "2024-02", "2024-03")
-
-
-def test_every_snapshot_is_a_release_and_the_index_names_it(series, public):
-    card = SeriesCard.from_json(json.loads((public / "series.json").read_text()))
-    assert [one.time for one in card.snapshots] == list(TIMES)
-    for one, release in zip(card.snapshots, series, strict=True):
-        checks = verify(public / one.time, errors_of)
-        assert all(check.ok for check in checks)
-        assert len(checks) == 9
-        own = json.loads((public / one.time / "release.json").read_text())
-        assert own["release_id"] == one.release_id
-        # It was smoothed, and so depends on the noise of all.
-        assert own["guarantee"]["spends"] == card.guarantee.spends == release.event.spends
-        assert card.guarantee.each_spends == release.event.own.spends == "epsilon = 1"
-    assert card.guarantee.spends == "epsilon = 3"
-    assert public_folder(public.parent) == public_folder(public) == public
-    assert find_kind(public).name == "series"
-    assert find_kind(public / TIMES[0]) is None
-    assert foreign(public.parent) is None
 
 
 def test_a_snapshot_alone_is_byte_for_byte_what_it_is_as_a_release(series, public, tmp_path):
@@ -104,6 +80,7 @@ def test_another_definition_of_the_same_crs_is_no_change(tmp_path, monkeypatch):
     series.write(tmp_path / "out")
     public = tmp_path / "out" / "public"
     before = (public / "population.nc").read_bytes()
+    card = SeriesCard.from_json(json.loads((public / "series.json").read_text()))
     assert failed(public) == {}
     own, same = CRS.to_cf, {"crs_wkt": CRS.from_epsg(3035).to_wkt("WKT2_2015")}
     for other, found in (
@@ -113,8 +90,7 @@ def test_another_definition_of_the_same_crs_is_no_change(tmp_path, monkeypatch):
         (same | {"semi_major_axis": 1.0}, {"shared files"}),
     ):
         monkeypatch.setattr(CRS, "to_cf", lambda crs, other=other: {**own(crs), **other})
-        views = [one.view() for one in series]
-        netcdf.write(tmp_path / "other.nc", series.periods, views, series.card())
+        netcdf.write(tmp_path / "other.nc", series.periods, [one.view() for one in series], card)
         monkeypatch.undo()
         replace_netcdf(public, lambda _: (tmp_path / "other.nc").read_bytes())
         assert {*failed(public)} == found
