@@ -227,21 +227,17 @@ def test_one_file_is_forty(opened, index, tmp_path):
     assert all(np.array_equal(releases[0].key, other.key) for other in releases)
 
 
-def test_a_file_counts_once(opened, index, tmp_path):
-    path, copy = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    write_reports(path, opened.digest, randomize(opened, index))
+def test_the_same_reports_in_any_form_count_once(opened, index, tmp_path):
+    reports = randomize(opened, index)
+    path, other = tmp_path / "a.parquet", tmp_path / "b.jsonl"
+    write_reports(path, opened.digest, reports)
+    write_reports(other, opened.digest, reports[::-1])
+    copy = tmp_path / "b.parquet"
     copy.write_bytes(path.read_bytes())
     with refuses(InputError, r"reports-added-twice: ^b\.parquet:"):
         aggregate(opened, [path, copy])
     with refuses(UsageError, "reports-added-twice"):
         aggregate(opened, path) + aggregate(opened, copy)
-
-
-def test_the_same_reports_in_another_form_count_once(opened, index, tmp_path):
-    reports = randomize(opened, index)
-    path, other = tmp_path / "a.parquet", tmp_path / "b.jsonl"
-    write_reports(path, opened.digest, reports)
-    write_reports(other, opened.digest, reports[::-1])
     sums = aggregate(opened, path)
     sums.write(tmp_path / "a.sums")
     for both in ([path, other], [sums, other], [tmp_path / "a.sums", other]):
