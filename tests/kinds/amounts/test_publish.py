@@ -17,6 +17,7 @@ from geodp.kinds.amounts.streams import release_streams
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
+from tests.command import geodp as command
 from tests.grids import FORMS
 from tests.kinds.amounts.made import EDGES, GIVEN, GRID, KEY, publish, rows, truth
 from tests.refusals import refuses
@@ -149,8 +150,12 @@ def test_noise_that_is_too_wide_for_the_step_is_drawn_on_notches():
     assert 0.8 < (one.high - one.low) / (other.high - other.low) < 1.25
 
 
+def weighed():
+    return rows().append_column("w", [["3"] * 20_000])
+
+
 def test_weights_count_in_noise_and_guarantee():
-    data = rows().append_column("w", [["3"] * 20_000])
+    data = weighed()
     release = publish(data, weight="w", max_weight=5)
     number, total, _ = truth()
     one = release.estimate((0, 0, 16, 16))
@@ -165,7 +170,7 @@ def test_weights_count_in_noise_and_guarantee():
 
 
 def test_persons_with_weights_are_bounded_by_geodp():
-    data = rows().append_column("w", [["3"] * 20_000])
+    data = weighed()
     given = {"person": "id", "contribution": 2, "weight": "w", "max_weight": 5}
     release = publish(data, **given)
     promise = release.index.guarantee
@@ -250,3 +255,47 @@ def test_one_record_is_written_before_the_charge(tmp_path, monkeypatch):
 def test_arguments_of_other_types_are_refused(more, code):
     with refuses(UsageError, code):
         publish(rows(50), **more)
+
+
+@pytest.mark.parametrize(
+    ("language", "person", "said"),
+    [
+        ("en", None, "have weights of at most 10 together; the office answers for that"),
+        ("ja", None, "ウェイトが合わせて最大 10 なら成り立ちます。これは公表者が"),
+        ("en", "id", "count as at most 10 together, each as its weight; geodp made sure of it"),
+        ("ja", "id", "合わせて最大 10 件として数えます。これは geodp が"),
+    ],
+)
+def test_weights_are_explained(tmp_path, language, person, said):
+    data = rows(500).append_column("w", pa.array([1, 2] * 250))
+    given = {"weight": "w", "max_weight": 5, "contribution": 2, "person": person}
+    publish(data, **given).write(tmp_path / "out")
+    done = command("explain", tmp_path / "out", "--language", language)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert said in (text if language == "en" else done.stdout.replace("\n", "").replace(" ", " "))
+    assert "of all records" not in text
+    assert {"en": "calibrated on other", "ja": "調整した"}[language] in text
+
+
+RAKED_TO = "residents by age and sex of this survey"
+
+
+def test_totals_that_weights_were_raked_to_stand_on_the_cards():
+    data = weighed()
+    release = publish(data, weight="w", max_weight=5, raked_to=RAKED_TO)
+    for promise in (release.index.guarantee, release.count.card().guarantee):
+        (fact,) = [one for one in promise.not_protected if RAKED_TO in one]
+        assert "invariants" in fact
+    plain = publish(data, weight="w", max_weight=5)
+    assert not any("raked" in one for one in plain.index.guarantee.not_protected)
+
+
+@pytest.mark.parametrize("more", [{"weight": None}, {"raked_to": " "}, {"raked_to": 5},
+                                  {"raked_to": "a\nb"}, {"raked_to": "a" * 501}])  # fmt: skip
+def test_raked_to_is_a_sentence_about_weights(more):
+    given = {"weight": "w", "max_weight": 5, "raked_to": RAKED_TO} | more
+    if given["weight"] is None:
+        given["max_weight"] = 1
+    with refuses(UsageError, "weights-raked-to|weights-raked-without"):
+        publish(weighed(), **given)

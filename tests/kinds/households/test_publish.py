@@ -1,6 +1,7 @@
 """Persons and households as one release: possible everywhere, charged once, free replays."""
 
 import inspect
+import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import UndeclaredDrawError, UsageError
+from geodp.errors import OutputError, UndeclaredDrawError, UsageError
+from geodp.io.folder.staged_release import StagedTables
 from geodp.io.verify.verify import verify
 from geodp.kinds.households.inputs import streams_of
 from geodp.kinds.households.publish import prepare_households
@@ -181,15 +183,9 @@ def test_the_key_draws_nothing_but_what_is_declared(key):
     prepared = prepare_households(persons, homes, None, None, 7, request)
     method, declared = prepared.design.method, prepared.design.draws
     other = method.event(GRID, Terms.of(epsilon=2, contribution=1))
+    key = key.derive(prepared.identify(), declared)
     with pytest.raises(UndeclaredDrawError):
-        release_streams(
-            streams.households,
-            streams.members,
-            method,
-            other,
-            key.derive(prepared.identify(), declared),
-            7,
-        )
+        release_streams(streams.households, streams.members, method, other, key, 7)
 
 
 def others_on(grid=GRID):
@@ -279,33 +275,26 @@ def counts(array, grid=GRID):
 ONES = np.ones((16, 16), int)
 
 
-@pytest.mark.parametrize(
-    ("persons", "homes", "rule"),
-    [
-        (ONES, 2 * ONES, "households-above-persons"),
-        (ONES * 0, ONES, "households-above-persons"),
-        (ONES, np.triu(ONES), "persons-without-households"),
-        (8 * ONES, ONES, "persons-above-max-size: more than 7 persons"),
-    ],
-)
-def test_cells_that_no_households_can_make_are_refused(persons, homes, rule, ledger):
-    with refuses(UsageError, rule):
-        publish(counts(persons), counts(homes), ledger=ledger, dataset="census")
-    assert ledger.charges("census") == ()
-
-
 def test_tables_that_do_not_go_together_are_refused():
     persons, homes = two_tables()
-    other = geodp.CountTable.from_dense(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
-    sexes = geodp.CountTable.from_dense(
-        np.ones((16, 16, 2), int), GRID.with_attribute("sex", ["f", "m"])
-    )
+    other = counts(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
+    sexes = counts(np.ones((16, 16, 2), int), GRID.with_attribute("sex", ["f", "m"]))
     twice = sizes_on().grid.with_attribute("household_size", ["1", "2", "3"])
     rooms = GRID.with_attribute("rooms", ["1", "2", "3"])
     rooms = geodp.CountTable.from_keys(rooms, [0], [9])
     doubled = geodp.CountTable.from_keys(twice, [0], [9])
     two, none = {"persons": persons, "households": homes}, {"persons": None, "households": None}
+    homes_of = {**none, "by_size": sizes_on(), "protect": "household"}
+
+    def both(persons, homes):
+        return {"persons": counts(persons), "households": counts(homes)}
+
     for given, rule in (
+        # Cells that no households can make.
+        (both(ONES, 2 * ONES), "households-above-persons"),
+        (both(ONES * 0, ONES), "households-above-persons"),
+        (both(ONES, np.triu(ONES)), "persons-without-households"),
+        (both(8 * ONES, ONES), "persons-above-max-size: more than 7 persons"),
         ({"households": None}, "households-tables-expected"),
         ({"by_size": sizes_on(), "households": None}, "households-tables-expected"),
         ({"by_size": sizes_on()}, "households-tables-expected"),
@@ -330,10 +319,7 @@ def test_tables_that_do_not_go_together_are_refused():
         ({"contribution": None}, "households-contribution-unstated"),
         ({"others": other}, "households-others-grid"),
         ({"others": [1]}, "households-tables-expected"),
-        (
-            {**none, "by_size": sizes_on(), "protect": "household", "others": persons},
-            "households-others-apart",
-        ),
+        ({**homes_of, "others": persons}, "households-others-apart"),
     ):
         with refuses(UsageError, rule):
             geodp.households.publish(**{**PERSON, **two, **given})
@@ -462,3 +448,31 @@ def test_orders_and_regions_keep_their_areas_with_fewer_sizes():
             require_possible(release)
             assert release.persons.grid.areas.nested == (table is ordered)
             assert release.persons.grid.hierarchy == table.grid.hierarchy
+
+
+def test_what_can_fail_is_tried_before_the_charge(ledger, tmp_path, monkeypatch):
+    """Formats, the table of both counts and the space for all of it, with empty tables."""
+    request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
+    prepared = prepare_households(*two_tables(), None, None, 7, request)
+    with StagedTables.stage(tmp_path / "out", overwrite=False) as place:
+        place.try_out(prepared.design.preview, [prepared.cells])
+        assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
+        release = prepared.release()
+        release.write_into(place, {})
+    assert verify(tmp_path / "out" / "public", errors_of)[0].ok
+
+    def full(*_args, **_more):
+        raise OutputError("full", code="disk-full")
+
+    write_joint = "geodp.kinds.households.households.write_rows"
+    tried = "geodp.io.folder.staged_release"
+    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_joint):
+        with monkeypatch.context() as patched:
+            patched.setattr(name, full)
+            with (
+                pytest.raises(OutputError),
+                StagedTables.stage(tmp_path / "other", overwrite=False) as place,
+            ):
+                place.try_out(prepared.design.preview, [prepared.cells])
+    assert len(ledger.charges("census")) == 1
+    assert not (tmp_path / "other").exists()
