@@ -136,9 +136,26 @@ def code_of(cell):
     return f"1kmN{3000 + cell[0]}E{4000 + cell[1]}"
 
 
+def write_areas(folder, **boxes):
+    """Write rectangles as west, south, east and north in metres of Europe."""
+    features = []
+    for name, (west, south, east, north) in boxes.items():
+        ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+        shape = {"type": "Polygon", "coordinates": [ring]}
+        features.append({"type": "Feature", "properties": {"name": name}, "geometry": shape})
+    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3035"}}
+    document = {"type": "FeatureCollection", "crs": crs, "features": features}
+    (folder / "areas.geojson").write_text(json.dumps(document))
+    return folder / "areas.geojson"
+
+
+PARTLY, INSIDE = (4, 4, 20, 12), (4, 4, 12, 12)
+OUTSIDE = "partly: 25.0 % of its area lies outside the map, and nothing there is counted."
+
+
 @pytest.fixture(scope="module")
 def groups(tmp_path_factory):
-    """A release of amounts by sex and age, and its folder."""
+    """A release of amounts by sex and age, its folder, and two areas as words of a command."""
     draw, n = np.random.default_rng(8), 20_000
     sex, age = draw.integers(0, 2, n), draw.integers(0, 3, n)
     data = pa.table({
@@ -151,93 +168,60 @@ def groups(tmp_path_factory):
     release = made.publish(data, by=["sex", "age"], labels=labels, classes=made.EDGES, step="0.1")
     folder = tmp_path_factory.mktemp("groups")
     release.write(folder / "out")
-    square = {"type": "Polygon", "coordinates": [[[4, 4], [20, 4], [20, 12], [4, 12], [4, 4]]]}
-    inside = {"type": "Polygon", "coordinates": [[[4, 4], [12, 4], [12, 12], [4, 12], [4, 4]]]}
-    features = [
-        {"type": "Feature", "properties": {"name": name}, "geometry": shape}
-        for name, shape in (("partly", square), ("inside", inside))
-    ]
-    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::3035"}}
-    document = {"type": "FeatureCollection", "crs": crs, "features": features}
-    (folder / "areas.geojson").write_text(json.dumps(document))
-    return release, folder
+    areas = write_areas(folder, partly=PARTLY, inside=INSIDE)
+    return release, folder / "out", ("--polygons", areas)
+
+
+def document_of(command, *words):
+    """Return the document of ``--json``, whose numbers have the decimals of amounts."""
+    text = Runner(command).run(*words, "--json").output
+    numbers = re.findall(r": -?\d+\.(\d+)", text)
+    assert max(map(len, numbers)) <= 6
+    assert "NaN" not in text
+    found = json.loads(text)
+    assert found["outside"] == {"partly": pytest.approx(1 / 4), "inside": 0}
+    return found, figures_of(text)
 
 
 def test_groups_of_a_region_are_estimated(groups):
-    release, folder = groups
-    done = Runner(estimate).run(
-        folder / "out", "--polygons", folder / "areas.geojson", "--label", "sex=f",
-        "--label", "age=30-34", "--label", "age=35-39", "--quantile", "0.9", "--json",
-    )  # fmt: skip
-    found = json.loads(done.output)
+    release, out, areas = groups
+    words = [word for one in ("sex=f", "age=30-34", "age=35-39") for word in ("--label", one)]
+    found, rows = document_of(estimate, out, *areas, *words, "--quantile", "0.9")
     assert found["labels"] == {"sex": ["f"], "age": ["30-34", "35-39"]}
-    chosen = {"sex": "f", "age": ["30-34", "35-39"]}
-    one = release.estimate((4, 4, 12, 12), chosen)
-    row = figures_of(done.output)[1]
-    assert row["count"]["value"] == one.count.count
-    assert row["mean"]["value"] == pytest.approx(one.mean.value, abs=1e-3)
-    assert found["outside"] == {"partly": pytest.approx(1 / 4), "inside": 0}
-    shown = Runner(estimate).run(
-        folder / "out", "--polygons", folder / "areas.geojson", "--label", "sex=f",
-        "--quantile", "0.9", "--below", "150",
-    )  # fmt: skip
-    for text in ("income in 10,000 yen", "; sex=f", "median", "quantile 0.9", "below 150"):
-        assert text in shown.output
-    assert "partly: 25.0 % of its area lies outside the map" in shown.output
-    assert "inside: " not in shown.output
-
-
-def test_compare_and_the_page_tell_what_lies_outside_the_map(groups, tmp_path):
-    _, folder = groups
-    named = (folder / "out", "--polygons", folder / "areas.geojson")
-    against = ("--label", "sex=m", "--against", "sex=f")
-    told = "partly: 25.0 % of its area lies outside the map, and nothing there is counted."
-    shown = Runner(compare).run(*named, *against)
-    assert shown.output.splitlines()[-1] == told
-    found = json.loads(Runner(compare).run(*named, *against, "--json").output)
-    assert found["outside"] == {"partly": pytest.approx(1 / 4), "inside": 0}
-    page = tmp_path / "page.html"
-    places = ("--places", folder / "areas.geojson")
-    assert Runner(report).run(folder / "out", *places, "--output", page).exit_code == 0
-    text = unescape(page.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
-    assert f"<p>{told}</p>" in text
-
-
-def test_numbers_in_json_have_the_decimals_of_amounts(groups):
-    _, folder = groups
-    areas = (folder / "out", "--polygons", folder / "areas.geojson", "--json")
-    for runner, more in (
-        (Runner(estimate), ()),
-        (Runner(compare), ("--label", "sex=m", "--against", "sex=f")),
-    ):
-        text = runner.run(*areas, *more).output
-        numbers = re.findall(r": -?\d+\.(\d+)", text)
-        assert numbers
-        assert max(map(len, numbers)) <= 6
-        assert "NaN" not in text
+    one = release.estimate(INSIDE, {"sex": "f", "age": ["30-34", "35-39"]})
+    assert rows[1]["count"]["value"] == one.count.count
+    assert rows[1]["mean"]["value"] == pytest.approx(one.mean.value, abs=1e-3)
+    more = ("--quantile", "0.9", "--below", "150")
+    shown = Runner(estimate).run(out, *areas, *words[:2], *more).output
+    for text in ("income in 10,000 yen", "; sex=f", "median", "quantile 0.9", "below 150", OUTSIDE):
+        assert text in shown
+    assert "inside: " not in shown
 
 
 def test_groups_of_a_region_are_compared(groups):
-    release, folder = groups
-    areas = ("--polygons", folder / "areas.geojson")
-    done = Runner(compare).run(
-        folder / "out", *areas, "--label", "sex=m", "--label", "age=20-29",
-        "--against", "sex=f", "--json",
-    )  # fmt: skip
-    rows = figures_of(done.output)
+    release, out, areas = groups
+    words = (*areas, "--label", "sex=m", "--label", "age=20-29", "--against", "sex=f")
+    _, rows = document_of(compare, out, *words)
     assert [row["name"] for row in rows] == [
         f"{name}: sex=f, age=20-29 - sex=m, age=20-29" for name in ("partly", "inside")
     ]
     men, women = ({"sex": sex, "age": "20-29"} for sex in "mf")
-    mean = release.compare((4, 4, 12, 12), labels=(men, women))["mean"]
+    mean = release.compare(INSIDE, labels=(men, women))["mean"]
     assert mean.value < 0
     assert rows[1]["mean"]["value"] == pytest.approx(mean.value, abs=1e-3)
     assert rows[1]["mean"]["low"] == pytest.approx(mean.low, abs=1e-3)
+    assert Runner(compare).run(out, *words).output.splitlines()[-1] == OUTSIDE
     # All women have the young ones among them.
-    said = Runner(compare).error_of(
-        folder / "out", *areas, "--label", "sex=f", "--against", "age=20-29"
-    )
-    assert "common cells" in said
+    more = ("--label", "sex=f", "--against", "age=20-29")
+    assert "common cells" in Runner(compare).error_of(out, *areas, *more)
+
+
+def test_the_page_tells_what_lies_outside_the_map(groups, tmp_path):
+    _, out, (_, areas) = groups
+    page = tmp_path / "page.html"
+    assert Runner(report).run(out, "--places", areas, "--output", page).exit_code == 0
+    text = unescape(page.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"<p>{OUTSIDE}</p>" in text
 
 
 @pytest.mark.parametrize(
@@ -250,26 +234,19 @@ def test_groups_of_a_region_are_compared(groups):
     ],
 )
 def test_labels_that_are_none_are_refused(groups, more, said):
-    area = ("--polygons", groups[1] / "areas.geojson")
-    refused = Runner(estimate).error_of(groups[1] / "out", *area, *more)
+    refused = Runner(estimate).error_of(groups[1], *groups[2], *more)
     assert said in refused
     assert "partly" not in refused
 
 
-@pytest.mark.parametrize(
-    "command", [(estimate,), (compare, "--label", "sex=m", "--against", "sex=f"), (compare,),
-                (report, "--output", "page.html")], ids=str,
-)  # fmt: skip
-def test_a_polygon_without_a_cell_is_named(groups, tmp_path, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-    _, folder = groups
-    document = json.loads((folder / "areas.geojson").read_text())
-    document["features"][1]["properties"]["name"] = "far"
-    corners = [[80, 4], [90, 4], [90, 12], [80, 12], [80, 4]]
-    document["features"][1]["geometry"]["coordinates"] = [corners]
-    (tmp_path / "far.geojson").write_text(json.dumps(document))
-    first, *more = command
-    areas = ("--places" if first is report else "--polygons", tmp_path / "far.geojson")
-    refused = Runner(first).error_of(folder / "out", *areas, *more)
-    assert refused.startswith("far: The region contains no cell of the domain")
+def test_a_polygon_without_a_cell_is_named(groups, tmp_path):
+    far = write_areas(tmp_path, partly=PARTLY, far=(80, 4, 90, 12))
+    for command, *words in (
+        (estimate, "--polygons", far),
+        (compare, "--polygons", far),
+        (compare, "--polygons", far, "--label", "sex=m", "--against", "sex=f"),
+        (report, "--places", far, "--output", tmp_path / "page.html"),
+    ):
+        refused = Runner(command).error_of(groups[1], *words)
+        assert refused.startswith("far: The region contains no cell of the domain")
     assert not (tmp_path / "page.html").exists()
