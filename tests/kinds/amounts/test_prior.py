@@ -19,8 +19,6 @@ from geodp.kinds.amounts.publish import AmountsInputs, design_amounts, prepare_a
 from geodp.kinds.amounts.streams import AmountTable, release_streams
 from geodp.mechanisms.learned import residuals
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request
 from geodp.release.transaction import pack_draw, restore
@@ -28,7 +26,6 @@ from geodp.table.counts import ReleasedTable
 from geodp.table.prior import Prior
 from tests.command import geodp as command
 from tests.house.wiretap import listening
-from tests.keys import keep
 from tests.kinds.amounts.conftest import SHAPES
 from tests.kinds.amounts.made import EDGES, GIVEN, KEY, rows, truth
 from tests.kinds.amounts.made import publish as publish_small
@@ -230,17 +227,14 @@ def test_only_the_shape_of_a_prior_matters(now, before):
     assert np.abs(dense[1] - dense[0]).mean() < 0.02 * dense[0].mean()
 
 
-def test_releases_with_several_priors_under_one_key_are_charged_once(now, before, tmp_path):
+def test_releases_with_several_priors_under_one_key_are_charged_once(now, before, ledger, key):
     other = geodp.CountTable.from_dense(town(3).astype(np.int64) + 1, GRID)
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(10))
-    key = NoiseKey.from_file(keep(tmp_path / "key"))
-    kept = {"ledger": ledger, "dataset": "incomes", "key": key}
+    kept = {"ledger": ledger, "dataset": "census", "key": key}
     made = [release(now, **kept, **told(as_published(before))) for _ in range(2)]
     assert np.array_equal(made[0].count.table.count, made[1].count.table.count)
     for more in ({}, told(other)):
         release(now, **kept, **more)
-    assert len(ledger.charges("incomes")) == 1
+    assert len(ledger.charges("census")) == 1
 
 
 def test_the_index_states_the_prior_and_what_was_learned(now, before, tmp_path):
@@ -363,12 +357,8 @@ def test_what_is_no_prior_is_refused(now, earlier, prior, source, code):
         release(now, prior=prior(now, earlier), prior_source=source)
 
 
-def test_a_charged_release_needs_no_source(now, before, tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(10))
-    paid = geodp.amounts.publish(
-        before, epsilon=1, contribution=1, ledger=ledger, dataset="incomes"
-    )
+def test_a_charged_release_needs_no_source(now, before, ledger):
+    paid = geodp.amounts.publish(before, epsilon=1, contribution=1, ledger=ledger, dataset="census")
     made = release(now, prior=paid)
     assert "charged itself" in made.index.prior.source
 
