@@ -20,7 +20,7 @@ ONLY_EPSILON = ("selection", "local round")
 
 RESUMED = (
     *("counts-prior", "parts", "series-both", "households", "households-by-size"),
-    *("flows-labels", "amounts-classes", "amounts-series", "select-regions"),
+    *("flows-labels", "amounts-classes", "amounts-series", "select-regions", "select-clip"),
 )
 """Cases that are interrupted, at least one of every kind that resumes."""
 

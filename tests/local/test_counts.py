@@ -2,16 +2,16 @@
 
 import math
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from geodp.errors import CodeError, UsageError
+from geodp.errors import UsageError
 from geodp.grid.coarsen import Coarsening
 from geodp.grid.grid import Grid
 from geodp.local import counts as module
-from geodp.local.coins import Chance, FixedCoins
+from geodp.local.coins import FixedCoins
 from geodp.local.counts import Counts
 from geodp.local.protocols import protocol
 from geodp.local.tree import draw_uniforms
@@ -144,60 +144,6 @@ def test_keys_of_blocks_are_the_first_bits_of_the_cells(shape):
         assert np.array_equal(found, fine.encode(index) >> np.uint64(fine.bits - bits))
 
 
-@pytest.mark.parametrize("chain", ["4-4", "2-2-2-2"])
-def test_any_split_gives_the_same_state(chain):
-    method, grid = Counts(chain=chain), Grid.regular((16, 16))
-    oracles, reports, whole = collect(method, grid)
-    order = np.random.default_rng(0).permutation(reports.size)
-    parts = [method.aggregate(oracles, piece) for piece in np.array_split(reports[order], 40)]
-    merged = parts[0]
-    for part in parts[1:]:
-        merged += part
-    assert merged == whole
-    assert merged.reports == 4000
-
-
-def test_a_report_out_of_range_is_refused():
-    method, grid = Counts(chain="1-3"), Grid.regular((4, 4))
-    oracles, reports, _ = collect(method, grid)
-    assert [oracle.name for oracle in oracles] == ["grr", "hadamard"]
-    for name, value in (("level", 2), ("row", 16), ("bit", 2), ("value", 2)):
-        bad = reports.copy()
-        bad[name][5] = value
-        with refuses(CodeError, "report-field-out-of-range") as error:
-            method.aggregate(oracles, bad)
-        assert error.value.position == 5
-    other = np.zeros(3, np.dtype([("level", "u1"), ("row", "<u4")]))
-    with refuses(UsageError, "report-fields-differ"):
-        method.aggregate(oracles, other)
-
-
-def law_of(key, p):
-    """Exact probabilities of all reports of a device in a cell of 2**2, from the code itself."""
-    method, grid = Counts(chain="1-1", oracle="hadamard", weights="1-3"), Grid.regular((2, 2))
-    oracles, found = method.oracles(grid, ONE), {}
-    for chosen, row, turned in product(range(4), range(4), (True, False)):
-        coins = FixedCoins([chosen, row, ALWAYS if turned else NEVER])
-        report = method.randomize(oracles, np.array([key], np.uint64), coins)
-        made = tuple(map(int, report[0]))
-        found[made] = found.get(made, 0) + (p if turned else 1 - p) / 16
-    assert sum(found.values()) == pytest.approx(1)
-    return found
-
-
-@pytest.mark.parametrize(("part", "holds"), [(1, True), (0.5, False)])
-def test_the_privacy_claim_holds_with_equality_and_half_the_flips_are_caught(part, holds):
-    p = float(Chance(1, 1, ONE)) * part
-    laws = [law_of(key, p) for key in range(4)]
-    outputs = set().union(*laws)
-    assert all(set(law) == outputs for law in laws)
-    largest = max(
-        abs(math.log(one[o] / other[o])) for one in laws for other in laws for o in outputs
-    )
-    assert (largest == pytest.approx(1, rel=1e-9)) is holds
-    assert (largest <= 1 + 1e-9) is holds
-
-
 def test_levels_are_drawn_by_their_weights():
     method, grid = Counts(chain="1-1-2", weights="1-2-5"), Grid.regular((4, 4))
     _, reports, _ = collect(method, grid, 40_000)
@@ -218,21 +164,6 @@ def test_the_closed_form_is_from_below_and_the_total_is_known():
     assert tree.variances[2] == pytest.approx(low)
     once = Counts(chain="2-4", oracle="hadamard", passes=1)
     assert once.tree_variance(grid, event).variances[1:] == pytest.approx((top, low))
-
-
-@pytest.mark.parametrize(
-    ("spec", "sentence"),
-    [
-        ("counts:passes=3", "counts-passes"),
-        ("counts:chain=x", "chain-form: counts:chain"),
-        ("counts:oracle=none", "counts-oracle-unknown"),
-        ("counts:oracle=oue", "counts-oracle-long"),
-        ("counts:weights=1-2-3", "weights-form"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(spec, sentence):
-    with refuses(UsageError, sentence):
-        protocol(spec).oracles(Grid.regular((16, 16)), ONE)
 
 
 def test_a_chain_finer_than_the_grid_is_refused():

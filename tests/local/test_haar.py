@@ -2,23 +2,19 @@
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
 
-from geodp.errors import CodeError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import tree as haar_kernels
 from geodp.kernels.tree import BOTH
-from geodp.local.coins import Chance, Coins, FixedCoins
+from geodp.local.coins import Coins, FixedCoins
 from geodp.local.haar import TRANSFORM_BITS, Haar, Halves, descend, sum_at
 from geodp.local.kernels import local_tree, oracles
-from geodp.local.protocols import protocol
-from geodp.local.tree import draw_uniforms, restore_state
+from geodp.local.tree import draw_uniforms
 from tests.reference import coins as naive_coins
 from tests.reference import local_tree as reference
-from tests.refusals import refuses
 
 ONE = Fraction(1)
 ALWAYS, NEVER = 0, 0xFFFFFFFF
@@ -73,73 +69,6 @@ def test_all_nodes_and_some_have_the_same_sums():
         every = np.arange(1 << level, dtype=np.uint64)
         some = every[:: max(1, (1 << level) // 7)]
         assert np.array_equal(sum_at(state, level, every)[some], sum_at(state, level, some))
-
-
-@pytest.mark.parametrize("bits", [6, 24, 40, 62])
-def test_any_split_gives_the_same_state(bits):
-    asked = Halves(cells=1 << bits, epsilon=ONE)
-    reports = asked.randomize(keys_of(bits, 2000, bits), FixedCoins(units_of(bits, 20_000)))
-    whole, order = asked.aggregate(reports), np.random.default_rng(0).permutation(2000)
-    parts = [asked.aggregate(piece) for piece in np.array_split(reports[order], 40)]
-    merged = parts[0]
-    for part in parts[1:]:
-        merged += part
-    assert merged == whole
-    assert merged.reports == 2000
-
-
-def test_a_state_comes_back_from_its_arrays(reports):
-    method, grid, _, _, _, found = reports
-    oracles = method.oracles(grid, ONE)
-    state = method.aggregate(oracles, found)
-    assert restore_state(oracles, state.arrays()) == state
-    with pytest.raises(UsageError):
-        restore_state(Haar().oracles(grid, ONE), state.arrays())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [("level", 6), ("level", 255), ("row", 1 << 5), ("bit", 2)],
-    ids=["level", "no level", "row", "bit"],
-)
-def test_a_report_out_of_range_is_refused_and_not_quoted(reports, change):
-    method, grid, _, _, _, found = reports
-    bad = found.copy()
-    bad["level"][7] = 2
-    bad[change[0]][7] = change[1]
-    with pytest.raises(CodeError) as error:
-        method.aggregate(method.oracles(grid, ONE), bad)
-    assert error.value.position == 7
-    assert "damaged" in str(error.value)
-    assert str(tuple(bad[7])) not in str(error.value)
-
-
-def law_of(key, turn):
-    """Exact probabilities of all reports of a device in a cell of 2**2, from the code itself."""
-    asked, found = Halves(cells=4, epsilon=ONE, weights="1-3"), {}
-    for chosen, row, turned in product(range(4), range(2), (True, False)):
-        coins = FixedCoins([chosen, row, ALWAYS if turned else NEVER])
-        report = asked.randomize(np.array([key], np.uint64), coins)
-        level, *_ = made = tuple(map(int, report[0]))
-        rows = 1 << level
-        chance = Fraction(1, 4) * Fraction(1, 2) * (turn if turned else 1 - turn)
-        found[made] = found.get(made, 0) + chance
-        assert made[1] == row % rows
-    assert sum(found.values()) == pytest.approx(1)
-    return found
-
-
-@pytest.mark.parametrize(("turn", "holds"), [(1, True), (Fraction(1, 2), False)])
-def test_the_privacy_claim_holds_with_equality_and_half_the_flips_are_caught(turn, holds):
-    p = float(Chance(1, 1, ONE)) * float(turn)
-    laws = [law_of(key, p) for key in range(4)]
-    outputs = set().union(*laws)
-    assert all(set(law) == outputs for law in laws)
-    largest = max(
-        abs(math.log(one[o] / other[o])) for one in laws for other in laws for o in outputs
-    )
-    assert (largest == pytest.approx(1, rel=1e-9)) is holds
-    assert (largest <= 1 + 1e-9) is holds
 
 
 def test_shares_are_the_clamp_of_the_dense_refinement():
@@ -211,12 +140,6 @@ def test_the_closed_form_of_equal_weights():
         assert variance == pytest.approx(10 * 10**6 * c2 * (1 - 4.0**-j) / 3)
     asked = method.halves(grid, ONE)
     assert asked.variance(10**6) == pytest.approx(tree.nodes()[-1])
-
-
-@pytest.mark.parametrize("weights", ["1-0", "1", "1-x", "1-2-3"])
-def test_weights_that_do_not_fit_are_refused(weights):
-    with refuses(UsageError, "weights-form: haar:weights"):
-        protocol(f"haar:weights={weights}").oracles(Grid.regular((2, 2)), ONE)[0].randomize([1])
 
 
 def test_grids_that_cannot_be_asked_about():

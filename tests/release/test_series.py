@@ -22,7 +22,7 @@ from geodp.table.index import find_period
 from tests.command import geodp as command
 from tests.contract.kinds import offer_own
 from tests.keys import keep
-from tests.kinds.amounts.test_verify import list_sums
+from tests.kinds.changing import list_sums
 from tests.refusals import refuses
 from tests.release.report.html.structure import find_faults
 from tests.release.series import KINDS, TIMES, make

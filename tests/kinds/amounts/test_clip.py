@@ -124,9 +124,7 @@ def test_an_end_may_be_negative_or_0(tmp_path, uppers, lower, upper):
 @pytest.mark.parametrize("seed", range(5))
 def test_no_number_of_records_is_refused(n, seed):
     draw = np.random.default_rng(seed)
-    data = pa.table(
-        {"x": np.full(n, 0.5), "y": np.full(n, 0.5), "income": draw.lognormal(5.5, 0.7, n)}
-    )
+    data = weighted(*((income, 1) for income in draw.lognormal(5.5, 0.7, n)))
     card = geodp.amounts.choose_clip(data, **GIVEN).selected.card()
     assert not any("labels which count" in fact for fact in card.guarantee.not_protected)
 

@@ -81,21 +81,11 @@ def test_classes_have_colours_far_apart():
         assert len({*colours}) == classes
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
-def test_the_command_draws_a_release(both, tmp_path, ending):
-    both.write(tmp_path / "out")
-    output = tmp_path / f"map.{ending}"
-    done = command("map", tmp_path / "out", "--output", output, "--bounds", "0", "0", "8", "8")
-    assert done.returncode == 0, done.stderr
-    assert output.read_bytes()[:4] in (b"\x89PNG", b"<svg", b"<?xm")
-
-
-@pytest.mark.parametrize("option", ["--no-fade", "--no-flows"])
-def test_options_of_counts_are_refused(both, tmp_path, option):
-    both.write(tmp_path / "out")
-    done = command("map", tmp_path / "out", "--output", tmp_path / "map.png", option)
-    assert done.returncode != 0
-    assert "for maps of counts" in done.stderr
+def test_options_of_counts_are_refused(both, shared, tmp_path):
+    for option in ("--no-fade", "--no-flows"):
+        done = command("map", shared.write(both), "--output", tmp_path / "map.png", option)
+        assert done.returncode != 0
+        assert "for maps of counts" in done.stderr
     assert not (tmp_path / "map.png").exists()
 
 

@@ -131,17 +131,10 @@ def classes(counts, margin):
     return AmountClasses(EDGES, SumMargins.of([ends(one, margin) for one in counts]))
 
 
-def test_quantiles_are_interpolated_in_their_class():
+def test_quantiles_and_shares_below_a_line_are_interpolated_in_their_class():
     one = classes([10, 30, 40, 20], 0.0)
     for share, amount in {0.1: 100, 0.25: 150, 0.5: 250, 0.8: 400, 0.9: 700}.items():
-        value, low, high = (float(x[0]) for x in one.quantile(share))
-        assert value == pytest.approx(amount)
-        assert low == pytest.approx(amount)
-        assert high == pytest.approx(amount)
-
-
-def test_shares_below_a_line_are_interpolated():
-    one = classes([10, 30, 40, 20], 0.0)
+        assert [float(x[0]) for x in one.quantile(share)] == pytest.approx([amount] * 3)
     for line, share in {0: 0, 50: 0.05, 100: 0.1, 300: 0.6, 1000: 1, 2000: 1}.items():
         assert float(one.share_below(line)[0][0]) == pytest.approx(share)
 
@@ -171,47 +164,36 @@ def test_many_regions_are_estimated_as_each_alone():
             np.testing.assert_allclose([x[i] for x in together], [x[0] for x in alone])
 
 
+def thirty(epsilon, side):
+    """Blocks of a map of about 30 records a cell in three releases: true records and estimates."""
+    number = np.random.default_rng(3).poisson(30, (32, 32)).astype(np.int64)
+    people = geodp.CountTable.from_dense(number, geodp.Grid.regular((32, 32)))
+    table = AmountTable(people, 300 * people.count, SCALE)
+    boxes = [(x, y, x + side, y + side) for y in range(0, 32, side) for x in range(0, 32, side)]
+    true = [int(number[y:top, x:right].sum()) for x, y, right, top in boxes]
+    for trial in range(3):
+        key = NoiseKey(bytes([trial] * 32))
+        made = geodp.amounts.publish(table, contribution=1, epsilon=epsilon, key=key)
+        yield from zip(true, made.estimate_all(boxes), strict=True)
+
+
 @pytest.mark.parametrize("epsilon", [2, 8])
 def test_errors_of_records_are_those_of_notches_and_not_of_whole_records(epsilon):
     """Noise on whole records would be much smaller where the budget is large."""
-    grid = geodp.Grid.regular((32, 32))
-    number = np.random.default_rng(3).poisson(30, (32, 32)).astype(np.int64)
-    people = geodp.CountTable.from_dense(number, grid)
-    table = AmountTable(people, 300 * people.count, SCALE)
-    off, held = [], []
-    for trial in range(3):
-        made = geodp.amounts.publish(
-            table, contribution=1, epsilon=epsilon, key=NoiseKey(bytes([trial] * 32))
-        )
-        boxes = [(x, y, x + 4, y + 4) for y in range(0, 32, 4) for x in range(0, 32, 4)]
-        for (x, y, *_), one in zip(boxes, made.estimate_all(boxes), strict=True):
-            true = number[y : y + 4, x : x + 4].sum()
-            off.append((one.count.count - true) / one.count.standard_error)
-            held.append(one.count.low <= true <= one.count.high)
+    found = [*thirty(epsilon, 4)]
+    off = [(one.count.count - true) / one.count.standard_error for true, one in found]
     assert np.sqrt(np.mean(np.square(off))) < 1.25
-    assert np.mean(held) > 0.9
+    assert np.mean([one.count.low <= true <= one.count.high for true, one in found]) > 0.9
 
 
 @pytest.mark.parametrize("epsilon", [4, 8, 32, 128])
 def test_intervals_of_single_cells_allow_for_whole_records(epsilon):
     """Where noise is below one record, rounding to whole ones is most of the error."""
-    grid = geodp.Grid.regular((32, 32))
-    number = np.random.default_rng(3).poisson(30, (32, 32)).astype(np.int64)
-    people = geodp.CountTable.from_dense(number, grid)
-    table = AmountTable(people, 300 * people.count, SCALE)
-    cells = [(x, y, x + 1, y + 1) for y in range(32) for x in range(32)]
-    held, total = [], []
-    for trial in range(3):
-        made = geodp.amounts.publish(
-            table, contribution=1, epsilon=epsilon, key=NoiseKey(bytes([trial] * 32))
-        )
-        for true, one in zip(number.ravel().tolist(), made.estimate_all(cells), strict=True):
-            held.append(one.count.low <= true <= one.count.high)
-            total.append(one.sum.low <= 300 * true <= one.sum.high)
-            # A cell may be rounded either way, by less than one record.
-            assert one.count.high - one.count.count >= 1
-    assert np.mean(held) > 0.94
-    assert np.mean(total) > 0.94
+    found = [*thirty(epsilon, 1)]
+    assert np.mean([one.count.low <= true <= one.count.high for true, one in found]) > 0.94
+    assert np.mean([one.sum.low <= 300 * true <= one.sum.high for true, one in found]) > 0.94
+    # A cell may be rounded either way, by less than one record.
+    assert all(one.count.high - one.count.count >= 1 for _, one in found)
 
 
 def test_files_have_the_errors_of_whole_records(tmp_path):

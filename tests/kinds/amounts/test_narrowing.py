@@ -13,13 +13,12 @@ from tests.kinds.amounts.test_prior import (  # noqa: F401
     SIDE,
     as_published,
     before,
+    boxes_of,
     earlier,
+    held,
     now,
-    read,
     release,
-    squares,
     told,
-    town,
 )
 from tests.refusals import refuses
 
@@ -29,22 +28,6 @@ RELEASES = 20
 @pytest.fixture(autouse=True)
 def _few_releases(monkeypatch):
     monkeypatch.setattr(simulation, "RELEASES", RELEASES)
-
-
-def boxes_of(side):
-    return [(x, y, x + side, y + side) for x, y in squares(side)]
-
-
-def held(estimates, boxes, table):
-    """How often intervals of count, sum and mean hold."""
-    number, total = table.records.to_dense(), np.zeros((SIDE, SIDE), np.int64)
-    total[tuple(table.records.grid.decode(table.records.key))] = table.above
-    rows = []
-    for (x, y, right, top), one in zip(boxes, estimates, strict=True):
-        n, s = (int(part[y:top, x:right].sum()) for part in (number, total))
-        mean = one.mean is None or not n or one.mean.low <= s / n <= one.mean.high
-        rows.append((one.count.low <= n <= one.count.high, one.sum.low <= s <= one.sum.high, mean))
-    return np.mean(rows, axis=0)
 
 
 def width(interval):

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,28 +12,27 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.io.verify.verify import verify
+from geodp.io.folder.pending import PendingDraw
 from geodp.kinds.amounts.declaring import declare_prior
 from geodp.kinds.amounts.kind import IDENTITY
-from geodp.kinds.amounts.publish import prepare_amounts
+from geodp.kinds.amounts.publish import AmountsInputs, design_amounts, prepare_amounts
 from geodp.kinds.amounts.streams import AmountTable, release_streams
 from geodp.mechanisms.learned import residuals
 from geodp.privacy.key import NoiseKey
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import ADD_REMOVE, Terms
 from geodp.release.request import Request
+from geodp.release.transaction import pack_draw, restore
 from geodp.table.counts import ReleasedTable
 from geodp.table.prior import Prior
 from tests.command import geodp as command
 from tests.house.wiretap import listening
-from tests.keys import keep
 from tests.kinds.amounts.conftest import SHAPES
 from tests.kinds.amounts.made import EDGES, GIVEN, KEY, rows, truth
 from tests.kinds.amounts.made import publish as publish_small
 from tests.kinds.amounts.test_sensitivity import METHOD, SIDES, as_one
 from tests.kinds.amounts.worlds import GRID as TINY
 from tests.kinds.amounts.worlds import SCALE, design_of, table_of
+from tests.kinds.changing import change_index, failed
 from tests.laws.audit import audited, caught
 from tests.refusals import refuses
 
@@ -227,68 +227,62 @@ def test_only_the_shape_of_a_prior_matters(now, before):
     assert np.abs(dense[1] - dense[0]).mean() < 0.02 * dense[0].mean()
 
 
-def test_what_was_counted_from_records_is_no_prior(now, before):
-    with refuses(UsageError, "prior-of-records"):
-        release(now, **told(before.records))
-
-
-def test_records_of_a_class_are_no_prior(now):
-    for one in (now.records, *now.classes):
-        with refuses(UsageError, "prior-is-table"):
-            release(now, prior=one, prior_source=SOURCE)
-
-
-def test_releases_with_several_priors_under_one_key_are_charged_once(now, before, tmp_path):
+def test_releases_with_several_priors_under_one_key_are_charged_once(now, before, ledger, key):
     other = geodp.CountTable.from_dense(town(3).astype(np.int64) + 1, GRID)
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(10))
-    key = NoiseKey.from_file(keep(tmp_path / "key"))
-    kept = {"ledger": ledger, "dataset": "incomes", "key": key}
+    kept = {"ledger": ledger, "dataset": "census", "key": key}
     made = [release(now, **kept, **told(as_published(before))) for _ in range(2)]
     assert np.array_equal(made[0].count.table.count, made[1].count.table.count)
     for more in ({}, told(other)):
         release(now, **kept, **more)
-    assert len(ledger.charges("incomes")) == 1
+    assert len(ledger.charges("census")) == 1
 
 
 def test_the_index_states_the_prior_and_what_was_learned(now, before, tmp_path):
     made = release(now, key=None, **told(as_published(before)))
     stated = made.index.prior
-    assert stated.source == SOURCE
-    assert stated.is_used
-    assert stated.identity is None
+    assert (stated.source, stated.is_used, stated.identity) == (SOURCE, True, None)
     assert [one.shape for one in stated.streams] == ["records"] * (2 + len(EDGES) + 1)
     assert made.index.guarantee.assumptions[-1].source == SOURCE
     made.write(tmp_path / "out")
-    public = tmp_path / "out" / "public"
-    assert [check for check in verify(public) if not check.ok] == []
+    public, area = tmp_path / "out" / "public", (8, 8, 24, 24)
+    assert failed(public) == {}
     opened = geodp.open(public)
     assert opened.index.prior == stated
     assert any(SOURCE in fact for fact in opened.count.card().guarantee.not_protected)
-    area = (8, 8, 24, 24)
     assert opened.estimate(area).mean == made.estimate(area).mean
     for language in ("en", "ja"):
         done = command("explain", tmp_path / "out", "--language", language)
         assert "five years before" in " ".join(done.stdout.split()), done.stderr
+    for change in (
+        lambda card: card["prior"].update(source="another"),
+        lambda card: card["prior"]["streams"][0]["levels"][0].update(reliability=0.5),
+        lambda card: card.pop("prior"),
+    ):
+        before = (public / "amounts.json").read_text()
+        change_index(public, change)
+        assert failed(public)
+        (public / "amounts.json").write_text(before)
 
 
-@pytest.mark.parametrize("change", ["source", "levels", "gone"])
-def test_a_changed_prior_is_found(now, before, tmp_path, change):
-    from tests.kinds.amounts.test_verify import change_index, failed
+@pytest.mark.parametrize("means", [True, False])
+def test_a_draw_that_was_stored_has_what_was_learned(now, before, tmp_path, means):
+    request = Request(terms=Terms.of(contribution=1, epsilon="1/5"), key=KEY)
+    prepared = prepare_amounts(now, request, means=means, **told(as_published(before)))
+    drawn = prepared.draw(KEY.derive(prepared.identify(), prepared.design.draws))
+    card, arrays = pack_draw(prepared.design, drawn)
+    stored = PendingDraw("", "", "census", "", {}, {}, json.loads(json.dumps(card)), arrays)
+    design = partial(design_amounts, now.axes, request, means=means, share="1/2")
+    found, made = (
+        restore(stored, design, AmountsInputs, tmp_path, None),
+        prepared.design.complete(drawn, None),
+    )
+    assert found.index == made.index
+    assert found.index.prior.is_used
+    assert all(map(same_table, found.classes, made.classes))
 
-    release(now, **told(as_published(before))).write(tmp_path / "out")
-    public = tmp_path / "out" / "public"
 
-    def changed(card):
-        if change == "source":
-            card["prior"]["source"] = "another"
-        elif change == "levels":
-            card["prior"]["streams"][0]["levels"][0]["reliability"] = 0.5
-        else:
-            del card["prior"]
-
-    change_index(public, changed)
-    assert failed(public)
+def same_table(one, other):
+    return np.array_equal(one.to_dense(), other.to_dense())
 
 
 def plan_of(table, **terms):
@@ -349,6 +343,8 @@ def not_private(table):
         (lambda *_: "census.csv", SOURCE, "amounts-prior-kind"),
         (lambda *_: None, SOURCE, "source-without-prior"),
         (lambda table, _: table.records, SOURCE, "prior-is-table"),
+        (lambda table, _: table.classes[0], SOURCE, "prior-is-table"),
+        (lambda *_: read(town(), 1).records, SOURCE, "prior-of-records"),
         (lambda _, one: one, None, "prior-source-missing"),
         (lambda _, one: one.count, None, "prior-source-missing"),
         (lambda table, _: not_private(table), SOURCE, "prior-not-private"),
@@ -361,12 +357,8 @@ def test_what_is_no_prior_is_refused(now, earlier, prior, source, code):
         release(now, prior=prior(now, earlier), prior_source=source)
 
 
-def test_a_charged_release_needs_no_source(now, before, tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(10))
-    paid = geodp.amounts.publish(
-        before, epsilon=1, contribution=1, ledger=ledger, dataset="incomes"
-    )
+def test_a_charged_release_needs_no_source(now, before, ledger):
+    paid = geodp.amounts.publish(before, epsilon=1, contribution=1, ledger=ledger, dataset="census")
     made = release(now, prior=paid)
     assert "charged itself" in made.index.prior.source
 
@@ -380,37 +372,32 @@ def test_a_release_is_not_compared_with_its_prior(now, earlier):
     assert plain.compare((0, 0, 8, 8), release=earlier)["count"].low < 0
 
 
-def squares(side):
-    """Squares of a side, and where their cells are."""
+def boxes_of(side):
+    """Squares of a side, as west, south, east and north."""
     steps = range(0, SIDE - side + 1, max(side, 8))
-    return [(x, y) for y in steps for x in steps]
+    return [(x, y, x + side, y + side) for y in steps for x in steps]
 
 
-def held(now, more, keys):
-    """How often intervals of count, sum, mean and median hold, by the side of squares: [3, 4]."""
-    number, total = now.records.to_dense(), np.zeros((SIDE, SIDE), np.int64)
-    total[tuple(GRID.decode(now.records.key))] = now.above
-    found = []
-    for side in (1, 4, 16):
-        rows = []
-        boxes = squares(side)
-        for trial in range(keys):
-            made = release(now, trial, **more)
-            estimates = made.estimate_all([(x, y, x + side, y + side) for x, y in boxes])
-            for (x, y), one in zip(boxes, estimates, strict=True):
-                box = slice(y, y + side), slice(x, x + side)
-                n, s = int(number[box].sum()), int(total[box].sum())
-                mean = one.mean is None or not n or one.mean.low <= s / n <= one.mean.high
-                rows.append((one.count.low <= n <= one.count.high,
-                             one.sum.low <= s <= one.sum.high, mean))  # fmt: skip
-        found.append(np.mean(rows, axis=0))
-    return np.array(found)
+def held(estimates, boxes, table):
+    """How often intervals of count, sum and mean hold."""
+    number, total = table.records.to_dense(), np.zeros((SIDE, SIDE), np.int64)
+    total[tuple(table.records.grid.decode(table.records.key))] = table.above
+    rows = []
+    for (x, y, right, top), one in zip(boxes, estimates, strict=True):
+        n, s = (int(part[y:top, x:right].sum()) for part in (number, total))
+        mean = one.mean is None or not n or one.mean.low <= s / n <= one.mean.high
+        rows.append((one.count.low <= n <= one.count.high, one.sum.low <= s <= one.sum.high, mean))
+    return np.mean(rows, axis=0)
 
 
 @pytest.mark.parametrize("kind", ["census", "release"])
 def test_intervals_hold_with_a_prior(now, before, earlier, kind):
     more = told(as_published(before) if kind == "census" else earlier)
-    assert (held(now, more, keys=3) >= 0.94).all()
+    made = [release(now, trial, **more) for trial in range(3)]
+    for side in (1, 4, 16):
+        boxes = boxes_of(side)
+        each = [held(one.estimate_all(boxes), boxes, now) for one in made]
+        assert (np.mean(each, axis=0) >= 0.94).all()
 
 
 @pytest.fixture

@@ -43,23 +43,18 @@ def test_memory_and_files_give_the_same(tmp_path):
         np.testing.assert_array_equal(table.above, other.above)
 
 
+def records(income, x=0.5, **columns):
+    """Records of an income each, in one row of cells."""
+    size = len(income)
+    x = [x] * size if np.isscalar(x) else x
+    return pa.table({"x": x, "y": [0.5] * size, "income": income, **columns})
+
+
 def test_rows_may_stand_for_several_records():
-    one = pa.table({"x": [0.5, 0.5, 3.5], "y": [0.5] * 3, "income": [10, 20, 2000], "n": [3, 0, 2]})
-    table = read(one, value="n")
+    table = read(records([10, 20, 2000], [0.5, 0.5, 3.5], n=[3, 0, 2]), value="n")
     assert table.records.count.tolist() == [3, 2]
     assert table.above.tolist() == [30, 2000]
     assert dict(table.beyond) == {"below": 0, "above": 2}
-
-
-def test_the_first_records_of_a_person_count():
-    who = ["b", "a", "b", "b", "a"]
-    x, income = [0.5, 1.5, 2.5, 3.5, 1.5], [1, 10, 100, 500, 700]
-    one = pa.table({"id": who, "x": x, "y": [0.5] * 5, "income": income})
-    kept = {1: [1, 10], 2: [1, 710, 100], 3: [1, 710, 100, 500]}
-    for records, sums in kept.items():
-        table = read(one, person="id", contribution=records)
-        assert sorted(table.above.tolist()) == sorted(sums)
-        assert (table.records.bound.value, table.records.bound.stated_by) == (records, "geodp")
 
 
 def test_what_is_kept_of_a_person_depends_on_nobody_else():
@@ -74,8 +69,7 @@ def test_what_is_kept_of_a_person_depends_on_nobody_else():
 
 def test_codes_locate_records_and_geometries_do():
     one = pa.table({"mesh": ["52394000", "52394000", "52394001"], "income": [1, 2, 3]})
-    table = geodp.amounts.read_records(one, code="mesh", **MESH)
-    assert table.above.tolist() == [3, 3]
+    assert geodp.amounts.read_records(one, code="mesh", **MESH).above.tolist() == [3, 3]
     geopandas = pytest.importorskip("geopandas")
     frame = geopandas.GeoDataFrame(
         {"income": [1, 2, 3]},
@@ -85,16 +79,8 @@ def test_codes_locate_records_and_geometries_do():
     assert read(frame, x=None, y=None).above.tolist() == [3, 3]
 
 
-def test_rows_outside_are_refused_or_dropped():
-    one = pa.table({"x": [0.5, 99], "y": [0.5, 0.5], "income": [1, 2]})
-    with refuses(InputError, "cell-outside-grid|cell-outside-domain|outside-domain"):
-        read(one)
-    assert read(one, outside="drop").above.tolist() == [1]
-
-
 def test_rows_are_selected():
-    one = pa.table({"x": [0.5] * 3, "y": [0.5] * 3, "income": [1, 2, 4], "kind": ["a", "b", "a"]})
-    assert read(one, where={"kind": "a"}).above.tolist() == [5]
+    assert read(records([1, 2, 4], kind=["a", "b", "a"]), where={"kind": "a"}).above.tolist() == [5]
 
 
 def test_a_bad_amount_is_refused_with_its_file_and_row(tmp_path):
@@ -105,41 +91,33 @@ def test_a_bad_amount_is_refused_with_its_file_and_row(tmp_path):
     assert "234" not in str(refused.value)
 
 
-def test_negative_amounts_are_refused_under_a_lower_end_of_0():
-    one = pa.table({"x": [0.5], "y": [0.5], "income": [-3]})
-    with refuses(InputError, "amount-negative"):
-        read(one)
-    assert read(one, clip=(-5, 5)).above.tolist() == [2]
+PERSON, WEIGHT = {"person": "id", "contribution": 1}, {"weight": "w", "max_weight": 5}
+FINE = {**PERSON, "clip": (0, 10**12), "grid": "jis:half"}
 
 
 @pytest.mark.parametrize(
     ("more", "code"),
     [
         ({"person": "id"}, "amounts-records-of-person"),
-        ({"person": "id", "contribution": 1, "value": "n"}, "amounts-person-and-counts"),
+        ({**PERSON, "value": "n"}, "amounts-person-and-counts"),
         ({"code": "id"}, "record-code-and-point"),
         ({"y": None}, "x-without-y"),
         ({"unit_of_amount": ""}, "amounts-unit-missing"),
-        (
-            {"person": "id", "contribution": 1, "clip": (0, 10**12), "grid": "jis:half"},
-            "amounts-too-fine-for-persons",
-        ),
+        (FINE, "amounts-too-fine-for-persons"),
         ({"amount": "nothing"}, "column-missing|column-unknown|column-not-found"),
+        ({"value": "large", "clip": (0, 10**12)}, "amounts-row-too-large"),
+        ({"value": "many", "clip": (0, 10**12)}, "amounts-sum-too-large"),
+        ({"weight": "w"}, "weights-bound"),
+        ({"max_weight": 5}, "weights-bound"),
+        ({**WEIGHT, "value": "n"}, "amounts-weights-and-counts"),
+        ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
+        ({**WEIGHT, "person": "id"}, "amounts-records-of-person"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused(more, code):
-    one = pa.table({"id": [1], "x": [139.5], "y": [35.5], "income": [3], "n": [1]})
+    one = records([10**11], id=[1], n=[1], w=[1], large=[2**40], many=[2**15])
     with refuses((UsageError, InputError), code):
         read(one, **more)
-
-
-@pytest.mark.parametrize(
-    ("number", "code"), [(2**40, "amounts-row-too-large"), (2**15, "amounts-sum-too-large")]
-)
-def test_more_steps_than_fit_are_refused(number, code):
-    one = pa.table({"x": [0.5], "y": [0.5], "income": [10**11], "n": [number]})
-    with refuses((UsageError, InputError), code):
-        read(one, value="n", clip=(0, 10**12))
 
 
 def test_the_table_shows_nothing():
@@ -148,97 +126,65 @@ def test_the_table_shows_nothing():
     assert "beyond" not in repr(table)
 
 
-WEIGHTED = pa.table(
-    {"x": [0.5] * 4, "y": [0.5] * 4, "income": [10, 20, 30, 40], "w": ["1.4", "2.5", "90", "0.5"]}
-)
-
-
 def test_a_record_counts_as_many_as_its_weight():
-    table = read(WEIGHTED, weight="w", max_weight=50)
+    weighted = records([10, 20, 30, 40], w=["1.4", "2.5", "90", "0.5"])
+    table = read(weighted, weight="w", max_weight=50)
     # To the nearest whole number, and at most 50.
     assert table.records.count.tolist() == [1 + 3 + 50 + 1]
     assert table.above.tolist() == [10 + 3 * 20 + 50 * 30 + 40]
-    assert table.max_weight == 50
-    assert table.beyond["weights"] == 1
-
-
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
-        ({"weight": "w"}, "weights-bound"),
-        ({"max_weight": 5}, "weights-bound"),
-        ({"weight": "w", "value": "x", "max_weight": 5}, "amounts-weights-and-counts"),
-        ({"weight": "w", "max_weight": 2**40}, "weights-bound"),
-        (
-            {"value": "w", "person": "w", "contribution": 1},
-            "amounts-person-and-counts",
-        ),
-        ({"weight": "w", "max_weight": 5, "person": "w"}, "amounts-records-of-person"),
-    ],
-)
-def test_weights_need_a_bound(more, code):
-    with refuses(UsageError, code):
-        read(WEIGHTED, **more)
+    assert (table.max_weight, table.beyond["weights"]) == (50, 1)
 
 
 @pytest.mark.parametrize("memory", [None, "1MiB"])
-def test_the_first_records_of_a_person_count_with_their_weights(memory):
+@pytest.mark.parametrize(
+    ("bound", "more", "numbers", "sums"),
+    [
+        (1, {}, [1, 1], [1, 10]),
+        (2, {}, [1, 2, 1], [1, 710, 100]),
+        (3, {}, [1, 2, 1, 1], [1, 710, 100, 500]),
+        (1, WEIGHT, [5, 2], [5, 20]),
+        (2, WEIGHT, [5, 7, 3], [5, 20 + 3500, 300]),
+    ],
+)
+def test_the_first_records_of_a_person_count(memory, bound, more, numbers, sums):
+    """With their weights, each of which counts as at most the largest."""
     # Two persons of many, whose names fall into several parts on disk.
     who = [f"{name}{i}" for i in range(2000) for name in "babba"]
-    weight = [7, 2, 3, 1, 5] * 2000
-    more = {"id": who, "x": [0.5, 1.5, 2.5, 3.5, 1.5] * 2000, "y": [0.5] * 10_000}
-    one = pa.table({**more, "income": [1, 10, 100, 500, 700] * 2000, "w": weight})
-    given = {"person": "id", "weight": "w", "max_weight": 5, "memory": memory}
-    kept = {1: ([5, 2], [5, 20]), 2: ([5, 7, 3], [5, 20 + 3500, 300])}
-    for records, (numbers, sums) in kept.items():
-        table = read(one, contribution=records, **given)
-        assert sorted(table.records.count.tolist()) == sorted(2000 * n for n in numbers)
-        assert sorted(table.above.tolist()) == sorted(2000 * n for n in sums)
-        # As many records of geodp's own bound, each of which counts as at most the weight.
-        assert (table.records.bound.value, table.records.bound.stated_by) == (records, "geodp")
-        assert table.max_weight == 5
+    x, weight = [0.5, 1.5, 2.5, 3.5, 1.5] * 2000, [7, 2, 3, 1, 5] * 2000
+    one = records([1, 10, 100, 500, 700] * 2000, x, id=who, w=weight)
+    table = read(one, **more, person="id", contribution=bound, memory=memory)
+    assert sorted(table.records.count.tolist()) == sorted(2000 * n for n in numbers)
+    assert sorted(table.above.tolist()) == sorted(2000 * n for n in sums)
+    assert (table.records.bound.value, table.records.bound.stated_by) == (bound, "geodp")
+    assert table.max_weight == more.get("max_weight", 1)
 
 
-@pytest.mark.parametrize(
-    ("records", "beyond"),
-    [(1, {"weights": 1, "below": 0, "above": 5}), (2, {"weights": 2, "below": 0, "above": 8}),
-     (9, {"weights": 3, "below": 0, "above": 13})],
-)  # fmt: skip
-def test_what_is_beyond_the_clip_is_told_of_the_records_that_count(records, beyond):
+@pytest.mark.parametrize(("bound", "weights", "above"), [(1, 1, 5), (2, 2, 8), (9, 3, 13)])
+def test_what_is_beyond_the_clip_is_told_of_the_records_that_count(bound, weights, above):
     # The last row lies outside the domain.
-    one = pa.table(
-        {"id": ["a", "b", "b", "a", "a", "a"], "x": [0.5] * 5 + [99.0], "y": [0.5] * 6,
-         "income": [5000, 100, 2000, 100, 3000, 9000], "w": [7, 1, 3, 9, 8, 9]}
-    )  # fmt: skip
-    given = {"person": "id", "weight": "w", "max_weight": 5, "outside": "drop"}
-    assert dict(read(one, contribution=records, **given).beyond) == beyond
-
-
-@pytest.mark.parametrize("weight", ["0", "-3", "0.0", "0.49"])
-def test_weights_of_nobody_are_refused(weight):
-    one = pa.table({"x": [0.5], "y": [0.5], "income": [1], "w": [weight]})
-    with refuses(InputError, "weight-not-positive: w"):
-        read(one, weight="w", max_weight=9)
-
-
-PLACED = {"x": [0.5, 0.5, 3.5], "y": [0.5] * 3}
+    one = records(
+        [5000, 100, 2000, 100, 3000, 9000], [0.5] * 5 + [99.0], id=[*"abbaaa"], w=[7, 1, 3, 9, 8, 9]
+    )
+    table = read(one, **WEIGHT, person="id", contribution=bound, outside="drop")
+    assert dict(table.beyond) == {"weights": weights, "below": 0, "above": above}
 
 
 def made(column, numbers):
-    return pa.table({**PLACED, column: numbers})
-
-
-@pytest.mark.parametrize("column", ["income (1,000 EUR)", "income [CHF]", "年収（万円）", "TEUR"])
-def test_a_title_with_another_unit_is_asked_about(column):
-    with refuses(UsageError, "amounts-unit-of-title: --unit-of-amount"):
-        read(made(column, [1, 2, 3]), amount=column)
+    return pa.table({"x": [0.5, 0.5, 3.5], "y": [0.5] * 3, column: numbers})
 
 
 @pytest.mark.parametrize(
     ("column", "unit"),
-    [("income (1,000 EUR)", "1,000 EUR"), ("income [CHF]", "CHF"), ("年収（万円）", "10,000 yen")],
+    [
+        ("income (1,000 EUR)", "1,000 EUR"),
+        ("income [CHF]", "CHF"),
+        ("年収（万円）", "10,000 yen"),
+        ("TEUR", "TEUR"),
+    ],
 )
-def test_the_unit_of_the_title_is_confirmed(column, unit):
+def test_a_title_with_another_unit_is_asked_about(column, unit):
+    with refuses(UsageError, "amounts-unit-of-title: --unit-of-amount"):
+        read(made(column, [1, 2, 3]), amount=column)
     assert read(made(column, [1, 2, 3]), amount=column, unit_of_amount=unit).above.sum() == 6
 
 
@@ -299,16 +245,12 @@ def test_the_first_records_of_a_person_are_those_with_an_amount():
     assert table.above.tolist() == [100, 200]
 
 
-@pytest.mark.parametrize("marked", ["300 €", "€300", "300 EUR", "300.5e0 €"])
-def test_the_currency_of_the_unit_may_stand_beside_amounts(marked):
-    total = read(made("income", [marked, "1", "2"]), step="0.5").above.sum()
-    assert total == 2 * float(marked.strip("€ EUR").replace("e0", "")) + 6
-
-
-@pytest.mark.parametrize("marked", ["$300", "300 Tsd. €", "300 CHF", "300 %"])
-def test_another_unit_beside_amounts_is_refused(marked):
-    with refuses(InputError, "amount-with-currency"):
-        read(made("income", [marked, "1", "2"]))
+def test_the_currency_of_the_unit_and_no_other_unit_may_stand_beside_amounts():
+    for marked, number in {"300 €": 300, "€300": 300, "300 EUR": 300, "300.5e0 €": 300.5}.items():
+        assert read(made("income", [marked, "1", "2"]), step="0.5").above.sum() == 2 * number + 6
+    for marked in ("$300", "300 Tsd. €", "300 CHF", "300 %"):
+        with refuses(InputError, "amount-with-currency"):
+            read(made("income", [marked, "1", "2"]))
 
 
 def test_numbers_of_records_are_counts():

@@ -6,9 +6,7 @@ import pytest
 import geodp
 from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.interval_arithmetic import subtract_all
-from geodp.errors import UsageError
 from tests.kinds.households.test_publish import publish, sizes_on, two_tables
-from tests.refusals import refuses
 
 
 def estimate(count, below, above):
@@ -37,14 +35,6 @@ def test_without_a_mean_size_there_is_no_difference_of_it():
     unknown = {**FIRST, "mean_size": None}
     assert subtract_all(unknown, SECOND)["mean_size"] is None
     assert subtract_all(SECOND, unknown)["mean_size"] is None
-
-
-def test_regions_with_common_cells_are_not_compared():
-    release = publish(by_size=sizes_on(scale=4))
-    with refuses(UsageError, "compare-regions-overlap"):
-        release.compare((0, 0, 8, 8), (0, 0, 16, 16))
-    with refuses(UsageError, "compare-regions-overlap"):
-        release.compare((0, 0, 8, 8))
 
 
 def test_differences_of_neighbouring_regions_hold():

@@ -5,9 +5,6 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.kinds.households.commands.households import plan as command
-from tests.command import Runner
-from tests.command import geodp as run
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((32, 32))
@@ -78,13 +75,3 @@ def test_wrong_plans_are_refused(more, rule):
 def test_a_grid_with_attributes_is_refused():
     with refuses(UsageError, "households-with-attributes"):
         geodp.households.plan(GRID.with_attribute("sex", ["f", "m"]), protect="person", epsilon=1)
-
-
-def test_the_command_shows_a_line_for_each_size():
-    words = ("--grid", "regular:32x32", "--protect", "person", "--epsilon", "1")
-    found = Runner(command).document_of(*words, "--people", "1e6")
-    assert [one["cells"] for one in found] == [one.cells for one in plan()]
-    assert found[0]["mean_size"] > 0
-    shown = run("households", "plan", *words)
-    assert shown.returncode == 0, shown.stderr
-    assert len(shown.stdout.splitlines()) == len(found) + 1

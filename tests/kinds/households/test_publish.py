@@ -1,6 +1,7 @@
 """Persons and households as one release: possible everywhere, charged once, free replays."""
 
 import inspect
+import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,13 +9,13 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import BudgetError, UndeclaredDrawError, UsageError
+from geodp.errors import OutputError, UndeclaredDrawError, UsageError
+from geodp.io.folder.staged_release import StagedTables
 from geodp.io.verify.verify import verify
 from geodp.kinds.households.inputs import streams_of
 from geodp.kinds.households.publish import prepare_households
 from geodp.kinds.households.streams import release_streams
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.privacy.terms import Terms
@@ -23,7 +24,6 @@ from geodp.release.simulated_cells import errors_of
 from geodp.table.reading import Reading, StatedLayout, StatedReading
 from geodp.table.source import Source
 from tests.grids import FORMS
-from tests.keys import keep
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((16, 16))
@@ -88,11 +88,6 @@ def ledger(tmp_path):
     return made
 
 
-@pytest.fixture
-def key(tmp_path):
-    return NoiseKey.from_file(keep(tmp_path / "key"))
-
-
 def test_with_much_budget_the_counts_are_the_true_ones():
     for given in ({}, {"by_size": sizes_on()}, {"by_size": sizes_on(), "protect": "household"}):
         release = publish(**given, epsilon=10**6)
@@ -144,61 +139,31 @@ def test_every_form_of_grid_and_of_budget(form, amounts):
     assert release.view().all_rows.columns["persons_high"].null_count == 0
 
 
-def test_nobody_is_released_of_an_empty_table():
-    none = geodp.CountTable.from_dense(np.zeros((16, 16), int), GRID)
-    with refuses(UsageError, "table-empty"):
-        publish(none, none)
-    release = publish(none, none, allow_empty=True)
-    require_possible(release)
-    assert release.persons.table.total < 100
-
-
-def test_one_line_of_the_ledger_and_free_replays(ledger, key):
-    charged = {"ledger": ledger, "dataset": "census", "key": key}
-    first = publish(**charged)
-    (line,) = ledger.charges("census")
-    assert line.loss == PureDP(Fraction(1))
-    assert line.mechanism == "pyramid of households and of their other members"
-    assert first.index.budget == first.persons.card().budget == first.households.card().budget
-    assert first.index.budget.loss.epsilon == "1"
-    again = publish(**charged)
-    assert len(ledger.charges("census")) == 1
-    assert all(np.array_equal(a, b) for a, b in zip(dense(first), dense(again), strict=True))
-    # The same counts by size are the same streams, and are charged once as well.
-    publish(by_size=sizes_on(), **charged)
-    assert len(ledger.charges("census")) == 1
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"max_size": 8},
-        {"epsilon": 2},
-        {"contribution": 2},
-        {"method": "pyramid:setting=R"},
-        {"rho": 1, "epsilon": None},
-    ],
-    ids=str,
-)
-def test_whatever_is_changed_draws_new_noise_and_is_charged(tmp_path, key, changed):
+def test_whatever_is_changed_draws_new_noise_and_is_charged(tmp_path, key):
+    """The same counts by size are the same streams, and are charged once."""
     ledger = Ledger.create(tmp_path / "l")
     ledger.add_dataset("census", ZeroConcentratedDP(Fraction(50)))
     charged = {"ledger": ledger, "dataset": "census", "key": key}
-    first = publish(**charged)
-    second = publish(**{**charged, **changed})
-    assert len(ledger.charges("census")) == 2
-    assert not np.array_equal(dense(first)[0], dense(second)[0])
-
-
-def test_one_person_more_is_another_release(key):
-    first = publish(key=key)
+    first = dense(publish(**charged))
+    assert np.array_equal(first, dense(publish(by_size=sizes_on(), **charged)))
+    assert len(ledger.charges("census")) == 1
     persons, homes = two_tables()
-    more = geodp.CountTable.from_keys(
-        GRID, np.append(persons.key, persons.key[0]), np.append(persons.count, 1)
-    )
-    second = publish(more, homes, key=key)
-    # Households are the same, but their noise is not.
-    assert not np.array_equal(dense(first)[1], dense(second)[1])
+    more = replace(persons, count=persons.count + (np.arange(persons.count.size) == 0))
+    for number, changed in enumerate(
+        (
+            {"max_size": 8},
+            {"epsilon": 2},
+            {"contribution": 2},
+            {"method": "pyramid:setting=R"},
+            {"rho": 1, "epsilon": None},
+            # Households are the same, but their noise is not.
+            {"persons": more, "households": homes},
+        ),
+        2,
+    ):
+        second = dense(publish(**{**charged, **changed}))
+        assert len(ledger.charges("census")) == number
+        assert not np.array_equal(first[1], second[1])
 
 
 def test_both_streams_have_noise_of_their_own():
@@ -218,15 +183,9 @@ def test_the_key_draws_nothing_but_what_is_declared(key):
     prepared = prepare_households(persons, homes, None, None, 7, request)
     method, declared = prepared.design.method, prepared.design.draws
     other = method.event(GRID, Terms.of(epsilon=2, contribution=1))
+    key = key.derive(prepared.identify(), declared)
     with pytest.raises(UndeclaredDrawError):
-        release_streams(
-            streams.households,
-            streams.members,
-            method,
-            other,
-            key.derive(prepared.identify(), declared),
-            7,
-        )
+        release_streams(streams.households, streams.members, method, other, key, 7)
 
 
 def others_on(grid=GRID):
@@ -236,7 +195,7 @@ def others_on(grid=GRID):
     return geodp.CountTable.from_dense(dense, grid)
 
 
-def test_persons_outside_households_are_a_table_of_their_own(tmp_path):
+def test_persons_outside_households_are_a_table_of_their_own():
     for given in ({}, {"by_size": sizes_on()}):
         release = publish(**given, others=others_on(), epsilon=10**6)
         assert [*release.tables] == ["persons", "households", "others"]
@@ -244,10 +203,6 @@ def test_persons_outside_households_are_a_table_of_their_own(tmp_path):
         assert np.array_equal(dense(release)[0], two_tables()[0].to_dense())
         assert release.index.guarantee.epsilon == str(10**6)
         assert "persons outside households" in release.index.guarantee.mechanism
-    release.write(tmp_path / "out")
-    again = geodp.open(tmp_path / "out")
-    assert again.others.table.total == release.others.table.total
-    assert [check.name for check in verify(tmp_path / "out", errors_of) if not check.ok] == []
 
 
 def test_persons_outside_households_are_charged_with_them_and_drawn_apart(ledger, key):
@@ -263,31 +218,6 @@ def test_persons_outside_households_are_charged_with_them_and_drawn_apart(ledger
     equal = publish(same, same, others=same)
     homes, others = (one.table.to_dense() for one in (equal.households, equal.others))
     assert not np.array_equal(homes, others)
-
-
-def test_nothing_is_drawn_where_the_ledger_refuses(ledger, monkeypatch):
-    def drawn(*_):
-        raise AssertionError("drawn")
-
-    monkeypatch.setattr("geodp.kinds.households.publish.release_streams", drawn)
-    with pytest.raises(BudgetError):
-        publish(epsilon=6, ledger=ledger, dataset="census")
-    assert ledger.charges("census") == ()
-    with refuses(UsageError, "unit-differs-from-ledger"):
-        publish(by_size=sizes_on(), protect="household", ledger=ledger, dataset="census")
-
-
-def test_a_household_is_charged_as_a_household(tmp_path):
-    ledger = Ledger.create(tmp_path / "l")
-    ledger.add_dataset("homes", PureDP(Fraction(5)), unit="household")
-    given = {"ledger": ledger, "dataset": "homes", "protect": "household"}
-    release = publish(by_size=sizes_on(), **given)
-    (line,) = ledger.charges("homes")
-    assert line.loss == PureDP(Fraction(1))
-    assert line.mechanism == release.index.guarantee.mechanism == "parts"
-    assert release.index.guarantee.unit == "household"
-    assert "the same epsilon, 1" in release.index.guarantee.other_unit
-    assert np.array_equal(dense(release)[1], release.sizes.table.to_dense().sum(-1))
 
 
 @pytest.mark.parametrize(
@@ -345,33 +275,26 @@ def counts(array, grid=GRID):
 ONES = np.ones((16, 16), int)
 
 
-@pytest.mark.parametrize(
-    ("persons", "homes", "rule"),
-    [
-        (ONES, 2 * ONES, "households-above-persons"),
-        (ONES * 0, ONES, "households-above-persons"),
-        (ONES, np.triu(ONES), "persons-without-households"),
-        (8 * ONES, ONES, "persons-above-max-size: more than 7 persons"),
-    ],
-)
-def test_cells_that_no_households_can_make_are_refused(persons, homes, rule, ledger):
-    with refuses(UsageError, rule):
-        publish(counts(persons), counts(homes), ledger=ledger, dataset="census")
-    assert ledger.charges("census") == ()
-
-
 def test_tables_that_do_not_go_together_are_refused():
     persons, homes = two_tables()
-    other = geodp.CountTable.from_dense(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
-    sexes = geodp.CountTable.from_dense(
-        np.ones((16, 16, 2), int), GRID.with_attribute("sex", ["f", "m"])
-    )
+    other = counts(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
+    sexes = counts(np.ones((16, 16, 2), int), GRID.with_attribute("sex", ["f", "m"]))
     twice = sizes_on().grid.with_attribute("household_size", ["1", "2", "3"])
     rooms = GRID.with_attribute("rooms", ["1", "2", "3"])
     rooms = geodp.CountTable.from_keys(rooms, [0], [9])
     doubled = geodp.CountTable.from_keys(twice, [0], [9])
     two, none = {"persons": persons, "households": homes}, {"persons": None, "households": None}
+    homes_of = {**none, "by_size": sizes_on(), "protect": "household"}
+
+    def both(persons, homes):
+        return {"persons": counts(persons), "households": counts(homes)}
+
     for given, rule in (
+        # Cells that no households can make.
+        (both(ONES, 2 * ONES), "households-above-persons"),
+        (both(ONES * 0, ONES), "households-above-persons"),
+        (both(ONES, np.triu(ONES)), "persons-without-households"),
+        (both(8 * ONES, ONES), "persons-above-max-size: more than 7 persons"),
         ({"households": None}, "households-tables-expected"),
         ({"by_size": sizes_on(), "households": None}, "households-tables-expected"),
         ({"by_size": sizes_on()}, "households-tables-expected"),
@@ -396,10 +319,7 @@ def test_tables_that_do_not_go_together_are_refused():
         ({"contribution": None}, "households-contribution-unstated"),
         ({"others": other}, "households-others-grid"),
         ({"others": [1]}, "households-tables-expected"),
-        (
-            {**none, "by_size": sizes_on(), "protect": "household", "others": persons},
-            "households-others-apart",
-        ),
+        ({**homes_of, "others": persons}, "households-others-apart"),
     ):
         with refuses(UsageError, rule):
             geodp.households.publish(**{**PERSON, **two, **given})
@@ -407,7 +327,7 @@ def test_tables_that_do_not_go_together_are_refused():
         publish(by_size=sizes_on(), protect="household", method="pyramid")
 
 
-def test_an_attribute_of_another_name_has_sizes_where_it_is_said(tmp_path):
+def test_an_attribute_of_another_name_has_sizes_where_it_is_said():
     """Rooms are numbered as well, and are no sizes: the labels decide nothing."""
     sizes = sizes_on()
     named = GRID.with_attribute("members", LABELS)
@@ -417,8 +337,6 @@ def test_an_attribute_of_another_name_has_sizes_where_it_is_said(tmp_path):
         release = publish(by_size=members, **given)
         require_near(dense(release), [one.to_dense() for one in two_tables()])
     assert [one.name for one in release.sizes.grid.attributes] == ["size"]
-    release.write(tmp_path / "out")
-    assert [check.name for check in verify(tmp_path / "out", errors_of) if not check.ok] == []
     rooms = sizes.grid.with_attribute("rooms", ["1", "2", "3+"])
     index = np.stack([*sizes.grid.decode(sizes.key), np.zeros(sizes.key.size, np.int64)])
     with_rooms = geodp.CountTable.from_keys(rooms, rooms.encode(index), sizes.count)
@@ -501,31 +419,13 @@ def test_households_may_have_more_attributes_than_sizes(tmp_path):
     assert geodp.open(tmp_path / "out").estimate((0, 0, 8, 8)).mean_size is not None
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["1", "3", "2"],
-        ["0", "1", "2"],
-        ["1 to 2", "3"],
-        ["one", "two"],
-        ["1"],
-        ["2", "3"],
-        ["1", "1 "],
-    ],
-)
-def test_labels_that_are_no_sizes_are_refused(labels):
-    try:
-        sizes = sizes_on(labels=labels)
-    except UsageError:
-        assert labels == ["1", "1 "]
-        return
-    with refuses(UsageError, "households-size-labels"):
-        publish(by_size=sizes)
-
-
-@pytest.mark.parametrize("labels", [["１人", "２人", "３人以上"], ["1 person", "2 persons", "3+"]])
-def test_labels_of_offices_are_sizes(labels):
-    assert publish(by_size=sizes_on(labels=labels)).max_size == 3
+def test_labels_of_offices_are_sizes_and_others_are_not():
+    for labels in (["１人", "２人", "３人以上"], ["1 person", "2 persons", "3+"]):
+        assert publish(by_size=sizes_on(labels=labels)).max_size == 3
+    for labels in (["1", "3", "2"], ["0", "1", "2"], ["1 to 2", "3"], ["one", "two"], ["1"],
+                   ["2", "3"], ["1", "1 "]):  # fmt: skip
+        with refuses(UsageError, "households-size-labels"):
+            publish(by_size=sizes_on(labels=labels))
 
 
 def test_numbers_that_no_population_has_are_refused():
@@ -537,19 +437,42 @@ def test_numbers_that_no_population_has_are_refused():
         publish(by_size=sizes)
 
 
-def test_official_orders_keep_their_areas_with_fewer_sizes():
+def test_orders_and_regions_keep_their_areas_with_fewer_sizes():
     grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
     sized = grid.with_attribute("size", LABELS).with_official_order()
     draw = np.random.default_rng(2)
-    table = geodp.CountTable.from_dense(draw.poisson(MEANS, sized.shape), sized)
-    for protect in ("person", "household"):
-        release = publish(by_size=table, max_size=4, protect=protect)
-        require_possible(release)
-        assert release.persons.grid.areas.nested
+    ordered = geodp.CountTable.from_dense(draw.poisson(MEANS, sized.shape), sized)
+    for table in (ordered, sizes_on(FORMS["regions"])):
+        for protect in ("person", "household"):
+            release = publish(by_size=table, max_size=4, protect=protect)
+            require_possible(release)
+            assert release.persons.grid.areas.nested
+            assert release.persons.grid.hierarchy == table.grid.hierarchy
 
 
-def test_regions_keep_their_areas_with_fewer_sizes():
-    grid = FORMS["regions"]
-    release = publish(by_size=sizes_on(grid), max_size=4, protect="household")
-    require_possible(release)
-    assert release.persons.grid.hierarchy == grid.hierarchy
+def test_what_can_fail_is_tried_before_the_charge(ledger, tmp_path, monkeypatch):
+    """Formats, the table of both counts and the space for all of it, with empty tables."""
+    request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
+    prepared = prepare_households(*two_tables(), None, None, 7, request)
+    with StagedTables.stage(tmp_path / "out", overwrite=False) as place:
+        place.try_out(prepared.design.preview, [prepared.cells])
+        assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
+        release = prepared.release()
+        release.write_into(place, {})
+    assert verify(tmp_path / "out" / "public", errors_of)[0].ok
+
+    def full(*_args, **_more):
+        raise OutputError("full", code="disk-full")
+
+    write_joint = "geodp.kinds.households.households.write_rows"
+    tried = "geodp.io.folder.staged_release"
+    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_joint):
+        with monkeypatch.context() as patched:
+            patched.setattr(name, full)
+            with (
+                pytest.raises(OutputError),
+                StagedTables.stage(tmp_path / "other", overwrite=False) as place,
+            ):
+                place.try_out(prepared.design.preview, [prepared.cells])
+    assert len(ledger.charges("census")) == 1
+    assert not (tmp_path / "other").exists()

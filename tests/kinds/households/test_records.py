@@ -78,20 +78,10 @@ def test_a_household_in_two_cells_is_refused():
         read(table)
 
 
-def test_a_missing_id_is_refused():
-    table = pa.table({"id": ["a", None], "x": [0.5, 1.5], "y": [0.5, 0.5]})
-    with refuses(InputError, "household-missing: the household is missing"):
-        read(table)
+def test_fractions_are_no_ids():
     table = pa.table({"id": [1.5, 2.5], "x": [0.5, 1.5], "y": [0.5, 0.5]})
     with refuses(InputError, "households-not-told-apart: households are identified"):
         read(table)
-
-
-def test_rows_outside_are_refused_or_dropped():
-    table = pa.table({"id": ["a", "b"], "x": [0.5, 9.5], "y": [0.5, 0.5]})
-    with pytest.raises(InputError):
-        read(table)
-    assert read(table, outside="drop").count.sum() == 1
 
 
 def test_a_household_partly_outside_has_the_members_inside_and_the_card_says_so():
@@ -102,15 +92,6 @@ def test_a_household_partly_outside_has_the_members_inside_and_the_card_says_so(
     card = release.households.card()
     said = "Records outside the domain, where these are dropped, are no members"
     assert any(said in line for line in card.guarantee.not_protected)
-
-
-def test_official_orders_keep_their_areas():
-    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5")).with_official_order()
-    table = pa.table({"id": ["a", "a", "b"], "x": [139.2] * 3, "y": [35.2] * 3})
-    sizes = read(table, grid=grid)
-    release = geodp.households.publish(by_size=sizes, protect="household", epsilon=10**6)
-    assert release.persons.grid.areas.nested
-    assert abs(release.persons.table.total - 3) <= 1
 
 
 @pytest.mark.parametrize("name", ["size", "HH size", "household_size", "世帯人員", "Taille"])

@@ -11,9 +11,9 @@ from geodp.kinds.households.streams import HOUSEHOLDS, MEMBERS, release_streams
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.noise.draws import Draws
-from geodp.privacy.noise.law import LAPLACE
 from geodp.privacy.terms import NEIGHBOURS, Terms
 from geodp.table.counts import ReleasedTable
+from tests.kinds.amounts.worlds import loss
 from tests.kinds.households.worlds import (
     GRID,
     LARGEST,
@@ -39,18 +39,6 @@ def measure(streams, event):
         for table in streams.tables
         for law, stride in zip(levels.laws, levels.strides, strict=True)
     ]
-
-
-def loss(one, other):
-    """The loss of all measurements together, exactly."""
-    total = Fraction(0)
-    for (law, some), (same, others) in zip(one, other, strict=True):
-        assert law == same
-        by = [abs(int(n)) for n in some - others]
-        total += (
-            sum(by) / law[1] if law[0] == LAPLACE else Fraction(sum(n * n for n in by), 2) / law[1]
-        )
-    return total
 
 
 def of_tables(world):

@@ -1,85 +1,24 @@
 """The folder of a series: whole releases by their times, an index, all of it or nothing."""
 
 import json
-import os
 
 import numpy as np
 import pytest
 from pyproj import CRS
 
 import geodp
-from geodp.errors import OutputError, UsageError
-from geodp.io.folder.kinds import find_kind
-from geodp.io.folder.manifest import foreign, read_sums, sha256, sums_text
-from geodp.io.verify.card import public_folder
-from geodp.io.verify.verify import verify
 from geodp.kinds.series.formats import netcdf
 from geodp.kinds.series.kind import SeriesCard
-from geodp.kinds.series.series import verify_series
-from geodp.release.simulated_cells import errors_of
+from tests.kinds.changing import change_index, failed, list_files
 from tests.kinds.series.test_publish import publish
-from tests.refusals import refuses
 
 TIMES = ("2024-01", "2024-02", "2024-03")
-
-
-def failed(public):
-    return {check.name: check.detail for check in verify_series(public, errors_of) if not check.ok}
-
-
-def test_every_snapshot_is_a_release_and_the_index_names_it(series, public):
-    card = SeriesCard.from_json(json.loads((public / "series.json").read_text()))
-    assert [one.time for one in card.snapshots] == list(TIMES)
-    for one, release in zip(card.snapshots, series, strict=True):
-        checks = verify(public / one.time, errors_of)
-        assert all(check.ok for check in checks)
-        assert len(checks) == 9
-        own = json.loads((public / one.time / "release.json").read_text())
-        assert own["release_id"] == one.release_id
-        # It was smoothed, and so depends on the noise of all.
-        assert own["guarantee"]["spends"] == card.guarantee.spends == release.event.spends
-        assert card.guarantee.each_spends == release.event.own.spends == "epsilon = 1"
-    assert card.guarantee.spends == "epsilon = 3"
-    assert sorted(os.listdir(public)) == [
-        *("2024-01", "2024-02", "2024-03", "SHA256SUMS"),
-        *("population.nc", "population.png", "series.json"),
-    ]
-    assert json.loads((public.parent / "restricted" / "run.json").read_text()) == {"told": 7}
-    assert public_folder(public.parent) == public_folder(public) == public
-    assert find_kind(public).name == "series"
-    assert find_kind(public / TIMES[0]) is None
-    assert failed(public) == {}
-    assert foreign(public.parent) is None
 
 
 def test_a_snapshot_alone_is_byte_for_byte_what_it_is_as_a_release(series, public, tmp_path):
     series[1].write(tmp_path / "alone")
     for path in (tmp_path / "alone" / "public").iterdir():
         assert path.read_bytes() == (public / TIMES[1] / path.name).read_bytes(), path.name
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda p: (p / TIMES[0] / "population.csv").write_text("x"), "was changed"),
-        (lambda p: (p / "more.txt").write_text("x"), "does not list exactly"),
-        (lambda p: (p / "population.nc").unlink(), "does not list exactly"),
-        (lambda p: (p / TIMES[0]).rename(p / "2023-12"), "does not list exactly"),
-    ],
-)
-def test_a_changed_folder_is_found(public, change, said):
-    change(public)
-    assert said in failed(public)["checksums"]
-
-
-def edit(public, change):
-    """Change the index, and the checksums with it."""
-    plain = json.loads((public / "series.json").read_text())
-    change(plain)
-    SeriesCard.from_json(plain)
-    (public / "series.json").write_text(json.dumps(plain))
-    sums = read_sums(public) | {"series.json": sha256(public / "series.json")}
-    (public / "SHA256SUMS").write_text(sums_text(sums))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +36,7 @@ def edit(public, change):
     ],
 )
 def test_an_index_that_says_something_else_is_found(public, change, name, said):
-    edit(public, change)
+    change_index(public, change)
     assert said in failed(public)[name]
 
 
@@ -105,8 +44,7 @@ def replace_netcdf(public, change, at=0):
     """Change the NetCDF, or the picture after it, and all digests of it."""
     path = public / ("population.nc", "population.png")[at]
     path.write_bytes(change(path.read_bytes()))
-    (public / "SHA256SUMS").write_text(sums_text(read_sums(public) | {path.name: sha256(path)}))
-    edit(public, lambda p: p["files"][at].update(sha256=sha256(path)))
+    list_files(public)
 
 
 def test_a_file_that_does_not_show_the_snapshots_is_found(public):
@@ -128,10 +66,9 @@ def test_a_picture_of_another_series_is_found(public, tmp_path):
 @pytest.mark.parametrize("name", ["population.nc", "population.png"])
 def test_a_file_that_is_not_there_is_missed(public, name):
     (public / name).unlink()
-    sums = read_sums(public)
-    del sums[name]
-    (public / "SHA256SUMS").write_text(sums_text(sums))
-    edit(public, lambda p: p.update(files=[one for one in p["files"] if one["name"] != name]))
+    change_index(
+        public, lambda p: p.update(files=[one for one in p["files"] if one["name"] != name])
+    )
     assert "other joint files" in failed(public)["shared files"]
 
 
@@ -143,57 +80,22 @@ def test_another_definition_of_the_same_crs_is_no_change(tmp_path, monkeypatch):
     series.write(tmp_path / "out")
     public = tmp_path / "out" / "public"
     before = (public / "population.nc").read_bytes()
+    card = SeriesCard.from_json(json.loads((public / "series.json").read_text()))
     assert failed(public) == {}
     own, same = CRS.to_cf, {"crs_wkt": CRS.from_epsg(3035).to_wkt("WKT2_2015")}
-    for number, (other, found) in enumerate(
-        [
-            (same, set()),
-            ({"crs_wkt": CRS.from_epsg(3857).to_wkt()}, {"shared files"}),
-            ({"semi_major_axis": 1.0}, {"shared files"}),
-            (same | {"semi_major_axis": 1.0}, {"shared files"}),
-        ]
+    for other, found in (
+        (same, set()),
+        ({"crs_wkt": CRS.from_epsg(3857).to_wkt()}, {"shared files"}),
+        ({"semi_major_axis": 1.0}, {"shared files"}),
+        (same | {"semi_major_axis": 1.0}, {"shared files"}),
     ):
         monkeypatch.setattr(CRS, "to_cf", lambda crs, other=other: {**own(crs), **other})
-        series.write(tmp_path / str(number))
+        netcdf.write(tmp_path / "other.nc", series.periods, [one.view() for one in series], card)
         monkeypatch.undo()
-        written = (tmp_path / str(number) / "public" / "population.nc").read_bytes()
-        replace_netcdf(public, lambda _, data=written: data)
+        replace_netcdf(public, lambda _: (tmp_path / "other.nc").read_bytes())
         assert {*failed(public)} == found
     replace_netcdf(public, lambda _: before)
     assert failed(public) == {}
-
-
-def test_an_index_that_cannot_be_read_is_found(public):
-    (public / "series.json").write_text('{"schema": "geodp-series-1"}')
-    assert {*failed(public)} == {"index"}
-    assert [check.name for check in verify(public) if not check.ok] == ["index"]
-    (public / "series.json").write_text('{"schema": "geodp-series-9"}')
-    (check,) = verify(public)
-    assert not check.ok
-
-
-def test_a_series_is_replaced_only_when_asked_and_only_if_it_is_whole(series, public):
-    out = public.parent
-    with refuses(UsageError, "output-exists: --overwrite"):
-        series.write(out)
-    before = (public / "series.json").read_bytes()
-    series.write(out, name="stays", overwrite=True)
-    assert (public / "series.json").read_bytes() != before
-    assert (public / "2024-03" / "stays.csv").exists()
-    (public / "2024-03" / "notes.txt").write_text("mine")
-    with refuses(UsageError, "output-holds-other-files: 2024-03/notes"):
-        series.write(out, overwrite=True)
-    assert (public / "2024-03" / "notes.txt").read_text() == "mine"
-
-
-def test_a_write_that_fails_leaves_nothing(series, tmp_path, monkeypatch):
-    def fail(*_given):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(netcdf, "write", fail)
-    with refuses(OutputError, "release-unwritten: disk"):
-        series.write(tmp_path / "out")
-    assert os.listdir(tmp_path) == []
 
 
 def test_what_has_no_map_is_left_out_with_a_reason(tmp_path):

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.errors import BudgetError, UsageError
+from geodp.errors import UsageError
 from geodp.kinds.series.series import Series
 from geodp.mechanisms import mechanism
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.noise.law import LARGEST_SCALE
-from tests.keys import keep
 from tests.refusals import refuses
 
-GRID = geodp.Grid.regular((16, 16))
+GRID, WIDER = geodp.Grid.regular((16, 16)), geodp.Grid.regular((16, 17))
 TIMES = ("2024-01", "2024-02", "2024-03")
 TERMS = {"epsilon": 3, "contribution": 1, "person": "all", "noise": "laplace"}
 
@@ -34,11 +33,6 @@ def ledger(tmp_path):
     return made
 
 
-@pytest.fixture
-def key(tmp_path):
-    return NoiseKey.from_file(keep(tmp_path / "key"))
-
-
 def publish(given=None, times=TIMES, **more):
     return geodp.publish_series(
         tables() if given is None else given, times=times, **{"contribution": 1} | TERMS | more
@@ -47,21 +41,6 @@ def publish(given=None, times=TIMES, **more):
 
 def dense(series):
     return [one.table.to_dense() for one in series]
-
-
-def test_one_line_of_the_ledger_and_free_replays(ledger, key):
-    charged = {"ledger": ledger, "dataset": "stays", "key": key}
-    first = publish(**charged)
-    (line,) = ledger.charges("stays")
-    assert line.loss == PureDP(Fraction(3))
-    assert line.mechanism == "pyramid, 3 snapshots 2024-01 to 2024-03, person in all"
-    assert [str(one.event.own.epsilon) for one in first] == ["1"] * 3
-    assert all(one.charge.sequence == line.sequence for one in first)
-    again = publish(**charged)
-    assert len(ledger.charges("stays")) == 1
-    assert all(np.array_equal(a, b) for a, b in zip(dense(first), dense(again), strict=True))
-    with pytest.raises(BudgetError):
-        publish(**charged, unit="person", people=7.0, method="laplace")
 
 
 def test_all_of_zcdp_is_charged_once(tmp_path):
@@ -139,22 +118,15 @@ def test_counts_of_any_size_are_whole_until_the_noise_is_in(key):
     ("given", "more", "said"),
     [
         (tables(2), {}, r"tables-and-times-differ: \b2\b.*\b3\b"),
-        (
-            [*tables(2), tables(1, geodp.Grid.regular((16, 17)))[0]],
-            {},
-            "tables-of-times-differ: 2024-03",
-        ),
+        ([*tables(2), tables(1, WIDER)[0]], {}, "tables-of-times-differ: 2024-03"),
         ([*tables(2), "no"], {}, "table-expected"),
         (None, {"times": ("2024-01", "2024-02", "2024-04")}, "snapshot-missing: 2024-03"),
         (None, {"times": ("2024-01", "2024-01", "2024-02")}, "snapshot-twice"),
         (None, {"unit": "person-day"}, "snapshots-need-person-one"),
         (None, {"noise": "gaussian"}, "gaussian-needs-delta"),
+        (None, {"metadata": {"reference_date": "2024-01-01"}}, "metadata-of-one-release"),
         (None, {"epsilon": Fraction(1, 2 * LARGEST_SCALE)}, r"noise-too-wide: \bscale\b"),
-        (
-            [geodp.CountTable.from_dense(np.zeros((16, 16), int), GRID)] * 3,
-            {},
-            "series-empty",
-        ),
+        ([geodp.CountTable.from_dense(np.zeros((16, 16), int), GRID)] * 3, {}, "series-empty"),
     ],
 )
 def test_refused_before_the_charge(ledger, given, more, said):

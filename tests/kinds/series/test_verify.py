@@ -1,14 +1,12 @@
 """Links in a series' folder, and the command that verifies one."""
 
-import json
-import shutil
-
 import pytest
 
 from geodp.io.verify import index as of_index
 from geodp.kinds.series.series import verify_series
 from geodp.kinds.series.smoothing import Smoothing
 from tests.command import geodp
+from tests.kinds.changing import set_value
 from tests.kinds.series.test_publish import publish
 
 
@@ -19,9 +17,7 @@ def test_the_command_asks_index_and_snapshots(written):
     assert done.stdout.count("questions") == 3
 
 
-def test_a_link_is_no_part_of_a_series(written, tmp_path):
-    shutil.copytree(written, tmp_path / "out")
-    public = tmp_path / "out" / "public"
+def test_a_link_is_no_part_of_a_series(public):
     (public / "2024-02" / "away.txt").symlink_to("/etc/hostname")
     (check,) = verify_series(public)
     assert not check.ok
@@ -30,13 +26,9 @@ def test_a_link_is_no_part_of_a_series(written, tmp_path):
 
 
 @pytest.mark.parametrize("person", ["all", "one"])
-def test_an_index_without_snapshots_is_told_in_a_sentence(written, tmp_path, person):
-    public = shutil.copytree(written / "public", tmp_path / "public")
-    path = public / "series.json"
-    index = json.loads(path.read_text("utf-8"))
-    index["snapshots"] = []
-    index["guarantee"]["sharing"]["person"] = person
-    path.write_text(json.dumps(index), "utf-8")
+def test_an_index_without_snapshots_is_told_in_a_sentence(public, person):
+    set_value(public, ("snapshots",), [])
+    set_value(public, ("guarantee", "sharing", "person"), person)
     (check,) = verify_series(public)
     assert (check.ok, check.detail) == (False, "The index lists no tables and no periods.")
 

@@ -9,9 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from geodp.cli.commands.budget import budget
-from geodp.errors import BudgetError, GeodpError, InputError, UsageError
+from geodp.errors import GeodpError, UsageError
 from geodp.grid.grid import Grid
-from geodp.io.verify.verify import verify
 from geodp.local.commands.local import local
 
 BOX = ("138", "35", "138.4", "35.2666666667")
@@ -62,101 +61,59 @@ def test_the_help_imports_nothing_heavy_and_describes_every_option():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_plan_for_people_and_for_programs():
-    text = done("plan", *GRID, "--devices", "1e6", "--epsilon", 1)
-    for part in ("Protocol", "blocks of", "bytes", "standard error", "2.718 (exp(1))"):
-        assert part in text
-    document = json.loads(done("plan", *GRID, "--devices", "1e6", "--epsilon", 1, "--json"))
-    assert document["devices"] == 10**6
-    assert document["cells"] * document["fine_cells_of_a_cell"] == 64 * 64
-
-
-def test_a_round(folder):
-    reports, sums = folder / "a.parquet", folder / "phones.sums"
-    cells = (folder / "round.json", folder / "cells.csv")
-    assert "3,000 reports" in done("randomize", *cells, "-o", reports)
-    said = json.loads(done("randomize", *cells, "-o", folder / "b.jsonl", "--json"))
-    assert said["reports"] == 3000
-    both = (reports, folder / "b.jsonl")
-    text = done("aggregate", folder / "round.json", *both, "-o", folder / "both.sums")
+def test_sums_and_reports_are_merged(folder):
+    rounds, reports = folder / "round.json", [folder / name for name in ("a.parquet", "b.jsonl")]
+    for path in reports:
+        assert "3,000 reports" in done("randomize", rounds, folder / "cells.csv", "-o", path)
+    text = done("aggregate", rounds, *reports, "-o", folder / "both.sums")
     assert "6,000 reports of 2 files" in text
-    text = done("aggregate", folder / "round.json", reports, "-o", sums)
-    assert "3,000 reports of 1 file\n" in text
-    merged = ("aggregate", folder / "round.json", sums, folder / "b.jsonl", "--json")
+    done("aggregate", rounds, reports[0], "-o", folder / "one.sums")
+    merged = ("aggregate", rounds, folder / "one.sums", reports[1], "--json")
     assert json.loads(done(*merged, "-o", folder / "merged.sums"))["reports"] == 6000
     assert (folder / "merged.sums").read_bytes() == (folder / "both.sums").read_bytes()
-    text = done("publish", sums, "-o", folder / "release")
+    text = done("publish", folder / "both.sums", "-o", folder / "fine", "--spread")
     assert "No further charge" in text
-    assert all(check.ok for check in verify(folder / "release"))
-    said = json.loads(done("publish", sums, "-o", folder / "fine", "--spread", "--json"))
-    assert (said["model"], said["reports"]) == ("local", 3000)
-    shown = done("show", "--ledger", folder / "phones.ledger", "--json", command=budget)
-    (dataset,) = json.loads(shown)["datasets"]
-    assert (dataset["model"], dataset["neighbours"]) == ("local", "replace-one")
-    assert len(dataset["charges"]) == 1
+    assert "--overwrite" in error_of(*merged, "-o", folder / "both.sums", kind=UsageError)
+    done(*merged, "-o", folder / "both.sums", "--overwrite")
 
 
-def test_a_second_round_above_the_cap_is_refused(folder):
-    plan, ledger = folder / "plan.toml", folder / "phones.ledger"
-    charged = ("--ledger", ledger, "--dataset", "phones")
-    again = ("open", "--plan", plan, *charged, "--output", folder / "second.json")
-    assert "nothing was charged" in error_of(*again, kind=BudgetError)
-    assert not (folder / "second.json").exists()
-
-
-def test_what_is_there_is_not_replaced(folder):
-    cells = (folder / "round.json", folder / "cells.csv")
-    done("randomize", *cells, "-o", folder / "a.parquet")
-    assert "exists" in error_of("randomize", *cells, "-o", folder / "a.parquet", kind=UsageError)
-    call = ("aggregate", folder / "round.json", folder / "a.parquet", "-o", folder / "a.sums")
-    done(*call)
-    assert "--overwrite" in error_of(*call, kind=UsageError)
-    done(*call, "--overwrite")
-    again = ("open", "--plan", folder / "plan.toml", "--output", folder / "round.json")
-    assert "exists" in error_of(*again, kind=UsageError)
-
-
-def test_bad_input_gets_one_sentence(folder):
-    rounds, cells = folder / "round.json", folder / "cells.csv"
-    assert "end in" in error_of("randomize", rounds, cells, "-o", folder / "a.csv")
-    done("randomize", rounds, cells, "-o", folder / "a.parquet")
-    twice = (folder / "a.parquet", folder / "a.parquet")
-    text = error_of("aggregate", rounds, *twice, "-o", folder / "a.sums", kind=InputError)
-    assert "already" in text
-    assert "a.parquet" in text
-    assert not (folder / "a.sums").exists()
-    header, first, *_ = cells.read_text().splitlines()
+def test_bad_codes_of_devices_get_one_sentence(folder):
+    """It names the file and the row, and quotes no code."""
+    rounds, far, out = folder / "round.json", folder / "far.csv", folder / "far.parquet"
+    header, first, *_ = (folder / "cells.csv").read_text().splitlines()
     for bad in ("53394611", "5339461x", "523940"):
-        (folder / "far.csv").write_text(f"{header}\n{first}\n\n{first}\n{bad}\n{first}\n")
-        text = error_of("randomize", rounds, folder / "far.csv", "-o", folder / "far.parquet")
+        far.write_text(f"{header}\n{first}\n\n{first}\n{bad}\n{first}\n")
+        text = error_of("randomize", rounds, far, "-o", out)
         assert text.startswith("far.csv, row 5: ")
         assert bad not in text
-        assert not (folder / "far.parquet").exists()
     for empty in ("", "code\n", "\n\n", f"{first}\n"):
-        (folder / "far.csv").write_text(empty)
-        text = error_of("randomize", rounds, folder / "far.csv", "-o", folder / "far.parquet")
+        far.write_text(empty)
+        text = error_of("randomize", rounds, far, "-o", out)
         assert text.startswith("far.csv: The file has no codes;")
-        assert not (folder / "far.parquet").exists()
-    weak = ("plan", *GRID, "--devices", 3000, "--epsilon", 17)
-    assert "--allow-weak" in error_of(*weak)
-    done(*weak, "--allow-weak")
-    beyond = ("plan", *GRID, "--devices", 3000, "--epsilon", 65)
-    for more in ((), ("--allow-weak",)):
-        text = error_of(*beyond, *more)
-        assert "between 0.000001 and 64" in text
-        assert "--allow-weak" not in text
-    assert "whole number" in error_of("plan", *GRID, "--devices", "3000.7", "--epsilon", 1)
-    broken = folder / "broken.json"
+    far.write_text(f"{first}\n" * 9)
+    assert "first line" in error_of("randomize", rounds, far, "-o", out)
+    assert not out.exists()
+
+
+def test_wrong_calls_get_one_sentence(folder):
+    rounds, cells, sums = (folder / name for name in ("round.json", "cells.csv", "a.sums"))
+    broken, long, reports = folder / "broken.json", folder / ("a" * 300), folder / "a.parquet"
+    done("randomize", rounds, cells, "-o", reports)
     broken.write_text(rounds.read_text().replace('"epsilon": "1"', '"epsilon": "2"'))
-    text = error_of("aggregate", broken, folder / "a.parquet", "-o", folder / "a.sums")
-    assert "changed" in text
-    (folder / "bare.csv").write_text(cells.read_text().partition("\n")[2])
-    text = error_of("randomize", rounds, folder / "bare.csv", "-o", folder / "bare.parquet")
-    assert "first line" in text
-    assert not (folder / "bare.parquet").exists()
-    text = error_of("aggregate", rounds, cells, "-o", folder / "a.sums", kind=InputError)
-    assert text.count("cells.csv") == 1
-    long = folder / ("a" * 300 + ".jsonl")
-    assert "too long" in error_of("randomize", rounds, cells, "-o", long)
-    assert "too long" in error_of("aggregate", rounds, twice[0], "-o", long.with_suffix(".sums"))
-    assert "at most" in error_of("plan", *GRID, "--devices", "1e13", "--epsilon", 1)
+    planned = ("plan", *GRID, "--devices", 3000, "--epsilon")
+    for said, *words in (
+        ("end in", "randomize", rounds, cells, "-o", folder / "a.csv"),
+        ("too long", "randomize", rounds, cells, "-o", long.with_suffix(".jsonl")),
+        ("too long", "aggregate", rounds, reports, "-o", long.with_suffix(".sums")),
+        ("cells.csv: Files", "aggregate", rounds, cells, "-o", sums),
+        ("changed", "aggregate", broken, cells, "-o", sums),
+        ("--allow-weak", *planned, 17),
+        ("between 0.000001 and 64", *planned, 65),
+        ("between 0.000001 and 64", *planned, 65, "--allow-weak"),
+        ("whole number", "plan", *GRID, "--devices", "3000.7", "--epsilon", 1),
+        ("at most", "plan", *GRID, "--devices", "1e13", "--epsilon", 1),
+        ("exists", "open", "--plan", folder / "plan.toml", "--output", rounds),
+    ):
+        assert said in error_of(*words)
+    done(*planned, 17, "--allow-weak")
+    assert not sums.exists()

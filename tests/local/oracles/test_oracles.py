@@ -172,35 +172,6 @@ def test_none_is_much_better_than_the_one_that_is_chosen(epsilon, cells):
         assert one <= 1.35 * ORACLES[other](cells=cells, epsilon=epsilon).variance(1) + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("own", "words"),
-    [
-        ({"epsilon": 1, "f": "1/2", "p": "1/2", "q": "3/4"}, "rappor-epsilon-or-bits"),
-        ({"epsilon": 1, "f": "1/2"}, "rappor-epsilon-or-bits"),
-        ({}, "rappor-epsilon-or-bits"),
-        ({"f": "1/2", "p": "1/2"}, "rappor-epsilon-or-bits"),
-        ({"f": 0, "p": "1/2", "q": "3/4"}, "rappor-f-zero"),
-        ({"f": 1, "p": "1/2", "q": "3/4"}, "rappor-bits-range"),
-        ({"f": "1/2", "p": "1/2", "q": "1/2"}, "rappor-bits-range"),
-        ({"f": "1/2", "p": "3/4", "q": "1/2"}, "rappor-bits-range"),
-        ({"f": "1/2", "p": 0, "q": "1/2"}, "rappor-bits-range"),
-        ({"f": "1/2", "p": "1/4", "q": 1}, "rappor-bits-range"),
-        ({"f": "1/2", "p": "nan", "q": "3/4"}, r"budget-number-form: \bp\b"),
-        ({"epsilon": 1, "hashes": 2}, "rappor-needs-bloom"),
-        ({"epsilon": 1, "cohorts": 2}, "rappor-needs-bloom"),
-        ({"epsilon": 1, "hashes": 9, "bits": 64}, "setting-out-of-range: hashes"),
-        ({"epsilon": 1, "hashes": 2, "bits": 2}, "setting-out-of-range: bits"),
-        ({"epsilon": 1, "cells": 1 << 17}, "setting-out-of-range: cells"),
-        ({"epsilon": 1, "seed": 1 << 31, "bits": 64}, "setting-out-of-range: seed"),
-        ({"epsilon": 1, "bits": 1 << 16, "cohorts": 1 << 16}, "rappor-bits-too-many"),
-        ({"f": "1/10", "p": "1/100", "q": "99/100", "hashes": 8, "bits": 99}, "epsilon-weak"),
-    ],
-)
-def test_settings_of_rappor_that_make_no_sense_are_refused(own, words):
-    with refuses(UsageError, words):
-        ORACLES["rappor"](**{"cells": 9, **own})
-
-
 @pytest.mark.parametrize("one_time", [False, True])
 @pytest.mark.parametrize("hashes", [1, 2, 8])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 2), 1, 4, 16])
@@ -238,9 +209,35 @@ def test_without_a_permanent_stage_a_device_has_nothing_to_keep():
         one.remember([3])
 
 
+HALF = {"f": "1/2", "p": "1/2", "q": "3/4"}
+RAPPOR = [
+    ({"epsilon": 1, **HALF}, "rappor-epsilon-or-bits"),
+    ({"epsilon": 1, "f": "1/2"}, "rappor-epsilon-or-bits"),
+    ({"epsilon": None}, "rappor-epsilon-or-bits"),
+    ({"epsilon": None, "f": "1/2", "p": "1/2"}, "rappor-epsilon-or-bits"),
+    ({**HALF, "epsilon": None, "f": 0}, "rappor-f-zero"),
+    ({**HALF, "epsilon": None, "f": 1}, "rappor-bits-range"),
+    ({**HALF, "epsilon": None, "q": "1/2"}, "rappor-bits-range"),
+    ({**HALF, "epsilon": None, "p": "3/4", "q": "1/2"}, "rappor-bits-range"),
+    ({**HALF, "epsilon": None, "p": 0, "q": "1/2"}, "rappor-bits-range"),
+    ({**HALF, "epsilon": None, "q": 1}, "rappor-bits-range"),
+    ({**HALF, "epsilon": None, "p": "nan"}, r"budget-number-form: \bp\b"),
+    ({"hashes": 2}, "rappor-needs-bloom"),
+    ({"cohorts": 2}, "rappor-needs-bloom"),
+    ({"hashes": 9, "bits": 64}, "setting-out-of-range: hashes"),
+    ({"hashes": 2, "bits": 2}, "setting-out-of-range: bits"),
+    ({"cells": 1 << 17}, "setting-out-of-range: cells"),
+    ({"seed": 1 << 31, "bits": 64}, "setting-out-of-range: seed"),
+    ({"bits": 1 << 16, "cohorts": 1 << 16}, "rappor-bits-too-many"),
+    ({"epsilon": None, "f": "1/10", "p": "1/100", "q": "99/100", "hashes": 8, "bits": 99},
+     "epsilon-weak"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("name", "own", "words"),
+    ("name", "own", "rule"),
     [
+        *(("rappor", *row) for row in RAPPOR),
         ("cms", {"k": 0}, r"setting-out-of-range: \bk\b.*\bcms\b"),
         ("cms", {"m": 1}, "setting-out-of-range: m of cms"),
         ("cms", {"k": 1 << 16, "m": 1 << 16}, "sketch-too-large"),
@@ -254,8 +251,8 @@ def test_without_a_permanent_stage_a_device_has_nothing_to_keep():
         ("sue", {"cells": (1 << 16) + 1}, r"setting-out-of-range: cells.*\bsue\b"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(name, own, words):
-    with refuses(UsageError, words):
+def test_settings_that_make_no_sense_are_refused(name, own, rule):
+    with refuses(UsageError, rule):
         ORACLES[name](**{"cells": 9, "epsilon": 1, **own})
 
 

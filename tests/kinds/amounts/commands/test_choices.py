@@ -5,12 +5,8 @@ import json
 import numpy as np
 import pytest
 
-import geodp as package
-from geodp.kinds.selection.selected import StagedSelection
-from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
-from tests.keys import keep
 
 PLACE = ("--grid", "jis:basic", "--bounds", "139", "35", "140", "36", "--code", "mesh")
 AMOUNT = ("--amount", "income", "--unit-of-amount", "EUR")
@@ -28,19 +24,14 @@ def office(tmp_path):
     return tmp_path, into
 
 
-def choose(office, *more):
-    folder, into = office
-    call = ("in.csv", *READ, *CHOICE, "--epsilon", "1", *into, "--output", "out")
-    return geodp("amounts", "choose-clip", *call, *more, cwd=folder)
-
-
 def losses(office):
     return [str(one.loss.epsilon) for one in Ledger.open(office[0] / "ledger").charges("persons")]
 
 
 def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
     folder, into = office
-    done = choose(office)
+    call = ("in.csv", *READ, *CHOICE, "--epsilon", "1", *into, "--output", "out")
+    done = geodp("amounts", "choose-clip", *call, cwd=folder)
     assert done.returncode == 0, done.stderr
     use, where, promise, told = done.stdout.splitlines()
     assert "records_beyond_clip" in told
@@ -60,77 +51,16 @@ def test_it_is_charged_once_and_said_in_words_of_the_next_command(office):
 
 
 @pytest.mark.parametrize(
-    ("more", "given"),
+    ("asked", "said"),
     [
-        ((), {}),
-        (("--weight", "w", "--max-weight", "3"), {"weight": "w", "max_weight": 3}),
-        (("--person", "id"), {"person": "id"}),
+        ((*CHOICE, "--candidates", "100,200"), "not both"),
+        ((*CHOICE[:4], "--share", "0"), "above 0 and below 1"),
+        ((*CHOICE, "--duplicates", "sum"), "--duplicates"),
     ],
 )
-def test_it_is_the_choice_of_the_library(office, more, given):
-    folder, _ = office
-    file = keep(folder / "key")
-    done = choose(office, *more, "--key-file", file, "--json")
-    assert done.returncode == 0, done.stderr
-    choice = package.amounts.choose_clip(
-        folder / "in.csv",
-        grid=package.Grid.mesh("jis:basic", bounds=(139, 35, 140, 36)),
-        code="mesh",
-        amount="income",
-        unit_of_amount="EUR",
-        contribution=1,
-        epsilon=1,
-        key=NoiseKey.from_file(file),
-        lowest=100,
-        highest=5000,
-        share="1/20",
-        **given,
-    )
-    said = json.loads(done.stdout)
-    assert said["chosen"] == [dict(one) for one in choice.selected.chosen]
-    assert said["clip"] == ["0", choice.upper]
-    card = json.loads((folder / "out" / "public" / "release.json").read_text())
-    expected = json.loads(json.dumps(choice.selected.card().to_json()))
-    # Of one choice, but for the ledger that charged it.
-    for document in (card, expected):
-        del document["budget"], document["release_id"]
-    assert card == expected
-
-
-def test_an_interrupted_choice_is_completed_without_another_charge(office, monkeypatch):
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(StagedSelection, "write", fail)
-        stopped = choose(office)
-    assert stopped.returncode == 1
-    assert "--resume" in stopped.stderr
-    other = choose(office, "--resume", "--share", "1/10")
-    assert other.returncode == 2
-    (office[0] / "in.csv").write_text("mesh\n")  # nothing is read
-    done = choose(office, "--resume")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Use --clip ")
-    assert losses(office) == ["1"]
-    assert geodp("verify", office[0] / "out").returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (("--candidates", "100,200"), "not both"),
-        (("--share", "0"), "above 0 and below 1"),
-        (("--duplicates", "sum"), "--duplicates"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, more, said):
+def test_what_makes_no_sense_is_refused_and_nothing_is_charged(office, asked, said):
     folder, into = office
-    asked = [*CHOICE]
-    if more[0] in asked:
-        at = asked.index(more[0])
-        del asked[at : at + len(more)]
-    call = ("in.csv", *READ, *asked, *more, "--epsilon", "1", *into, "--output", "out")
+    call = ("in.csv", *READ, *asked, "--epsilon", "1", *into, "--output", "out")
     done = geodp("amounts", "choose-clip", *call, cwd=folder)
     assert done.returncode == 2
     assert said in done.stderr

@@ -1,16 +1,11 @@
 """A series with a prior: one for every period, which changes nothing of what is measured."""
 
-import json
-
 import numpy as np
 import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.io.folder.staged_release import StagedPeriods
-from geodp.kinds.amounts.kind import AmountsSeriesCard
 from geodp.kinds.amounts.publish import prepare_amounts
-from geodp.kinds.amounts.running.publish import publish_series
 from geodp.kinds.amounts.series import AmountsSeriesOptions, prepare_series
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -18,18 +13,11 @@ from geodp.privacy.terms import Terms
 from geodp.release import simulation
 from geodp.release.periods import Periods, name_part
 from geodp.release.request import Request
-from geodp.release.verifying_series import verify_periods
-from tests.command import Runner, override
-from tests.command import geodp as command
 from tests.keys import keep
 from tests.kinds.amounts.made import KEY
-from tests.kinds.amounts.running.test_publish_series import call, inputs  # noqa: F401
-from tests.kinds.amounts.series.test_verify import (
-    change_index,
-    change_period,
-    failed,
-)
+from tests.kinds.amounts.series.test_verify import change_period
 from tests.kinds.amounts.test_prior import SOURCE, as_published, not_private, read, told, town
+from tests.kinds.changing import change_index, failed
 from tests.refusals import refuses
 
 TIMES = ("2015", "2020")
@@ -119,47 +107,30 @@ def test_a_prior_changes_nothing_of_what_is_measured(tables, census, earlier, tm
     assert len(ledger.charges("incomes")) == 1
 
 
-def test_index_and_cards_state_the_prior(informed, shared):
-    index = informed.index
-    assert index.prior.source == SOURCE
-    # What was learned is that of a period.
-    assert not any(one.levels for one in index.prior.streams)
-    assert all(one.index.prior.unlearned == index.prior for one in informed)
-    assert informed[0].index.prior != informed[1].index.prior
-    assert index.guarantee.assumptions[-1].source == SOURCE
-    assert any(SOURCE in fact for fact in index.guarantee.not_protected)
-    out = shared.write(informed)
-    public = out / "public"
-    assert [check for check in verify_periods(public, AmountsSeriesCard) if not check.ok] == []
-    opened = geodp.open(public)
-    assert opened.index.prior == index.prior
-    assert [one.index.prior for one in opened] == [one.index.prior for one in informed]
-    for folder in (out, public / "2020"):
-        for language in ("en", "ja"):
-            done = command("explain", folder, "--language", language)
-            assert "five years before" in " ".join(done.stdout.split()), done.stderr
+def _trust(card):
+    card["prior"]["streams"][0]["levels"][0]["reliability"] = 0.5
 
 
-@pytest.mark.parametrize("change", ["index", "gone", "source", "learned"])
-def test_a_changed_prior_is_found(informed, shared, tmp_path, change):
+@pytest.mark.parametrize(
+    ("time", "change", "found"),
+    [
+        (None, lambda card: card["prior"].update(source="another"), "guarantee"),
+        (None, lambda card: card.pop("prior"), "guarantee"),
+        ("2020", lambda card: card["prior"].update(source="another"), "guarantee"),
+        # A period alone tells what it learned.
+        ("2020", _trust, "2020"),
+    ],
+)
+def test_a_changed_prior_is_found(informed, shared, tmp_path, time, change, found):
     shared.copy(informed, tmp_path / "out")
     public = tmp_path / "out" / "public"
-    if change == "index":
-        change_index(public, lambda card: card["prior"].update(source="another"))
-    elif change == "gone":
-        change_index(public, lambda card: card.pop("prior"))
-    elif change == "source":
-        change_period(public, "2020", lambda card: card["prior"].update(source="another"))
+    assert failed(public) == {}
+    if time is None:
+        change_index(public, change)
     else:
-
-        def trust(card):
-            card["prior"]["streams"][0]["levels"][0]["reliability"] = 0.5
-
-        change_period(public, "2020", trust)
-        # A period alone tells what it learned.
-        assert "2020" in failed(public)
-        return
-    assert "index.prior" in failed(public)["guarantee"]
+        change_period(public, time, change)
+    assert found in failed(public)
+    assert found == "2020" or "index.prior" in failed(public)[found]
 
 
 def test_intervals_of_periods_are_narrowed(informed, census, monkeypatch):
@@ -187,79 +158,3 @@ def test_what_is_no_prior_is_refused(tables, census, earlier):
         earlier.compare(AREA, release=series["2020"])
     change = series.compare(AREA)["count"]
     assert change.low < change.high
-
-
-RUNNER = Runner(publish_series)
-
-
-@pytest.fixture
-def with_prior(call, tmp_path):  # noqa: F811
-    """The call of a series with a map of people, as a file that is read like the inputs."""
-    lines = ["x,y,people"]
-    for i, people in enumerate(np.random.default_rng(8).lognormal(2, 1, 256).astype(int)):
-        lines.append(
-            f"{4e6 + 1000 * (i % 16) + 500:.1f},{3e6 + 1000 * (i // 16) + 500:.1f},{people}"
-        )
-    (tmp_path / "census.csv").write_text("\n".join(lines) + "\n")
-    named = ("--prior-value", "people", "--prior-is-public", "--prior-source", "census 2010")
-    return [*call, "--prior", tmp_path / "census.csv", *named]
-
-
-def test_the_command_takes_the_priors_of_a_release(with_prior, call, tmp_path):  # noqa: F811
-    out = tmp_path / "out"
-    done = RUNNER.run(*with_prior, "--person", "id")
-    assert done.exit_code == 0, done.output
-    assert command("verify", out).returncode == 0
-    index = json.loads((out / "public" / "amounts-series.json").read_text())
-    assert index["prior"]["source"] == "census 2010"
-    run = json.loads((out / "restricted" / "run.json").read_text())
-    assert run["prior"]["file"].endswith("census.csv")
-    # A period of an earlier series is a release, too.
-    words = [
-        *call,
-        "--prior",
-        out / "public" / "2015",
-        "--prior-is-public",
-        "--prior-source",
-        "series of before",
-    ]
-    words = override("amounts", "publish-series", *words, "--output", tmp_path / "later")[2:]
-    assert RUNNER.run(*words).exit_code == 0
-    later = json.loads((tmp_path / "later" / "public" / "amounts-series.json").read_text())
-    assert later["prior"]["identity"]
-
-
-def test_what_does_not_go_with_a_prior_is_refused(with_prior, call, tmp_path):  # noqa: F811
-    assert "goes with --prior only" in RUNNER.error_of(*call, "--prior-value", "people")
-    assert "State where the prior" in RUNNER.error_of(*with_prior[:-2])
-    year = next(str(one) for one in call if str(one).startswith("2015=")).partition("=")[2]
-    words = [*call, "--prior", year, "--prior-is-public", "--prior-source", "the year itself"]
-    assert "one of the inputs" in RUNNER.error_of(*words)
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_interrupted_run_keeps_what_was_learned(with_prior, tmp_path, monkeypatch):
-    command("key", tmp_path / "key")
-    ledger = Ledger.create(tmp_path / "ledger")
-    ledger.add_dataset("incomes", PureDP(2))
-    kept = [*with_prior, "--key-file", tmp_path / "key", "--classes", "300"]
-    kept += ["--ledger", tmp_path / "ledger", "--dataset", "incomes"]
-
-    def fail(*_, **__):
-        raise OSError("no space left")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StagedPeriods, "write_periods", fail)
-        assert RUNNER.run(*kept).exit_code != 0
-    done = RUNNER.run(*kept, "--resume")
-    assert done.exit_code == 0, done.output
-    again = [*override("amounts", "publish-series", *kept, "--output", tmp_path / "again")[2:]]
-    assert RUNNER.run(*again).exit_code == 0
-    assert command("verify", tmp_path / "out").returncode == 0
-    assert len(ledger.charges("incomes")) == 1
-    indexes = [
-        json.loads((tmp_path / at / "public" / "2020" / "amounts.json").read_text())
-        for at in ("out", "again")
-    ]
-    assert indexes[0]["prior"] == indexes[1]["prior"]
-    assert any(one["levels"] for one in indexes[0]["prior"]["streams"])

@@ -95,10 +95,3 @@ def test_a_large_file_is_left_out(monkeypatch):
     assert netcdf.why_not(views) is None
     monkeypatch.setattr(core, "MAX_BYTES", 3 * 16 * 16 * 4 - 1)
     assert "not compressed" in netcdf.why_not(views)
-
-
-def test_the_same_series_gives_the_same_bytes(tmp_path):
-    series, path = written(GRIDS["jis"], tmp_path / "out")
-    series.write(tmp_path / "again")
-    again = tmp_path / "again" / "public" / "population.nc"
-    assert path.read_bytes() == again.read_bytes()

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import geodp
 from geodp.io.write.drawing.sheet import CellRaster, TextLine
@@ -73,13 +72,6 @@ def test_a_pixel_without_one_number_of_cells_has_a_margin_all_the_same():
     english = LANGUAGES["en"]
     expected = english.no_form.format(what=english.block)
     assert describe_margin(one.card, [panel], english)[0] == expected
-
-
-def test_the_file_is_a_picture(tmp_path):
-    publish().write(tmp_path / "out")
-    with Image.open(tmp_path / "out" / "public" / "population.png") as picture:
-        assert picture.format == "PNG"
-        assert picture.size[0] > 600
 
 
 def test_pairs_have_no_small_maps(tmp_path):
