@@ -249,8 +249,11 @@ class PeriodsCard(IndexCard):
         Class of the index of a period.
     promise : type
         Class of the guarantee: that of a period with :class:`Together`.
+    called : str
+        Name of a period in sentences.
     """
 
+    called: ClassVar[str] = "period"
     period: ClassVar[type[TablesCard]]
     promise: ClassVar[type]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from geodp.release.index_kind import IN_PERIODS, OF_SERIES, IndexKind
 from geodp.table.card import File, LeftOut
 from geodp.table.index import IndexCard
 from geodp.table.plain import Text, before
 from geodp.table.stated.release import Amount, Digest, Exact, Identity, Size
+
+if TYPE_CHECKING:
+    # It loads methods, which reading an index does not need.
+    from geodp.release.sharing import Sharing
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ class SharingInfo:
     levels: Size
     gaussian: bool
     rule: str
+
+    @classmethod
+    def of(cls, sharing: Sharing) -> Self:
+        """State a division."""
+        return cls(*(getattr(sharing, one.name) for one in fields(cls)))
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,8 @@ class SeriesCard(IndexCard, kind="series"):
         Files besides the snapshots.
     left_out : tuple of LeftOut
     """
+
+    called: ClassVar[str] = "snapshot"
 
     schema: Literal["geodp-series-1"]
     name: Annotated[str, Text(r"\w[\w-]*")] = field(metadata=before("guarantee"))

@@ -112,7 +112,6 @@ def test_whatever_changes_changes_every_snapshot(key, change):
 def test_a_snapshot_is_a_release_that_says_of_which_series_it_is():
     series = publish(people=12800.0)
     assert isinstance(series, Series)
-    assert isinstance(series, list)
     assert {type(one) for one in series} == {geodp.Release}
     card = series[1].card()
     assert (card.guarantee.epsilon, card.guarantee.share) == ("3", "1/3")

@@ -197,7 +197,7 @@ class SeriesPublishing(Publishing):
     def write(self, release: Series, run: dict[str, Any], place: StagedSeries) -> Written:
         """Write the snapshots under the name of the count."""
         run = {**run, "released_people": [one.table.total for one in release]}
-        return release.write_into(place, self.options["name"], run)
+        return place.write(release, self.options["name"], run)
 
     def fields(self, release: Series) -> dict[str, Any]:
         """Return the snapshots, and how they share the budget."""
