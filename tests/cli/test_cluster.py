@@ -89,7 +89,7 @@ def test_a_prior_in_the_folder_of_the_inputs_is_refused(cells, tmp_path, workers
     ]
     done = geodp("publish", *cells, *told, "--output", tmp_path / "out")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "The prior is one of the inputs" in done.stderr
+    assert "--prior is one of the inputs" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -97,7 +97,7 @@ def test_the_input_is_no_prior_by_path_or_inode(call, tmp_path):
             *call, "--prior", tmp_path / path, "--prior-is-public", "--prior-source", "vouched for"
         )
         assert done.returncode == 2
-        assert "The prior is one of the inputs" in done.stderr
+        assert "--prior is one of the inputs" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -293,7 +293,7 @@ def test_orders_on_the_command_line(tmp_path: Path) -> None:
             "attribute-order-unknown: jis:basic",
         ),
         (["--pairs", "--order", "official"], "official-areas-need-codes"),
-        (["--regions", "INPUT", "--regions-source", "x"], "regions-are-input"),
+        (["--regions", "INPUT", "--regions-source", "x"], "public-file-is-input"),
     ],
 )
 def test_orders_that_are_refused(options, says, tmp_path: Path) -> None:
