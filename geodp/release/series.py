@@ -290,12 +290,14 @@ class PeriodsDesign:
     @property
     def label(self) -> bytes:
         """Label that derives the keys of periods."""
-        return PERIOD % self.index.period.kind.encode()
+        kind: bytes = self.index.period.kind.encode()
+        return PERIOD % kind
 
     @property
     def identity(self) -> bytes:
         """Label that separates the hash of the series from that of other kinds."""
-        return IDENTITY % self.index.period.kind.encode()
+        kind: bytes = self.index.period.kind.encode()
+        return IDENTITY % kind
 
     @property
     def draws(self) -> Draws:

@@ -210,14 +210,12 @@ def design_series(
     method = choose_method(request.method, grid)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
-    division = {"person": options.person, "noise": options.noise}
-    sharing = share_budget(grid, method, terms, snapshots=number, **division)
+    person, noise = options.person, options.noise
+    sharing = share_budget(grid, method, terms, snapshots=number, person=person, noise=noise)
     smoothing = Smoothing.of(options.smooth, options.cycles, sharing.method, number)
     one = design_table(grid, replace(request, terms=sharing.each, method=sharing.method), inputs)
-    empty, total = (
-        smoothing.annotate(one.preview),
-        make_event(grid, sharing.method, sharing.total, request.key_origin),
-    )
+    total = make_event(grid, sharing.method, sharing.total, request.key_origin)
+    empty = smoothing.annotate(one.preview)
     named = periods.names, sharing.person, total.unit, total.spends, SeriesCard.called
     # A snapshot may be passed on alone: its card must show that the budget covers others.
     facts = [(*empty.public_facts, describe_period(time, *named)) for time in periods.names]

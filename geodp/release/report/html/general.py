@@ -118,7 +118,9 @@ def write_general(
     return write_static(card, header, sections, page, language, notice=notice)
 
 
-def read_page(language: Language, own: Mapping[str, str] | None = None, name: str = "") -> Page:
+def read_page(
+    language: Language, own: Mapping[str, str] | None = None, name: str = ""
+) -> dict[str, str]:
     """Return the texts of a page in a language: those of all pages, and its own.
 
     ``own``: English texts by their names; ``name``: the beginning of their contexts.
