@@ -83,7 +83,7 @@ def _require_setting(value: Any, name: str, metadata: Mapping[str, Any]) -> None
         fits = low <= value and (high is None or value <= high)
         fits = fits and not (metadata["strictly"] and value in (low, high))
     if not fits:
-        raise UsageError(f"{name} is {' and '.join(said)}.", code="setting-out-of-range")
+        raise UsageError(f"{name} is {' and '.join(said)}.", code="method-setting-out-of-range")
 
 
 E = TypeVar("E", bound=TableEvent)

@@ -278,7 +278,7 @@ def test_settings_and_refusals():
         "matrix:workload=blocks,strategy=tree"
     )
     for wrong in ("workload=squares", "strategy=best"):
-        with refuses(UsageError, "setting-out-of-range"):
+        with refuses(UsageError, "method-setting-out-of-range"):
             mechanism(f"matrix:{wrong}")
     assert Matrix().unsupported(Grid.regular((32, 32))) is None
     assert "1,024 cells" in Matrix().unsupported(Grid.regular((33, 32)))
