@@ -60,22 +60,26 @@ def names_of(module: str, api: str) -> dict[str, Callable[..., Any]]:
     Parameters
     ----------
     module, api : str
-        Full names; ``api`` is imported when a name is first used, and lists them in ``__all__``.
+        Full names; ``api`` is imported when a name is first used, and has nothing else.
     """
+
+    def list_names() -> list[str]:
+        return sorted(one for one in vars(import_module(api)) if not one.startswith("_"))
 
     def get(name: str) -> object:
         owner = sys.modules[module]
         # A file of the package is not looked for among the names, which would load all others.
         inside = "__path__" in vars(owner) and find_spec(f"{module}.{name}") is not None
-        home = None if inside else import_module(api)
-        if home is None or (name != "__all__" and name not in home.__all__):
+        names = ["__all__", *list_names()] if not inside else []
+        if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home = import_module(api)
         owner.__doc__ = home.__doc__
-        value: object = getattr(home, name)
+        value: object = names[1:] if name == "__all__" else getattr(home, name)
         setattr(owner, name, value)
         return value
 
-    return {"__getattr__": get, "__dir__": lambda: sorted(import_module(api).__all__)}
+    return {"__getattr__": get, "__dir__": list_names}
 
 
 def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

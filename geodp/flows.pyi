@@ -1,2 +1,1 @@
 from geodp.kinds.flows.api import *
-from geodp.kinds.flows.api import __all__ as __all__

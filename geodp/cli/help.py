@@ -202,7 +202,7 @@ class CommandFiles(MutableMapping[str, click.Command]):
     ----------
     modules : mapping of str to str
         From the name of a command, or of its file (``publish_series`` becomes ``publish-series``),
-        to its place: the module whose ``COMMAND`` it is, or ``module:name``.
+        to its place: the module, which has it under the name of the file, or ``module:name``.
     prepare : callable, optional
         Called with every command on import; returns the command to use.
     """
@@ -222,7 +222,10 @@ class CommandFiles(MutableMapping[str, click.Command]):
         command = self._commands[name]
         if isinstance(command, str):
             module, _, named = command.partition(":")
-            found: click.Command = getattr(import_module(module), named or "COMMAND")
+            own = named or module.rpartition(".")[2]
+            # Names that Python has, such as map, have an underscore behind them.
+            file = vars(import_module(module))
+            found: click.Command = file[own if own in file else f"{own}_"]
             command = found if self._prepare is None else self._prepare(found)
             self._commands[name] = command
         return command

@@ -125,10 +125,7 @@ def _is_land(options: Mapping[str, Any]) -> bool:
             )
         return True
     _needed(options, "mask_source")
-    if is_input(options["mask"], options["inputs"]):
-        raise UsageError(
-            "The mask is one of the inputs; a mask must be public.", code="mask-is-input"
-        )
+    require_public(options["mask"], "--mask", options)
     return False
 
 
@@ -195,11 +192,7 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
     from geodp.io.read.rows.span import OPENING
 
     for path in lists.values():
-        if is_input(Path(path), options["inputs"]):
-            raise UsageError(
-                "The labels are one of the inputs; a list of labels is public.",
-                code="labels-are-input",
-            )
+        require_public(Path(path), "--labels", options)
     opening = {name: options[name] for name in (*OPENING, "scratch")}
     opened = open_tables(options["inputs"][0], labelled=not options.get("points"), **opening)
     with closing(opened):
@@ -214,11 +207,7 @@ def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals |
     from geodp.io.read.public.tables import read_totals
 
     source = _needed(options, "public_totals_source")
-    if is_input(path, options["inputs"]):
-        raise UsageError(
-            "The public totals are one of the inputs; such totals are public.",
-            code="totals-are-input",
-        )
+    require_public(path, "--public-totals", options)
     return read_totals(public_file(options, "public-totals", path), grid, source=source)
 
 
@@ -280,11 +269,7 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
         from geodp.io.read.public.tables import read_hierarchy
 
         source = _needed(options, "regions_source")
-        if is_input(options["regions"], options["inputs"]):
-            raise UsageError(
-                "The regions are one of the inputs; a table of regions is public.",
-                code="regions-are-input",
-            )
+        require_public(options["regions"], "--regions", options)
         names = [name.strip() for name in (options["regions_columns"] or "").split(",")]
         columns = names if options["regions_columns"] else ()
         file = public_file(options, "regions", options["regions"])
@@ -385,12 +370,7 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
 
     _require_no_map("units", options)
     source = _needed(options, "units_source")
-    if is_input(path, options["inputs"]):
-        raise UsageError(
-            "The units are one of the inputs; a table of units is public. Give the list of all "
-            "units that the publisher has, as a file of its own.",
-            code="units-are-input",
-        )
+    require_public(path, "--grid units:FILE", options)
     columns = options["units_columns"]
     # Without names, the reader takes all columns, or in a file of outlines the unique one.
     names = [name.strip() for name in columns.split(",")] if columns else ()
@@ -569,6 +549,16 @@ def is_input(path: Path, inputs: Sequence[Any]) -> bool:
         path == other or (path.exists() and os.path.exists(other) and path.samefile(other))
         for other in every
     )
+
+
+def require_public(path: Path, name: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError where an option takes a public file, and gets one of the inputs."""
+    if is_input(path, options["inputs"]):
+        raise UsageError(
+            f"The file of {name} is one of the inputs, which are confidential: what it lists would "
+            "be published as it is. Give a public file of its own, which is not made from them.",
+            code="public-file-is-input",
+        )
 
 
 def sha256(path: Path) -> str:

@@ -18,7 +18,6 @@ from geodp.cli.readers import ReadingCommand, check_applicable, choose_reader, r
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit
 from geodp.options.option import Option
 from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, REQUEST
 
@@ -101,7 +100,6 @@ class MapsPublishing(TablesPublishing):
         check_applicable(context)
         # A preset or a recipe may have said how the inputs are read.
         require_columns(options)
-        complete_with_commit()
         self.grid = grid_of(options)
         self.request = read_request(begin_check(options), self.grid, kind=kind)
 

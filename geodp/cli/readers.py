@@ -20,10 +20,10 @@ from geodp.cli.help import GroupedOption, make_option
 from geodp.cli.inputs import (
     CELLS,
     check_grid,
-    is_input,
     open_labels,
     opening_of_public,
     read_named,
+    require_public,
 )
 from geodp.cli.options import GridCommand, is_stated, refuse_conflicts
 from geodp.cli.running import pad_time, report_progress
@@ -366,11 +366,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     path = options["prior"]
     if path is None:
         return None
-    if is_input(path, options["inputs"]):
-        raise UsageError(
-            "The prior is one of the inputs; a prior must not be made from them.",
-            code="prior-is-input",
-        )
+    require_public(path, "--prior", options)
     source = options["prior_source"] or ""
     # A folder is an earlier release, whose card says how it was charged and on which grid.
     if path.is_dir():

@@ -17,6 +17,7 @@ from geodp import progress
 from geodp.cli.inputs import FACTS, sha256
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit
 
 COMPILING = (
     "Compiling geodp's inner loops for this machine, once after an installation: about 40 "
@@ -104,6 +105,7 @@ def carry_out(
         Publishes by the options, and returns the message; it puts the seconds of each phase into
         its second argument.
     """
+    complete_with_commit()
     seconds: dict[str, float] = {}
     with report_stored_draw(options["output"]), report_progress():
         message = work(options, seconds)

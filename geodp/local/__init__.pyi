@@ -1,2 +1,1 @@
 from geodp.local.api import *
-from geodp.local.api import __all__ as __all__

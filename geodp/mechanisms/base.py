@@ -7,6 +7,7 @@ write one is described in docs/how-to/add-a-method.md; :mod:`geodp.mechanisms.me
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -64,6 +65,27 @@ class Query:
     what: tuple[Plain, ...]
 
 
+def within(low: Any, high: Any = None, *, strictly: bool = False) -> dict[str, Any]:
+    """Return the metadata of a setting that is a number between two ends, or from one on.
+
+    ``strictly``: the ends themselves are excluded.
+    """
+    return {"ends": (low, high), "strictly": strictly}
+
+
+def _require_setting(value: Any, name: str, metadata: Mapping[str, Any]) -> None:
+    """Raise UsageError for a value that a setting does not take, by the metadata of its field."""
+    choices, (low, high) = metadata.get("choices"), metadata.get("ends", (None, None))
+    said, fits = [f"one of {', '.join(choices or ())}"], not choices or value in choices
+    if low is not None:
+        above, below = ("above", "below") if metadata["strictly"] else ("at least", "at most")
+        said = [f"{word} {end}" for word, end in ((above, low), (below, high)) if end is not None]
+        fits = low <= value and (high is None or value <= high)
+        fits = fits and not (metadata["strictly"] and value in (low, high))
+    if not fits:
+        raise UsageError(f"{name} is {' and '.join(said)}.", code="method-setting-out-of-range")
+
+
 E = TypeVar("E", bound=TableEvent)
 
 
@@ -71,7 +93,8 @@ E = TypeVar("E", bound=TableEvent)
 class Method(ABC, Generic[E]):
     """Method as releases, cards and closed forms use it.
 
-    It is a frozen value whose fields are settings.
+    It is a frozen value whose fields are settings. Their metadata say what they take: numbers
+    (:func:`within`), or one of the texts ``choices``.
 
     Attributes
     ----------
@@ -108,6 +131,10 @@ class Method(ABC, Generic[E]):
     whole: ClassVar[bool] = False
     nonnegative: ClassVar[bool] = False
     skips_outside: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            _require_setting(getattr(self, one.name), f"{self.name}:{one.name}", one.metadata)
 
     @abstractmethod
     def unsupported(self, grid: Grid) -> str | None:
@@ -284,12 +311,15 @@ class Mechanism(Method[Measurement]):
         of which one person changes by at most 1, and their number is the sensitivity.
     informed : bool
         Whether a prior is supported: :meth:`release_informed`.
+    max_cells : int
+        Most cells of a domain, padded to powers of two.
     """
 
     noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
     noise_format: ClassVar[str] = NOISE_FORMAT
     gaussian: ClassVar[bool] = False
     informed: ClassVar[bool] = False
+    max_cells: ClassVar[int] = MAX_CELLS
 
     @abstractmethod
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
@@ -365,11 +395,11 @@ class Mechanism(Method[Measurement]):
 
     def unsupported(self, grid: Grid) -> str | None:
         """Explain why the method does not support a grid; None if it does."""
-        if 1 << grid.bits > MAX_CELLS:
+        if 1 << grid.bits > self.max_cells:
             return Rule(
                 "method-too-many-cells",
                 f"{self.name} works on every cell of the domain, and takes at most "
-                f"{MAX_CELLS:,} cells (padded to powers of two); this grid has {grid.size:,}.",
+                f"{self.max_cells:,} cells (padded to powers of two); this grid has {grid.size:,}.",
             )
         return None
 

@@ -182,9 +182,9 @@ class KindOptions(NamedTuple):
     reading: tuple[str, ...] = ()
 
 
-def grouped(group: str, *options: Option) -> OptionTable:
-    """Make a table of options that help shows under one heading."""
-    return OptionTable(replace(one, group=group) for one in options)
+def grouped(group: str, *options: Option, **shared: Any) -> OptionTable:
+    """Make a table of options that help shows under one heading, and that share other fields."""
+    return OptionTable(replace(one, group=group, **shared) for one in options)
 
 
 def joined(*parts: Option | Iterable[Option]) -> OptionTable:

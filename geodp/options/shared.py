@@ -489,14 +489,13 @@ PART = grouped(
         "--time",
         "Period of a series, such as 2020 or 2024-05.",
         metavar="TIME",
-        everyday=True,
     ),
     Option(
         "--table",
         "One of the tables of a release of several, such as origins.",
         metavar="NAME",
-        everyday=True,
     ),
+    everyday=True,
 )
 """Options that name a part of a written release."""
 

@@ -260,8 +260,8 @@ class PeriodsDesign:
         The periods, each with its part of the budget; ``preview`` is a release without counts.
     index : PeriodsCard
         Without a charge.
-    made : type
-        Class of the series.
+    made : callable
+        Makes the series of its periods, its releases and its index.
     """
 
     request: Request
@@ -270,8 +270,8 @@ class PeriodsDesign:
     sharing: Sharing
     total: Measurement
     parts: tuple[Any, ...]
-    index: PeriodsCard
-    made: type[ReleasedPeriods[Any, Any]]
+    index: Any
+    made: Callable[..., Any]
 
     @property
     def drawn(self) -> Any:
@@ -282,12 +282,22 @@ class PeriodsDesign:
     def event(self) -> Measurement:
         """The event to charge for all periods, with the series' name for the ledger."""
         mechanism = self.parts[0].event.mechanism
-        return name_series(replace(self.total, mechanism=mechanism), self.periods, self.sharing)
+        times, called = self.periods.names, self.index.called
+        text = f"{mechanism}, {len(times)} {called}s {times[0]} to {times[-1]}, "
+        text += f"{self.total.unit} in {self.sharing.person}"
+        return replace(self.total, mechanism=text)
 
     @property
     def label(self) -> bytes:
         """Label that derives the keys of periods."""
-        return PERIOD % self.index.period.kind.encode()
+        kind: bytes = self.index.period.kind.encode()
+        return PERIOD % kind
+
+    @property
+    def identity(self) -> bytes:
+        """Label that separates the hash of the series from that of other kinds."""
+        kind: bytes = self.index.period.kind.encode()
+        return IDENTITY % kind
 
     @property
     def draws(self) -> Draws:
@@ -304,17 +314,7 @@ class PeriodsDesign:
         """Return the series of what was drawn in place of nothing."""
         parts = zip(self.parts, drawn, strict=True)
         releases = tuple(part.complete(one, charge) for part, one in parts)
-        index: Any = self.index
-        return self.made(self.periods, releases, replace(index, budget=state_budget(charge)))
-
-
-def name_series(
-    total: Measurement, periods: Periods, sharing: Sharing, name: str = "periods"
-) -> Measurement:
-    """Return the event to charge for all periods, with the series' name for the ledger."""
-    first, last, number = periods.names[0], periods.names[-1], len(periods.names)
-    text = f"{total.mechanism}, {number} {name} {first} to {last}, {total.unit} in {sharing.person}"
-    return replace(total, mechanism=text)
+        return self.made(self.periods, releases, replace(self.index, budget=state_budget(charge)))
 
 
 def share_periods(
@@ -476,9 +476,10 @@ def prepare_periods(
     times, cells = design.periods.names, [one.cells for one in parts]
 
     def identify() -> bytes:
-        label = IDENTITY % design.index.period.kind.encode()
         digests = [one.identify() for one in parts]
-        return identify_periods(label, times, design.sharing.person, design.total, digests)
+        return identify_periods(
+            design.identity, times, design.sharing.person, design.total, digests
+        )
 
     def draw(key: NoiseKey) -> tuple[Any, ...]:
         return draw_periods(design.label, times, key, [one.draw for one in parts])

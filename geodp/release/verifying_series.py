@@ -61,8 +61,6 @@ class Way(NamedTuple):
 
     Attributes
     ----------
-    name : str
-        What a period is called.
     read : callable
         Reads the periods in a public folder by time, given the index.
     state : callable
@@ -71,14 +69,13 @@ class Way(NamedTuple):
         What else is asked of such a series.
     """
 
-    name: str
     read: Callable[[Path, Any], dict[str, Period]]
     state: Callable[[Path, Any, Mapping[str, Period]], Iterator[IndexCard]]
     questions: Questions = ()
 
 
 def verify_periods(
-    folder: Path, kind: type[IndexCard], errors: Remake | None = None, way: Way | None = None
+    folder: Path, kind: Any, errors: Remake | None = None, way: Way | None = None
 ) -> list[Check]:
     """Verify that the index of a series follows from its periods, and verify each of these.
 
@@ -89,7 +86,7 @@ def verify_periods(
     questions: Questions = [
         ("checksums", _check_checksums),
         ("times", _check_times),
-        (f"{way.name}s", partial(_check_periods, way)),
+        (f"{kind.called}s", partial(_check_periods, way)),
         ("budget", partial(_check_budget, way)),
         ("guarantee", partial(_check_guarantee, way)),
         *way.questions,
@@ -109,9 +106,9 @@ def _check_times(folder: Path, card: Any) -> str:
 def _check_periods(way: Way, folder: Path, card: Any) -> str:
     """Check that every period is the one in the index, on one grid, charged once with all."""
     promise, tables = card.guarantee, []
-    named = card.times, card.person, promise.unit, promise.spends, way.name
+    named = card.times, card.person, promise.unit, promise.spends, card.called
     for time, (table, *_) in way.read(folder, card).items():
-        start, facts = OF_PERIOD.format(way.name), table.guarantee.not_protected
+        start, facts = OF_PERIOD.format(card.called), table.guarantee.not_protected
         said = [fact for fact in facts if fact.startswith(start)]
         require(
             not has_words_of(card.software) or said == [describe_period(time, *named)],
@@ -120,7 +117,7 @@ def _check_periods(way: Way, folder: Path, card: Any) -> str:
         tables.append(table)
     require(
         all(one.domain == tables[0].domain for one in tables),
-        Rule("period-grids", f"The {way.name}s have different grids."),
+        Rule("period-grids", f"The {card.called}s have different grids."),
     )
     require_one_correction(tables)
     return f"{card.about}, on one grid"
@@ -137,7 +134,9 @@ def _check_budget(way: Way, folder: Path, card: Any) -> str:
     parts = {getattr(one, name) for one in events}
     require(
         total is not None and parts == {Fraction(total) / changed},
-        Rule("series-parts-differ", f"The budgets of the {way.name}s do not add up to the total."),
+        Rule(
+            "series-parts-differ", f"The budgets of the {card.called}s do not add up to the total."
+        ),
     )
     return f"{changed} x {name} {Fraction(total) / changed} = {total}"
 
@@ -155,7 +154,7 @@ def _check_guarantee(way: Way, folder: Path, card: Any) -> str:
                 total.delta is not None and epsilon_for(total.rho, total.delta) <= total.epsilon,
                 Rule("series-epsilon", "The index states a smaller epsilon than rho implies."),
             )
-    return f"{promise.spends} for one {promise.unit}, once for all {way.name}s"
+    return f"{promise.spends} for one {promise.unit}, once for all {card.called}s"
 
 
 def _list_fields(card: IndexCard) -> dict[str, Any]:
@@ -194,5 +193,5 @@ def _state(folder: Path, card: PeriodsCard, read: Mapping[str, Period]) -> Itera
         yield state_series(type(card), index, event, total, periods, card.person)
 
 
-OF_INDEXES = Way("period", _read, _state)
+OF_INDEXES = Way(_read, _state)
 """Way of series whose periods have an index of tables."""

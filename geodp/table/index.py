@@ -124,25 +124,20 @@ class IndexCard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablesGuarantee:
-    """The privacy guarantee of all tables of a release together.
+class TogetherGuarantee:
+    """The privacy guarantee of several results together, as :func:`state_event` states it.
 
     Attributes
     ----------
     in_words, mechanism : str
-    source : str
-        Why it holds.
     epsilon, rho, delta : str or None
         Exact, each with the nearest decimal; ``spends``: as one line.
     neighbours, unit : str
     contribution : int
-        The most that one unit adds to the sum of the counts of each table.
-    assumptions : tuple of Assumption
-        Assumptions about the input, and who answers for them.
+        The most that one unit adds to the sum of the counts of each table, or of each snapshot.
     """
 
     in_words: str
-    source: str
     mechanism: str
     epsilon: Exact | None
     epsilon_decimal: Amount | None
@@ -154,6 +149,21 @@ class TablesGuarantee:
     neighbours: Literal["add-remove-one", "replace-one"]
     unit: str
     contribution: Size
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablesGuarantee(TogetherGuarantee):
+    """The privacy guarantee of all tables of a release together.
+
+    Attributes
+    ----------
+    source : str
+        Why it holds.
+    assumptions : tuple of Assumption
+        Assumptions about the input, and who answers for them.
+    """
+
+    source: str = field(metadata=before("mechanism"))
     assumptions: tuple[Assumption, ...]
 
 
@@ -249,8 +259,11 @@ class PeriodsCard(IndexCard):
         Class of the index of a period.
     promise : type
         Class of the guarantee: that of a period with :class:`Together`.
+    called : str
+        Name of a period in sentences.
     """
 
+    called: ClassVar[str] = "period"
     period: ClassVar[type[TablesCard]]
     promise: ClassVar[type]
 

@@ -73,7 +73,7 @@ def test_a_prior_in_the_folder_of_the_inputs_is_refused(cells, tmp_path, workers
     told = ("--prior", cells[0] / "1.csv", "--prior-is-public", "--prior-source", "a census")
     done = geodp("publish", *cells, *told, *workers, "--output", tmp_path / "out")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "The prior is one of the inputs" in done.stderr
+    assert "--prior is one of the inputs" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

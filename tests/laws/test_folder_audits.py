@@ -22,6 +22,7 @@ from geodp.kinds.series.publish import SeriesOptions, prepare_series
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.periods import Periods
+from geodp.release.publish import DrawnTable
 from geodp.release.request import Request
 from geodp.release.transaction import DrawnCells
 from geodp.table.counts import Cells
@@ -91,7 +92,8 @@ def households(epsilon, more, person="opens a household"):
     design = ready.design
 
     def draw(number):
-        found = columns(drawn_on(CELL, *ready.draw(key_of(number).restrict(design.draws))))
+        made = ready.draw(key_of(number).restrict(design.draws))
+        found = columns(drawn_on(CELL, *(one.cells for one in made)))
         return dict.fromkeys(("index", "persons", "households", "others"), found)
 
     cards = {name: one.card() for name, one in design.preview.tables.items()}
@@ -164,7 +166,8 @@ def series(epsilon, more):
     design = ready.design
 
     def draw(number):
-        found = columns(drawn_on(CELL, *ready.draw(key_of(number).restrict(design.draws))))
+        made = ready.draw(key_of(number).restrict(design.draws))
+        found = columns(drawn_on(CELL, *(one.cells for one in made)))
         return {"index": found, "2024": found[:1], "2025": found[1:]}
 
     return draw, cards_of_series(design)
@@ -172,7 +175,8 @@ def series(epsilon, more):
 
 def cards_of_series(design):
     times = design.periods.names
-    made = design.complete([DrawnCells.of(design.shown.table)] * len(times), None)
+    empty = DrawnTable(DrawnCells.of(design.shown.table))
+    made = design.complete([empty] * len(times), None)
     return {"index": made.card(), **{t: one.card() for t, one in zip(times, made, strict=True)}}
 
 
@@ -194,7 +198,7 @@ def smoothed(epsilon, more):
     def draw(number):
         made = ready.draw(key_of(number).restrict(design.draws))
         # Of the cell that changes, which tells most.
-        found = [columns(drawn_on(SQUARE, one))[:1] for one in made]
+        found = [columns(drawn_on(SQUARE, one.cells))[:1] for one in made]
         first, fourth = times.names[0], times.names[3]
         return {"index": [n for one in found for n in one], first: found[0], fourth: found[3]}
 

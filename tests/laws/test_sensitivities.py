@@ -320,14 +320,14 @@ def series_losses(method, person, kind, noise, bounds, given=None):
         SeriesOptions(person=person, noise=noise),
     )
     design = prepare_series(tables, Periods.of(TIMES), request, options).design
-    each, factor = design.each, 1
+    each, factor = design.parts[0].event, 1
     if kind == REPLACE and person == "one":
         kind, factor = ADD_REMOVE, 2  # one leaves a snapshot, and the other comes into another
     found = []
     for table, bound in zip(tables, bounds, strict=True):
         counts = np.zeros(dense.size, np.int64)
         counts[table.key.astype(np.int64)] = table.count
-        losses = Losses(design.method, table, each)
+        losses = Losses(design.sharing.method, table, each)
         others = neighbours(counts, inside, kind, given or bound, 12)
         found.append(max(losses.of(table_of(PLACES, other)) for other in others))
     if person == "all":

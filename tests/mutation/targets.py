@@ -350,12 +350,12 @@ TARGETS = (
     Target(
         "geodp.kinds.series.publish",
         SERIES,
-        ("SeriesDesign.draw", "prepare_series", "design_series", "_share"),
+        ("SeriesDesign.complete", "prepare_series", "draw_smoothed", "design_series"),
     ),
     Target(
         "geodp.release.series",
         (*SERIES, "tests/release/test_series.py"),
-        ("name_series", "design_periods", "state_series", "prepare_periods"),
+        ("PeriodsDesign.event", "design_periods", "state_series", "prepare_periods"),
     ),
     Target(
         "geodp.release.periods",

@@ -1,1 +1,1 @@
-"""Commands of the core: one per file of the same name, as its ``COMMAND``."""
+"""Commands of the core: one per file, as what has the name of the file."""

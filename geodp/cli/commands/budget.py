@@ -205,9 +205,6 @@ def export(file: Path, output: Path | None) -> None:
     click.echo(str(output))
 
 
-COMMAND = budget
-
-
 def _create(file: Path, witness: Path | None) -> Ledger:
     """Create the ledger, or open an existing one."""
     from geodp.privacy.ledger import Ledger

@@ -151,6 +151,3 @@ def doctor(as_json: bool) -> None:
             click.echo(f"{finding.name} {finding.value}")
     if wrong:
         raise GeodpError(" ".join(wrong), code="installation-wrong")
-
-
-COMMAND = doctor

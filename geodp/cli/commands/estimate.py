@@ -68,9 +68,6 @@ def estimate(**options: Any) -> None:
     found.show("estimate", as_json=options["as_json"])
 
 
-COMMAND = estimate
-
-
 def _estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     """Estimate quantities that every kind has, and counts by a method."""
     from geodp.release.opening import open_release

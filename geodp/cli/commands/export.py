@@ -122,6 +122,3 @@ def _require_outside(release: Path, path: Path) -> None:
             "A release's own folder takes no other files; export to another one.",
             code="export-into-release",
         )
-
-
-COMMAND = export

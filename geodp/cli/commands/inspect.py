@@ -107,9 +107,6 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
         click.echo(proposed["command"])
 
 
-COMMAND = inspect
-
-
 def _print_table(table: dict[str, Any]) -> None:
     """Print a table's format, its columns with their roles, and hints from their names."""
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE

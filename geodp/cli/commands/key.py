@@ -28,6 +28,3 @@ def key(file: Path) -> None:
     with write_atomically(file, refusal, public=False) as target:
         target.write(format_key(secrets.token_bytes(32)))
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")
-
-
-COMMAND = key

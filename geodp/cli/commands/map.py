@@ -156,6 +156,3 @@ def _view(folder: Path) -> View:
         if why_no_picture(view.table.grid) is None:
             return view
     return View(*read_release_table(folder), withdrawn=find_day(folder))
-
-
-COMMAND = map_

@@ -19,9 +19,6 @@ def mesh() -> None:
     """Convert between coordinates and cell codes of JIS X 0410 and INSPIRE grids."""
 
 
-COMMAND = mesh
-
-
 @mesh.command(cls=StrictCommand)
 @with_options(
     Option("--grid", "Grid, such as jis:half or inspire:1km.", name="spec", required=True)

@@ -42,6 +42,3 @@ def methods(as_json: bool) -> None:
         if row["settings"]:
             listed = ", ".join(f"{n}={v}" for n, v in row["settings"].items())
             click.echo(f"{'':<{width}}  settings: {listed}")
-
-
-COMMAND = methods

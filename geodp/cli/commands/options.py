@@ -41,9 +41,6 @@ def options(words: tuple[str, ...], as_json: bool) -> None:
         click.echo("\n".join([f"geodp {name}", *(line for one in every for line in _show(one))]))
 
 
-COMMAND = options
-
-
 def _find(
     command: click.Command, words: Sequence[str], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:

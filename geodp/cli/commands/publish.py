@@ -20,7 +20,6 @@ from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit
 from geodp.options.option import Option, joined
 from geodp.options.shared import CHECK, CLUSTER, DOMAIN, FOLDER, LAYOUT, REQUEST, RUN
 
@@ -85,8 +84,6 @@ def publish(**options: Any) -> None:
     carry_out(options, _publish)
 
 
-COMMAND = publish
-
 ASSUMED = "Assumed: {statement} {answer}{source}."
 
 
@@ -107,7 +104,6 @@ class TablePublishing(Publishing):
         if not options["unit"].strip() or not options["unit"].isprintable():
             raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
         self.on_cluster = wants_cluster(options)
-        complete_with_commit()
         with time_phase("Starting", "imports", seconds):
             self._start()
 

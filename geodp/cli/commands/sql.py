@@ -136,6 +136,3 @@ def name_records(table: str) -> dict[str, Any]:
             "--table names the records in the engine, on one line.", code="sql-table-name"
         )
     return {"table": table, "unknown": ("", *NOBODY)}
-
-
-COMMAND = sql

@@ -42,6 +42,3 @@ def verify(release: Path, as_json: bool, memory: str | None) -> None:
             f"The release is inconsistent: {', '.join(failed)}.",
             code="release-contradicts-itself",
         )
-
-
-COMMAND = verify

@@ -56,6 +56,3 @@ def warmup(as_json: bool) -> None:
         click.echo(f"They came with geodp, compiled for {SHIPPED.target}.")
     if made or not SHIPPED.target:
         click.echo(f"Kept in {folder}; another place: NUMBA_CACHE_DIR.")
-
-
-COMMAND = warmup

@@ -83,6 +83,3 @@ def _end(sentence: str) -> str:
         return sentence
     kana_or_kanji = "\u3040" <= sentence[-1] <= "\u9fff"
     return sentence + ("\u3002" if kana_or_kanji else ".")
-
-
-COMMAND = withdraw

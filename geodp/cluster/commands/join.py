@@ -40,6 +40,3 @@ def join(parts: Path, output: Path, overwrite: bool, as_json: bool) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo(f"Joined in {output / 'public'}.")
-
-
-COMMAND = join

@@ -40,15 +40,10 @@ PAGE: Mapping[str, str] = {
     "places_more": "The {n} areas with the most records are listed; all cells are in the table "
     "{file} of the release.",
     "places_none": "This map is too large to list areas: name some (--area or --polygons).",
-    "column_place": "Area",
     "column_count": "Records",
     "column_sum": "Sum ({unit})",
     "column_mean": "Mean ({unit})",
     "column_median": "Median ({unit})",
-    "figures": "{value} ({low} to {high})",
-    "figures_hidden": "{value} (interval not shown)",
-    "unknown": "cannot be told from this release",
-    "below": "fewer than {limit}",
     "heading_always": "What always holds",
     "always_means": "In every area the sum divided by the count is the mean, and it lies from "
     "{lower} to {upper} ({unit}).",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
-from geodp.accuracy.interval import Interval
 from geodp.errors import UsageError, printable
 from geodp.grid.region import Region, find_named
 from geodp.io.read.public.polygons import Circle
@@ -29,14 +28,20 @@ from geodp.kinds.amounts.kind import (
     StatedAmountsPrior,
 )
 from geodp.kinds.amounts.numbers import AmountNumbers
-from geodp.release.report.html.markup import Html, Page, bind, element, join, table
+from geodp.release.report.html.general import (
+    MAX_LISTED,
+    list_lines,
+    read_page,
+    tabulate_places,
+    write_figures,
+    write_head,
+)
+from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.page import DPI, embed_picture, name_domain, write_static
 from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import NamedRegion, Rounded, list_regions
-from geodp.release.report.html.quotes import quote_places, round_interval, write_ends
+from geodp.release.report.html.places import NamedRegion, list_regions
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
-from geodp.table.display import is_below
 from geodp.table.index import find_period
 from geodp.table.withdrawal import Notice
 from geodp.tools.explain.card import explain_index, series_sentence
@@ -45,16 +50,8 @@ from geodp.tools.explain.page import Explanation, Writer
 SIDE = 720
 """Pixels of the longer side of a map."""
 
-MAX_LISTED = 1000
-"""Most rows of the table of places."""
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A place with its estimates."""
-
-    name: str
-    estimate: AmountEstimate
+Line = tuple[str, Any, AmountEstimate]
+"""Name of a place, its region, and its estimates."""
 
 
 def write_page(
@@ -84,21 +81,19 @@ def write_page(
     regions = {
         name: one.shape if isinstance(one, Circle) else one for name, one in (places or {}).items()
     }
-    texts = texts_of(language)
-    page = {**texts.page, **translate_texts(PAGE, language, "amounts")}
-    page = {name: bind(text) for name, text in page.items()}
+    page = read_page(language, PAGE, "amounts")
     page = {**page, "title": _write_title(release, page, language)}
-    rows = _estimate(release, regions, page, texts.script)
-    quoted = {**page, **texts.card, **describe_files(release.index.amount, language)}
+    lines = _estimate(release, regions, page, language)
+    quoted = {**page, **describe_files(release.index.amount, language)}
     sections: list[tuple[str, Html]] = [
         *_maps(release, page, language),
-        ("places", _places_section(release, rows, regions, page)),
+        ("places", _places_section(release, lines, regions, page)),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_amounts(release.index, language).sections)),
         # Of a release in memory there are no files yet.
         *([("files", files_section(quoted, release.index))] if release.index.files else []),
     ]
-    header = element("header", *_list_head(release, page, language))
+    header = write_head(page["title"], release.index, page, *_list_head(release, page, language))
     view = release.count.view(COUNT)
     return write_static(view.card, header, sections, page, language, notice=notice)
 
@@ -127,11 +122,8 @@ def _write_title(release: AmountNumbers, page: Page, language: Language) -> str:
 
 
 def _list_head(release: AmountNumbers, page: Page, language: Language) -> Iterator[Html]:
-    """Yield the title, what numbers are, and of which series a period is."""
+    """Yield what numbers are, and of which series a period is."""
     amount, promise = release.index.amount, release.index.guarantee
-    yield element("h1", page["title"])
-    if not release.index.private:
-        yield element("p", page["not_private"], class_="alarm")
     facts = {"name": amount.name, "unit": amount.unit, "lower": amount.lower}
     one = Writer(language).unit(promise.unit)
     intro = page["intro"].format(upper=amount.upper, one=one, **facts)
@@ -141,22 +133,19 @@ def _list_head(release: AmountNumbers, page: Page, language: Language) -> Iterat
 
 
 def _estimate(
-    release: AmountNumbers, regions: Mapping[str, Any], page: Page, script: Mapping[str, str]
-) -> list[_Row]:
+    release: AmountNumbers, regions: Mapping[str, Any], page: Page, language: Language
+) -> list[Line]:
     """Estimate the given regions in their order, or those of the grid, largest first."""
     grid = release.count.grid
     if regions:
         given = find_named(regions, partial(Region.of, grid))
-        found = release.estimate_all(given.values())
-        return [_Row(*pair) for pair in zip(given, found, strict=True)]
+        estimates = release.estimate_all(given.values())
+        return [*zip(given, given.values(), estimates, strict=True)]
     listed: Sequence[NamedRegion] = []
     if grid.places and not grid.maps.missing:
         listed = list_regions(grid)
-    estimates = release.estimate_all(one.region for one in listed)
-    named = [place.with_estimate(one.count) for place, one in zip(listed, estimates, strict=True)]
-    quotes = quote_places(named, {**script, **name_domain(release.count.view(COUNT), page)}, None)
-    rows = [_Row(one.place, found) for one, found in zip(quotes, estimates, strict=True)]
-    return sorted(rows, key=lambda row: -row.estimate.count.low)
+    texts = {**texts_of(language).script, **name_domain(release.count.view(COUNT), page)}
+    return list_lines(listed, release.estimate_all(one.region for one in listed), COUNT, texts)
 
 
 def _maps(release: AmountNumbers, page: Page, language: Language) -> Iterator[tuple[str, Html]]:
@@ -186,53 +175,28 @@ def _maps(release: AmountNumbers, page: Page, language: Language) -> Iterator[tu
 
 
 def _places_section(
-    release: AmountNumbers, rows: Sequence[_Row], regions: Mapping[str, Any], page: Page
+    release: AmountNumbers, lines: Sequence[Line], regions: Mapping[str, Any], page: Page
 ) -> Html:
     """Write the table of places, and which given regions lie partly outside the map."""
-    if not rows:
-        return element("p", page["places_none"])
-    columns = ["place", COUNT] + ([SUM, MEAN] if release.sum is not None else [])
+    columns = [COUNT] + ([SUM, MEAN] if release.sum is not None else [])
     columns += [MEDIAN] if release.classes else []
-    unit = release.index.amount.unit
-    head = [page[f"column_{name}"].format(unit=unit) for name in columns]
-    shown, limit = rows[:MAX_LISTED], release.count.card().display_below
-    lines = [
-        (row.name, *(_write(row.estimate, name, page, limit) for name in columns[1:]))
-        for row in shown
-    ]
-    text = "places_help" if len(shown) == len(rows) else "places_more"
-    if len(rows) == 1:
-        text = "places_one"
-    listed = {row.name for row in shown}
+    unit, limit = release.index.amount.unit, release.count.card().display_below
+    head = [page[f"column_{name}"].format(unit=unit) for name in ("place", *columns)]
+    rows = []
+    for name, _, one in lines:
+        figures = {quantity: getattr(one, quantity) for quantity in columns}
+        rows.append((name, *write_figures(figures, page, limit)))
     outside = {
-        name: share_outside(release.count.grid, one)
-        for name, one in regions.items()
-        if name in listed
+        name: share_outside(release.count.grid, regions[name])
+        for name, *_ in rows[:MAX_LISTED]
+        if name in regions
     }
     return join(
         [
-            element("p", page[text].format(n=f"{len(shown):,}", file=f"{NAME}.csv")),
-            table(page["heading_places"], head, lines, repeats=True),
+            *tabulate_places(rows, head, page, f"{NAME}.csv"),
             *(element("p", one) for one in list_outside(outside, page["outside"])),
         ]
     )
-
-
-def _write(one: AmountEstimate, name: str, page: Page, limit: int | None) -> str:
-    """Write a number of a place and its interval, to the digits that the interval supports."""
-    if is_below(one.count.count, limit):
-        return page["below"].format(limit=f"{limit:,}") if name == COUNT else "–"
-    if name == COUNT:
-        ends = write_ends(one.count, Rounded.of(one.count), page, limit)
-        return page["figures"].format(value=ends["count"], low=ends["low"], high=ends["high"])
-    interval: Interval | None = getattr(one, name)
-    if interval is None:
-        return page["unknown"]
-    value, low, high = round_interval(interval)
-    # The end of the sum would reveal that of the count.
-    if name == SUM and is_below(one.count.high, limit):
-        return page["figures_hidden"].format(value=value)
-    return page["figures"].format(value=value, low=low, high=high)
 
 
 def _always_section(release: AmountNumbers, page: Page) -> Html:

@@ -64,8 +64,6 @@ PAGE: Mapping[str, str] = {
     "labels_many": "This page does not show flows by {names}: it has at most {most} labels in all.",
     "labels_heading": "{attribute}: {label}",
     "labels_bars": "Trips out of {place} (left) and into it (right), by {attribute}",
-    "figures": "{count} ({low} to {high})",
-    "below": "fewer than {limit}",
     "heading_maps": "Where trips begin and end",
     "map_origins": "Map of where trips begin, for each square kilometre.",
     "map_destinations": "Map of where trips end, for each square kilometre.",

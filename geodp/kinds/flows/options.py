@@ -449,7 +449,6 @@ BETWEEN = joined(
             "--to.",
             name="origins",
             many=True,
-            everyday=True,
             metavar="AREA",
         ),
         Option(
@@ -457,7 +456,6 @@ BETWEEN = joined(
             "Code of the area in which they end.",
             name="destinations",
             many=True,
-            everyday=True,
             metavar="AREA",
         ),
         Option(
@@ -466,9 +464,9 @@ BETWEEN = joined(
             "FlatGeobuf or GeoParquet. Each divides the map in two: from its left to its right, as "
             "seen along it, from its right to its left, and both together.",
             type=Path,
-            everyday=True,
             excludes=("polygons", "area", "origins"),
         ),
+        everyday=True,
     ),
     SIMULATIONS,
 )
@@ -482,15 +480,14 @@ ON_A_PAGE = joined(
             "Code of an area, or name of one of --places: the page is about trips out of it alone.",
             name="origin",
             metavar="AREA",
-            everyday=True,
         ),
         Option(
             "--to",
             "Area or place: the page is about trips into it alone; with --from, about both ways.",
             name="destination",
             metavar="AREA",
-            everyday=True,
         ),
+        everyday=True,
     ),
     SIMULATIONS,
 )

@@ -14,7 +14,6 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.read.public.polygons import Circle
 from geodp.io.write.map.look import Language
-from geodp.io.write.view import View
 from geodp.kinds.flows.drawing import (
     ALL,
     EVERYWHERE,
@@ -39,14 +38,9 @@ from geodp.kinds.flows.flows import Flows
 from geodp.kinds.flows.kind import DESTINATIONS, ORIGINS
 from geodp.kinds.flows.regions import find_columns, find_region
 from geodp.release.report.html.frame import swatch
-from geodp.release.report.html.markup import Html, Page, bind, bullets, element, join, table
-from geodp.release.report.html.page import (
-    draw_translated,
-    embed_picture,
-    name_domain,
-    title_or,
-    write_static,
-)
+from geodp.release.report.html.general import embed_maps, read_page, write_head
+from geodp.release.report.html.markup import Html, Page, bullets, element, join, table
+from geodp.release.report.html.page import name_domain, title_or, write_static
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
 from geodp.release.report.html.quotes import name_place, write_ends
@@ -180,11 +174,10 @@ def write_page(
     UsageError
         The language is not available, there are too many places, or the chosen one is unknown.
     """
-    texts = texts_of(language)
-    page = {**texts.page, **translate_texts(PAGE, language, "flows")}
-    page = {name: bind(text) for name, text in page.items()}
-    view, limit = release.origins.view(ORIGINS), release.flows.card().display_below
-    words = {**texts.script, **name_domain(view, page)}
+    page = read_page(language, PAGE, "flows")
+    views = {name: release.tables[name].view(name) for name in (ORIGINS, DESTINATIONS)}
+    view, limit = views[ORIGINS], release.flows.card().display_below
+    words = {**texts_of(language).script, **name_domain(view, page)}
     found = find_places(release, places, words, (origin, destination))
     told = _estimate(release, found, simulations, limit)
     sections = []
@@ -208,12 +201,16 @@ def write_page(
         large = release.origins.grid.size > MAX_CELLS
         sections.append(("places", element("p", page["places_none" if large else "places_empty"])))
     sections += [
-        ("maps", _maps_section(release, page, language)),
+        ("maps", join(embed_maps(views, page, language))),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_flows(release.index, language).sections)),
         ("files", files_section(page | describe_files(release, language), release.index)),
     ]
-    header = _header(release, view, told.ends, page, language)
+    header = write_head(
+        *(title_or(view.card, page), release.index, page),
+        element("p", _introduce(release, page, language), class_="intro"),
+        *_total(release, told.ends, page),
+    )
     return write_static(view.card, header, sections, page, language, style, notice)
 
 
@@ -263,17 +260,6 @@ def _estimate(release: Flows, found: FlowPlaces, simulations: int, limit: int | 
         {pair: whole[pair] for pair in ends},
         None if by_label is None else by_label.among([place for place, _ in shown]),
         [*labelled],
-    )
-
-
-def _header(release: Flows, view: View, ends: Found, page: Page, language: Language) -> Html:
-    """Write the title, a warning where there is no privacy, and the sum of all trips."""
-    return element(
-        "header",
-        element("h1", title_or(view.card, page)),
-        *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
-        element("p", _introduce(release, page, language), class_="intro"),
-        *_total(release, ends, page),
     )
 
 
@@ -625,15 +611,6 @@ def _ends(one: Estimate, page: Page, limit: int | None) -> dict[str, str]:
 def _write(one: Estimate, page: Page, limit: int | None) -> str:
     """Write an estimate that is believed, with its interval."""
     return page["figures"].format(**_ends(one, page, limit))
-
-
-def _maps_section(release: Flows, page: Page, language: Language) -> Html:
-    """Draw the maps of origins and of destinations."""
-    views = {name: release.tables[name].view(name) for name in (ORIGINS, DESTINATIONS)}
-    return join(
-        embed_picture(draw_translated(one, language), page[f"map_{name}"])
-        for name, one in views.items()
-    )
 
 
 def _always_section(release: Flows, page: Page) -> Html:

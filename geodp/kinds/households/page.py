@@ -6,53 +6,43 @@ The page has persons, households and mean size of places.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from geodp.accuracy.interval import Interval
 from geodp.grid.region import Region
 from geodp.io.write.drawing.render import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
 from geodp.io.write.frame import cell_size
 from geodp.io.write.map.look import Language
-from geodp.io.write.picture import why_no_picture
 from geodp.io.write.view import View
 from geodp.kinds.households.estimates import HouseholdEstimate
-from geodp.kinds.households.households import JOINT, Households
+from geodp.kinds.households.households import COUNTS, JOINT, Households
 from geodp.kinds.households.inputs import CLIPPED_FACT
 from geodp.kinds.households.kind import OTHERS, HouseholdsCard
 from geodp.release.report.html.frame import swatch
-from geodp.release.report.html.markup import Html, Page, bind, element, join, table
-from geodp.release.report.html.page import (
-    draw_translated,
-    embed_picture,
-    name_domain,
-    title_or,
-    write_static,
+from geodp.release.report.html.general import (
+    embed_maps,
+    list_lines,
+    read_page,
+    tabulate_places,
+    write_figures,
+    write_head,
 )
+from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.page import embed_picture, name_domain, title_or, write_static
 from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import (
-    MAX_CELLS,
-    NamedRegion,
-    Rounded,
-    list_regions,
-    step_of,
-)
-from geodp.release.report.html.quotes import quote_places, write_ends
+from geodp.release.report.html.places import MAX_CELLS, Rounded, list_regions, step_of
+from geodp.release.report.html.quotes import write_ends
 from geodp.release.report.html.texts import texts_of
-from geodp.release.report.translation import translate_texts
-from geodp.table.display import is_below
 from geodp.table.withdrawal import Notice
 from geodp.tools.explain.card import explain_index
 from geodp.tools.explain.page import Explanation, Writer
 
 PAGE: Mapping[str, str] = {
     "title": "Persons and households",
-    "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
-    "added to them on purpose, so that nobody can find out much about any one {unit} from them. "
-    "Each number has an interval in brackets, which holds the true number in 19 of 20 cases.",
     "total": "In all, {persons} persons ({persons_low} to {persons_high}) live in {households} "
     "households ({households_low} to {households_high}): {size} persons for each household "
     "({size_low} to {size_high}).",
@@ -74,13 +64,9 @@ PAGE: Mapping[str, str] = {
     "places_more": "The {n} areas with the most persons are listed; all cells are in the table "
     "{file} of the release.",
     "places_none": "This map is too large to list areas: give a list of places (--places).",
-    "column_place": "Area",
     "column_persons": "Persons",
     "column_households": "Households",
     "column_size": "Persons for each household",
-    "figures": "{count} ({low} to {high})",
-    "below": "fewer than {limit}",
-    "heading_maps": "Maps",
     "map_persons": "Map of persons for each square kilometre.",
     "map_households": "Map of households for each square kilometre.",
     "heading_always": "What always holds",
@@ -104,20 +90,8 @@ UNKNOWN, NO_AREA = "#c9c9ce", "#ffffff"
 SIDE = 720
 """Largest number of pixels along a side of the map of mean sizes."""
 
-UNTOLD = "–"
-"""Text in place of a mean size that is not estimable."""
-
-MAX_LISTED = 1000
-"""Most rows of the table of places."""
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A place with its estimates."""
-
-    name: str
-    region: Region
-    estimate: HouseholdEstimate
+Line = tuple[str, Region, HouseholdEstimate]
+"""Name of a place, its region, and its estimates."""
 
 
 def write_page(
@@ -143,47 +117,31 @@ def write_page(
     UsageError
         The language is not available.
     """
-    texts = texts_of(language)
-    page = {**texts.page, **translate_texts(PAGE, language, "households")}
-    page = {name: bind(text) for name, text in page.items()}
-    view = release.households.view("households")
+    page = read_page(language, PAGE, "households")
+    views = {name: getattr(release, name).view(name) for name in COUNTS[:2]}
+    view = views["households"]
     grid, limit = view.table.grid, view.limit
     listed = list_regions(grid, places) if grid.places and not grid.maps.missing else []
-    rows = _estimate(release, listed, {**texts.script, **name_domain(view, page)})
+    estimates = release.estimate_all(one.region for one in listed)
+    named = {**texts_of(language).script, **name_domain(view, page)}
+    lines = list_lines(listed, estimates, "persons", named)
+    maps = embed_maps(views, page, language)
     sections = [
-        *_sizes_section(rows, view, page, limit),
-        ("places", _places_section(rows, page, limit)),
-        *_maps_section(release, page, language),
+        *_sizes_section(lines, view, page, limit),
+        ("places", _places_section(lines, page, limit)),
+        *([("maps", join(maps))] if maps else []),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_households(release.index, language).sections)),
         ("files", files_section(page, release.index)),
     ]
     unit = Writer(language).unit(release.index.protects)
-    header = element(
-        "header",
-        element("h1", title_or(view.card, page)),
-        *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
+    header = write_head(
+        *(title_or(view.card, page), release.index, page),
         element("p", page["intro"].format(unit=unit), class_="intro"),
         *_total(release, page, limit),
         *([] if release.others is None else [element("p", page["others"].format(table=OTHERS))]),
     )
     return write_static(view.card, header, sections, page, language, notice=notice)
-
-
-def _estimate(
-    release: Households, listed: Sequence[NamedRegion], texts: Mapping[str, str]
-) -> list[_Row]:
-    """Estimate places, those with the most persons first."""
-    estimates = release.estimate_all(one.region for one in listed)
-    named = [
-        place.with_estimate(one.households) for place, one in zip(listed, estimates, strict=True)
-    ]
-    quotes = quote_places(named, texts, None)
-    rows = [
-        _Row(quoted.place, place.region, one)
-        for quoted, place, one in zip(quotes, listed, estimates, strict=True)
-    ]
-    return sorted(rows, key=lambda row: -row.estimate.persons.low)
 
 
 def _total(release: Households, page: Page, limit: int | None) -> list[Html]:
@@ -198,50 +156,45 @@ def _total(release: Households, page: Page, limit: int | None) -> list[Html]:
     one = release.estimate(Region(grid, keys))
     if one.is_below(limit):
         return []
-    tables = ("persons", one.persons), ("households", one.households)
+    counts = {"persons": one.persons, "households": one.households}
+    step = min(map(step_of, counts.values()))
     fields = {
         f"{name}{end}": text
-        for (name, sums), rounded in zip(tables, _round_counts(one), strict=True)
+        for name, sums in counts.items()
         for end, text in zip(
-            ("", "_low", "_high"), write_ends(sums, rounded, page, limit).values(), strict=True
+            ("", "_low", "_high"),
+            write_ends(sums, Rounded.of(sums, step), page, limit).values(),
+            strict=True,
         )
     }
     if one.mean_size is None:
         return [element("p", page["total_unknown"].format(**fields))]
-    size = _round_size(one)
+    size = _round_size(one.mean_size)
     fields |= dict(zip(("size", "size_low", "size_high"), size, strict=True))
     return [element("p", element("strong", page["total"].format(**fields)))]
 
 
-def _round_counts(one: HouseholdEstimate) -> tuple[Rounded, Rounded]:
-    """Round persons and households to one step, so that there are never more households."""
-    step = min(map(step_of, (one.persons, one.households)))
-    return Rounded.of(one.persons, step), Rounded.of(one.households, step)
-
-
-def _round_size(one: HouseholdEstimate) -> tuple[str, str, str]:
+def _round_size(size: Interval) -> tuple[str, str, str]:
     """Write a mean size and its interval, rounded outwards to hundredths."""
-    size = one.mean_size
-    assert size is not None  # as callers ask before
     low, high = np.floor(size.low * 100) / 100, np.ceil(size.high * 100) / 100
     return f"{size.value:.2f}", f"{low:.2f}", f"{high:.2f}"
 
 
 def _sizes_section(
-    rows: Sequence[_Row], view: View, page: Page, limit: int | None
+    lines: Sequence[Line], view: View, page: Page, limit: int | None
 ) -> list[tuple[str, Html]]:
     """Draw the map of mean sizes; none without places on a map of squares."""
     grid = view.table.grid
-    if not rows or grid.outlines is not None:
+    if not lines or grid.outlines is not None:
         return []
     place = grid.places[0]
     step = -(-max(place.rows, place.cols) // SIDE)
     number = np.zeros((-(-place.rows // step), -(-place.cols // step)), np.uint8)
     # Places of several levels lie above each other: the smallest are drawn last.
-    for row in sorted(rows, key=lambda row: -row.region.cells):
-        size = None if row.estimate.is_below(limit) else row.estimate.mean_size
+    for _, region, one in sorted(lines, key=lambda line: -line[1].cells):
+        size = None if one.is_below(limit) else one.mean_size
         colour = 1 if size is None else 2 + int(np.searchsorted(CLASSES, size.value, "right"))
-        number[tuple(grid.decode(row.region.key)[:2] // step)] = colour
+        number[tuple(grid.decode(region.key)[:2] // step)] = colour
     colours = parse_colours((NO_AREA, UNKNOWN, *TINTS))
     width, height = (float(each) for each in cell_size(place))
     rows_up = number[::-1] if place.northwards else number
@@ -263,47 +216,14 @@ def _sizes_section(
     return [("sizes", join(content))]
 
 
-def _places_section(rows: Sequence[_Row], page: Page, limit: int | None) -> Html:
+def _places_section(lines: Sequence[Line], page: Page, limit: int | None) -> Html:
     """Write the table of places."""
-    if not rows:
-        return element("p", page["places_none"])
-    columns = ("column_place", "column_persons", "column_households", "column_size")
-    shown = rows[:MAX_LISTED]
-    text = "places_help" if len(shown) == len(rows) else "places_more"
-    lines = [(row.name, *_write_figures(row.estimate, page, limit)) for row in shown]
-    head = [page[name] for name in columns]
-    return join(
-        [
-            element("p", page[text].format(n=f"{len(shown):,}", file=f"{JOINT}.csv")),
-            table(page["heading_places"], head, lines, repeats=True),
-        ]
-    )
-
-
-def _write_figures(one: HouseholdEstimate, page: Page, limit: int | None) -> list[str]:
-    """Write persons, households and mean size, each with its interval."""
-    figures = []
-    for sums, rounded in zip((one.persons, one.households), _round_counts(one), strict=True):
-        if is_below(sums.count, limit):
-            figures.append(page["below"].format(limit=f"{limit:,}"))
-            continue
-        figures.append(page["figures"].format(**write_ends(sums, rounded, page, limit)))
-    if one.mean_size is None or one.is_below(limit):
-        return [*figures, UNTOLD]
-    count, low, high = _round_size(one)
-    return [*figures, page["figures"].format(count=count, low=low, high=high)]
-
-
-def _maps_section(release: Households, page: Page, language: Language) -> list[tuple[str, Html]]:
-    """Draw the maps of persons and of households; none where there are no places."""
-    views = {name: getattr(release, name).view(name) for name in ("persons", "households")}
-    if why_no_picture(views["persons"].table.grid) is not None:
-        return []
-    maps = (
-        embed_picture(draw_translated(view, language), page[f"map_{name}"])
-        for name, view in views.items()
-    )
-    return [("maps", join(maps))]
+    head = [page[f"column_{name}"] for name in ("place", "persons", "households", "size")]
+    rows = []
+    for name, _, one in lines:
+        figures = {quantity: getattr(one, quantity) for quantity in COUNTS}
+        rows.append((name, *write_figures(figures, page, limit, _round_size)))
+    return join(tabulate_places(rows, head, page, f"{JOINT}.csv"))
 
 
 def _always_section(release: Households, page: Page) -> Html:

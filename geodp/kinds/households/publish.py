@@ -45,7 +45,7 @@ from geodp.release.request import OF_TABLES, Request, choose_pyramid, make_event
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
-from geodp.table.reading import StatedReading, join_known
+from geodp.table.reading import join_known
 
 CONTRIBUTION = Rule(
     "households-contribution-unstated",
@@ -338,8 +338,17 @@ def design_households(grid: Grid, max_size: int, request: Request, inputs: Input
         return SizesDesign.of(grid, request, inputs)
     method = choose_pyramid(request.method, "Persons and households")
     each = make_event(grid, method, request.terms.bound(inputs.bound), request.key_origin)
+    of_persons = PersonsOfStreams.of(method, max_size)
+    first = replace(each, mechanism=of_persons.spec)
+    methods: list[tuple[Any, Any, Any]] = [(of_persons, first, request.terms.people)]
+    methods += [(method, each, None)] * (len(inputs.readings) - 1)
     facts = (*inputs.facts, describe_release("person", each))
-    preview = preview_streams(grid, method, each, max_size, request, facts, inputs.readings)
+    persons, households, *others = (
+        preview_release(grid, *one, facts, reading, request.metadata)
+        for one, reading in zip(methods, inputs.readings, strict=True)
+    )
+    total, extra = name_streams(each, len(inputs.readings)), others[0] if others else None
+    preview = Households.of(persons, households, total, max_size, others=extra)
     return StreamsDesign(request, inputs, method, each, max_size, preview)
 
 
@@ -362,31 +371,6 @@ def vouch_contribution(tables: Sequence[CountTable], contribution: int | None) -
 def bounds_households(table: CountTable) -> bool:
     """Test whether the records of a table were bounded by household, which bounds no person."""
     return table.bound is not None and table.bound.unit == "household"
-
-
-def preview_streams(
-    grid: Grid,
-    method: Pyramid,
-    event: Measurement,
-    max_size: int,
-    request: Request,
-    facts: tuple[str, ...],
-    readings: Sequence[StatedReading | None],
-) -> Households:
-    """Make the release of empty tables, with cards and closed forms of the real one.
-
-    ``event``: privacy event of each stream, and of all together; ``readings``: of the tables of
-    persons, of households and perhaps of persons outside households.
-    """
-    of_persons = PersonsOfStreams.of(method, max_size)
-    persons_event = replace(event, mechanism=of_persons.spec)
-    people, metadata = request.terms.people, request.metadata
-    persons = preview_release(grid, of_persons, persons_event, people, facts, readings[0], metadata)
-    households, *others = (
-        preview_release(grid, method, event, None, facts, one, metadata) for one in readings[1:]
-    )
-    total = name_streams(event, len(readings))
-    return Households.of(persons, households, total, max_size, others=others[0] if others else None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,22 +1,12 @@
 """Selection, as ``geodp.select``: release which candidates are best, without any count."""
 
-from geodp.kinds.selection.card import SelectionCard
-from geodp.kinds.selection.mechanisms.base import Candidates, Selector
-from geodp.kinds.selection.mechanisms.exponential import exponential
-from geodp.kinds.selection.mechanisms.permute_and_flip import permute_and_flip
-from geodp.kinds.selection.question import Question
-from geodp.kinds.selection.selected import Selected, WrittenSelection, top_cells
-from geodp.privacy.selected import Selection
-
-__all__ = [
-    "Candidates",
-    "Question",
-    "Selected",
-    "Selection",
-    "SelectionCard",
-    "Selector",
-    "WrittenSelection",
-    "exponential",
-    "permute_and_flip",
-    "top_cells",
-]
+from geodp.kinds.selection.card import SelectionCard as SelectionCard
+from geodp.kinds.selection.mechanisms.base import Candidates as Candidates
+from geodp.kinds.selection.mechanisms.base import Selector as Selector
+from geodp.kinds.selection.mechanisms.exponential import exponential as exponential
+from geodp.kinds.selection.mechanisms.permute_and_flip import permute_and_flip as permute_and_flip
+from geodp.kinds.selection.question import Question as Question
+from geodp.kinds.selection.selected import Selected as Selected
+from geodp.kinds.selection.selected import WrittenSelection as WrittenSelection
+from geodp.kinds.selection.selected import top_cells as top_cells
+from geodp.privacy.selected import Selection as Selection

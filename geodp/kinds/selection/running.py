@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.cli.publishing import Publishing
 from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
     from geodp.kinds.selection.question import Question
@@ -40,7 +39,6 @@ class SelectionPublishing(Publishing):
             raise UsageError(
                 "Add --epsilon, the budget, such as --epsilon 0.1.", code="epsilon-missing"
             )
-        complete_with_commit()
 
     @property
     def mechanism(self) -> str:

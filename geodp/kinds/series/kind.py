@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from geodp.release.index_kind import IN_PERIODS, OF_SERIES, IndexKind
 from geodp.table.card import File, LeftOut
-from geodp.table.index import IndexCard
+from geodp.table.index import IndexCard, TogetherGuarantee
 from geodp.table.plain import Text, before
-from geodp.table.stated.release import Amount, Digest, Exact, Identity, Size
+from geodp.table.stated.release import Digest, Identity, Size
+
+if TYPE_CHECKING:
+    # It loads methods, which reading an index does not need.
+    from geodp.release.sharing import Sharing
 
 
 @dataclass(frozen=True)
@@ -35,37 +39,24 @@ class SharingInfo:
     gaussian: bool
     rule: str
 
+    @classmethod
+    def of(cls, sharing: Sharing) -> Self:
+        """State a division."""
+        return cls(*(getattr(sharing, one.name) for one in fields(cls)))
 
-@dataclass(frozen=True)
-class SeriesGuarantee:
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesGuarantee(TogetherGuarantee):
     """The privacy guarantee of all snapshots together.
 
     Attributes
     ----------
-    in_words, mechanism : str
-    epsilon, rho, delta : str or None
-        Exact, each with the nearest decimal; ``spends``: as one line.
     each_spends : str
         Budget of one snapshot.
-    neighbours, unit : str
-    contribution : int
-        Maximal contribution of one unit to the sum of the counts of a snapshot.
     sharing : SharingInfo
     """
 
-    in_words: str
-    mechanism: str
-    epsilon: Exact | None
-    epsilon_decimal: Amount | None
-    rho: Exact | None
-    rho_decimal: Amount | None
-    delta: Exact | None
-    delta_decimal: Amount | None
-    spends: str
-    each_spends: str
-    neighbours: Literal["add-remove-one", "replace-one"]
-    unit: str
-    contribution: Size
+    each_spends: str = field(metadata=before("neighbours"))
     sharing: SharingInfo
 
 
@@ -98,6 +89,8 @@ class SeriesCard(IndexCard, kind="series"):
         Files besides the snapshots.
     left_out : tuple of LeftOut
     """
+
+    called: ClassVar[str] = "snapshot"
 
     schema: Literal["geodp-series-1"]
     name: Annotated[str, Text(r"\w[\w-]*")] = field(metadata=before("guarantee"))

@@ -6,40 +6,29 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from geodp.advice import pick, takes
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.kinds.series.series import Series
+from geodp.kinds.series.kind import SeriesCard, SharingInfo
+from geodp.kinds.series.series import Series, state_index
 from geodp.kinds.series.smoothing import Mode, Smoother, Smoothing
 from geodp.mechanisms import Mechanism, choose_method
-from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Charge
-from geodp.privacy.noise.draws import Draws
-from geodp.privacy.terms import Terms
 from geodp.release.inputs import check_labels
 from geodp.release.metadata import require_series_metadata
-from geodp.release.noise_identity import release_digest
-from geodp.release.periods import (
-    Periods,
-    declare_periods,
-    draw_periods,
-    identify_periods,
-    name_part,
-)
-from geodp.release.preview import preview_release, warn_before_release
-from geodp.release.release import Release
+from geodp.release.periods import Periods, name_part
+from geodp.release.preview import warn_before_release
+from geodp.release.publish import DrawnTable, design_table, prepare_table
 from geodp.release.request import OF_TABLES, Request, make_event, make_request
-from geodp.release.series import join_inputs, name_series, require_alike
-from geodp.release.sharing import Noise, Person, Sharing, share_budget, spread_loss
+from geodp.release.series import PeriodsDesign, join_inputs, prepare_periods, require_alike
+from geodp.release.sharing import Noise, Person, share_budget, spread_loss
 from geodp.release.transaction import DrawnCells, Inputs, Prepared
 from geodp.table.contribution import bound_contribution, combine_bounds
 from geodp.table.counts import CountTable
 from geodp.table.index import describe_period
-from geodp.table.reading import join_known
 
 LABEL = b"geodp series identity 1"
 """Domain separation of the hash of a series, with a version of the list of components."""
@@ -120,8 +109,9 @@ def publish_series(
     Returns
     -------
     Series
-        A list of releases, each like one of :func:`geodp.publish`, with the budget of all that it
-        depends on: of its own noise, and where it is smoothed of that of other snapshots.
+        Releases by number and by time, each like one of :func:`geodp.publish`, with the budget of
+        all that it depends on: of its own noise, and where it is smoothed of that of other
+        snapshots.
 
     Raises
     ------
@@ -151,83 +141,26 @@ def publish_series(
 
 
 @dataclass(frozen=True, eq=False)
-class SeriesDesign:
-    """A series before anything is drawn.
+class SeriesDesign(PeriodsDesign):
+    """A series of tables before anything is drawn.
 
-    Attributes
-    ----------
-    request : Request
-    inputs : Inputs
-        Of all snapshots together.
-    periods : Periods
-    sharing : Sharing
-    smoothing : Smoothing
-    total, each : Measurement
-        Privacy events of all snapshots together, and of one of them.
-    preview : Release
-        An empty snapshot, without the properties that distinguish snapshots.
+    Its attributes are those of :class:`geodp.release.series.PeriodsDesign`, and ``smoothing``.
     """
 
-    drawn: ClassVar[Any] = tuple[DrawnCells, ...]
+    label: ClassVar[bytes] = SNAPSHOT
+    identity: ClassVar[bytes] = LABEL
 
-    request: Request
-    inputs: Inputs
-    periods: Periods
-    sharing: Sharing
     smoothing: Smoothing
-    total: Measurement
-    each: Measurement
-    preview: Release
 
-    @property
-    def method(self) -> Mechanism:
-        """The method of a snapshot."""
-        return self.sharing.method
-
-    @property
-    def event(self) -> Measurement:
-        """The event of all snapshots, with the series' name for the ledger."""
-        return name_series(self.total, self.periods, self.sharing, "snapshots")
-
-    @property
-    def draws(self) -> Draws:
-        """With the key of every snapshot, the draws of its method."""
-        each = self.method.declare(self.preview.grid, self.each)
-        return declare_periods(SNAPSHOT, len(self.periods.names), each)
-
-    @property
-    def shown(self) -> Release:
-        """An empty snapshot."""
-        return self.preview
-
-    def draw(self, tables: Sequence[CountTable], key: NoiseKey) -> tuple[DrawnCells, ...]:
-        """Draw the snapshots, each with a separate key."""
-        if self.smoothing.mode == "none":
-            draws = [partial(self._draw_one, one) for one in tables]
-            return draw_periods(SNAPSHOT, self.periods.names, key, draws)
-        # Smoothing draws the same noise under the same keys; only the post-processing differs.
-        with ExitStack() as stack:
-            derived = (key.derive(name_part(SNAPSHOT, t)) for t in range(len(tables)))
-            keys, method = tuple(map(stack.enter_context, derived)), cast(Pyramid, self.method)
-            smoothed = Smoother(tuple(tables), keys, method, self.each, self.smoothing).run()
-        return tuple(map(DrawnCells.of, smoothed))
-
-    def _draw_one(self, table: CountTable, key: NoiseKey) -> DrawnCells:
-        return DrawnCells.of(self.method.release(table, self.each, key))
-
-    def complete(self, drawn: Sequence[DrawnCells], charge: Charge | None) -> Series:
-        """Return the series of what was drawn, each a release that describes its series."""
-        periods, sharing, total = self.periods, self.sharing, self.total
-        named = periods.names, sharing.person, total.unit, total.spends, "snapshot"
-        releases = []
-        for number, (cells, time) in enumerate(zip(drawn, periods.names, strict=True)):
+    def complete(self, drawn: Sequence[DrawnTable], charge: Charge | None) -> Series:
+        """Return the series of what was drawn, each with the loss of all that it depends on."""
+        made: Series = super().complete(drawn, charge)
+        releases, changed = [], self.sharing.changed
+        for number, (one, part) in enumerate(zip(made, self.parts, strict=True)):
             seen = self.smoothing.count_seen(number, len(drawn))
-            event = spread_loss(self.each, total, sharing.changed, seen)
-            # A snapshot may be passed on alone: its card must show that the budget covers others.
-            facts = (*self.preview.public_facts, describe_period(time, *named))
-            made = cells.on(self.preview.grid, event)
-            releases.append(replace(self.preview, table=made, charge=charge, public_facts=facts))
-        return Series(releases, periods, sharing, self.smoothing, total)
+            event = spread_loss(part.event, self.total, changed, seen)
+            releases.append(replace(one, table=replace(one.table, event=event)))
+        return replace(made, releases=tuple(releases))
 
 
 def prepare_series(
@@ -241,63 +174,54 @@ def prepare_series(
         See :func:`publish_series`.
     """
     grid = require_alike(tables, periods, CountTable, TABLES, lambda one: {"grid": one.grid}).grid
-    times = periods.names
     # The charge must cover the largest contribution in any of the tables, and all are checked
     # before the first draw.
     bound = combine_bounds([bound_contribution(one, request.terms.contribution) for one in tables])
     sums, empty = check_labels(tables, bound), request.allow_empty
     facts, public = join_inputs(tables, periods, sums, allow_empty=empty)
     design = design_series(grid, periods, request, options, Inputs(facts, (public,), bound))
-    cells = [int(one.key.size) for one in tables]
-    people = [int(one.count.sum()) for one in tables]
+    parts = [prepare_table(part, one) for part, one in zip(design.parts, tables, strict=True)]
+    prepared: Prepared[Any, Series] = prepare_periods(design, parts)
+    record = {**prepared.record, "people": [one.record["people"] for one in parts]}
+    if design.smoothing.mode == "none":
+        return replace(prepared, record=record)
+    return replace(prepared, record=record, draw=partial(draw_smoothed, design, tables))
 
-    def identify() -> bytes:
-        parts = [release_digest(one, design.method, design.each) for one in tables]
-        return identify_periods(LABEL, times, options.person, design.total, parts)
 
-    return Prepared(
-        design,
-        identify,
-        partial(design.draw, tables),
-        join_known(one.reading for one in tables),
-        cells=cells,
-        counted={
-            "occupied_cells": dict(zip(times, cells, strict=True)),
-            "people": dict(zip(times, people, strict=True)),
-        },
-        record={"occupied_cells": cells, "people": people},
-    )
+def draw_smoothed(
+    design: SeriesDesign, tables: Sequence[CountTable], key: NoiseKey
+) -> tuple[DrawnTable, ...]:
+    """Draw the snapshots, each with a separate key, and smooth them.
+
+    The noise is the same as without smoothing; only the post-processing differs.
+    """
+    with ExitStack() as stack:
+        derived = (key.derive(name_part(SNAPSHOT, t)) for t in range(len(tables)))
+        keys, first = tuple(map(stack.enter_context, derived)), design.parts[0]
+        drawn = Smoother(tuple(tables), keys, first.method, first.event, design.smoothing).run()
+    return tuple(DrawnTable(DrawnCells.of(one)) for one in drawn)
 
 
 def design_series(
     grid: Grid, periods: Periods, request: Request, options: SeriesOptions, inputs: Inputs
 ) -> SeriesDesign:
     """Design a series from public things alone; raises as :func:`publish_series`."""
-    terms, origin = request.terms.bound(inputs.bound), request.key_origin
-    sharing, smoothing = _share(grid, request, options, terms, len(periods.names))
-    total = make_event(grid, sharing.method, sharing.total, origin)
-    each = make_event(grid, sharing.method, sharing.each, origin)
-    preview = preview_release(
-        *(grid, sharing.method, each, request.terms.people, inputs.facts, inputs.readings[0]),
-        request.metadata,
-    )
-    preview = smoothing.annotate(preview)
-    return SeriesDesign(request, inputs, periods, sharing, smoothing, total, each, preview)
-
-
-def _share(
-    grid: Grid, request: Request, options: SeriesOptions, bound: Terms, snapshots: int
-) -> tuple[Sharing, Smoothing]:
-    """Return how snapshots share the budget, and how they predict each other."""
+    terms, number = request.terms.bound(inputs.bound), len(periods.names)
     method = choose_method(request.method, grid)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
-    sharing = share_budget(
-        grid,
-        method,
-        bound,
-        snapshots=snapshots,
-        person=options.person,
-        noise=options.noise,
+    person, noise = options.person, options.noise
+    sharing = share_budget(grid, method, terms, snapshots=number, person=person, noise=noise)
+    smoothing = Smoothing.of(options.smooth, options.cycles, sharing.method, number)
+    one = design_table(grid, replace(request, terms=sharing.each, method=sharing.method), inputs)
+    total = make_event(grid, sharing.method, sharing.total, request.key_origin)
+    empty = smoothing.annotate(one.preview)
+    named = periods.names, sharing.person, total.unit, total.spends, SeriesCard.called
+    # A snapshot may be passed on alone: its card must show that the budget covers others.
+    facts = [(*empty.public_facts, describe_period(time, *named)) for time in periods.names]
+    parts = tuple(replace(one, preview=replace(empty, public_facts=each)) for each in facts)
+    stated = state_index(
+        "population", periods, one.event, total, SharingInfo.of(sharing), smoothing
     )
-    return sharing, Smoothing.of(options.smooth, options.cycles, sharing.method, snapshots)
+    made = partial(Series, sharing=sharing, smoothing=smoothing, total=total)
+    return SeriesDesign(request, inputs, periods, sharing, total, parts, stated, made, smoothing)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,7 +33,6 @@ from geodp.kinds.series.smoothing import Smoothing
 from geodp.mechanisms import Mechanism, find_method
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
-from geodp.release.card import state_budget
 from geodp.release.opening import WrittenRelease, open_release
 from geodp.release.periods import Periods
 from geodp.release.release import SMOOTHED, Release
@@ -65,20 +64,16 @@ class StagedSeries(Staged):
         try_longest_name(self.folder, empty.card.name, LONGEST_TIME)
         self.reserve(sum(list_cells(empty, one) for one in cells))
 
-    def write(
-        self,
-        periods: Periods,
-        views: Iterable[View],
-        card: SeriesCard,
-        restricted: dict[str, Any],
-    ) -> dict[str, list[str]]:
+    def write(self, series: Series, name: str, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the snapshots, the files for all of them, and the index; return their paths."""
-        shown = [one.named(card.name) for one in views]
-        public = self.make_public()
-        written = write_tables(dict(zip(periods.names, shown, strict=True)), public)
+        views, public = (
+            {time: one.view(name) for time, one in series.named.items()},
+            self.make_public(),
+        )
+        written = write_tables(views, public)
         snapshots = [SnapshotInfo(one.name, one.release_id, one.card_sha256) for one in written]
-        card = replace(card, snapshots=tuple(snapshots))
-        files, left_out = write_shared(public, periods, shown, card)
+        card = replace(series.index, name=name, snapshots=tuple(snapshots))
+        files, left_out = write_shared(public, series.periods, [*views.values()], card)
         write_index(public, replace(card, files=files, left_out=left_out))
         return self.finish(restricted)
 
@@ -98,12 +93,14 @@ def write_shared(folder: Path, periods: Periods, shown: Sequence[View], card: Se
     return tuple(files), tuple(left_out)
 
 
-class Series(list[Release]):
-    """Releases in chronological order.
+@dataclass(frozen=True, eq=False, repr=False)
+class Series(ReleasedPeriods[Release, SeriesCard]):
+    """Releases in chronological order, by number and by time.
 
     Attributes
     ----------
-    periods : Periods
+    periods, releases, index
+        See :class:`geodp.release.series.ReleasedPeriods`.
     sharing : Sharing
         The division of the budget among them, and the choice of noise.
     smoothing : Smoothing
@@ -112,32 +109,9 @@ class Series(list[Release]):
         Privacy event of all releases together.
     """
 
-    def __init__(
-        self,
-        releases: Iterable[Release],
-        periods: Periods,
-        sharing: Sharing,
-        smoothing: Smoothing,
-        total: Measurement,
-    ) -> None:
-        super().__init__(releases)
-        self.periods = periods
-        self.sharing = sharing
-        self.smoothing = smoothing
-        self.total = total
-
-    def __repr__(self) -> str:
-        return f"Series({self.periods!r}, {self.total.loss})"
-
-    def card(self, name: str = "population") -> SeriesCard:
-        """Return the index, without snapshots and files."""
-        charge, sharing = self[0].charge, self.sharing
-        info = SharingInfo(
-            *(sharing.person, sharing.changed, sharing.levels, sharing.gaussian, sharing.rule)
-        )
-        each = cast(Measurement, self[0].event).own
-        stated = state_index(name, self.periods, each, self.total, info, self.smoothing)
-        return replace(stated, budget=state_budget(charge))
+    sharing: Sharing
+    smoothing: Smoothing
+    total: Measurement
 
     def write(
         self,
@@ -165,16 +139,9 @@ class Series(list[Release]):
         UsageError, OutputError
             See :meth:`geodp.Release.write`.
         """
-        check_publication(self[0].grid, path, name=name, overwrite=overwrite)
+        check_publication(self.ground, path, name=name, overwrite=overwrite)
         with StagedSeries.stage(path, overwrite=overwrite) as place:
-            return self.write_into(place, name, restricted or {})
-
-    def write_into(
-        self, place: StagedSeries, name: str, restricted: dict[str, Any]
-    ) -> dict[str, list[str]]:
-        """Write the series into a folder that was staged before the charge."""
-        views = (one.view() for one in self)
-        return place.write(self.periods, views, self.card(name), restricted)
+            return place.write(self, name, restricted or {})
 
 
 def state_index(
@@ -312,7 +279,5 @@ def _check_shared(folder: Path, card: SeriesCard) -> str:
     return compared or "none, as no format shows such counts"
 
 
-OF_TABLES = Way(
-    "snapshot", _read, _state, [("smoothing", _check_smoothing), ("shared files", _check_shared)]
-)
+OF_TABLES = Way(_read, _state, [("smoothing", _check_smoothing), ("shared files", _check_shared)])
 """Way of series whose periods are tables."""

@@ -201,9 +201,6 @@ def publish(
     click.echo("No further charge: computed from local reports.")
 
 
-COMMAND = local
-
-
 @local.command(cls=StrictCommand, hidden=True, no_args_is_help=True)
 @with_options(
     Option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import exp, expm1, floor, isqrt, prod
 from typing import ClassVar
@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query, within
 from geodp.mechanisms.baselines.ugrid import MIN_BLOCKS, count_blocks, noisy_total, why_no_plane
 from geodp.mechanisms.measure import add_noise, release_dense, stage_query
 from geodp.privacy.event import Guarantee, Measurement
@@ -69,10 +68,10 @@ class AGrid(Mechanism):
         And of the second.
     """
 
-    share: Fraction = Fraction(1, 20)
-    alpha: Fraction = Fraction(1, 2)
-    c1: Fraction = Fraction(10)
-    c2: Fraction = Fraction(5)
+    share: Fraction = field(default=Fraction(1, 20), metadata=within(0, 1, strictly=True))
+    alpha: Fraction = field(default=Fraction(1, 2), metadata=within(0, 1, strictly=True))
+    c1: Fraction = field(default=Fraction(10), metadata=within(0, strictly=True))
+    c2: Fraction = field(default=Fraction(5), metadata=within(0, strictly=True))
 
     name: ClassVar[str] = "agrid"
     version: ClassVar[int] = 3
@@ -92,13 +91,6 @@ class AGrid(Mechanism):
         "inside; biased within blocks.",
         "Negative counts stay as they are.",
     )
-
-    def __post_init__(self) -> None:
-        if not (0 < self.share < 1 and 0 < self.alpha < 1 and self.c1 > 0 and self.c2 > 0):
-            raise UsageError(
-                "agrid: share and alpha lie above 0 and below 1, and c1 and c2 above 0.",
-                code="agrid-settings",
-            )
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import comb
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
-from geodp.mechanisms.base import MAX_CELLS, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, Mechanism, Query, within
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
@@ -62,7 +62,7 @@ class Barak(Mechanism):
         the domain.
     """
 
-    order: int = 2
+    order: int = field(default=2, metadata=within(0))
     nonnegative: bool = True  # type: ignore[misc]  # a setting here, a constant elsewhere
 
     name: ClassVar[str] = "barak"
@@ -77,14 +77,6 @@ class Barak(Mechanism):
         "by 1, so the L1 sensitivity is the number of measured coefficients; the linear program "
         "is post-processing",
     )
-
-    def __post_init__(self) -> None:
-        if self.order < 0:
-            raise UsageError(
-                "barak:order must be 0 (all marginals) or the largest number of bits of a "
-                "marginal.",
-                code="barak-order",
-            )
 
     @property
     def postprocessing(self) -> tuple[str, ...]:  # type: ignore[override]

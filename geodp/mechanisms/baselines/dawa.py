@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import intervals
-from geodp.mechanisms.base import Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query, within
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable, ReleasedTable
-
-MAX_KEYS = 1 << 20
-"""Most keys of a domain that the method takes: the costs of its intervals have 176 MB then."""
 
 COST_SENSITIVITY = 1
 """The most that one person changes the cost of the intervals that hold them."""
@@ -78,10 +74,13 @@ class Dawa(Mechanism):
         Share of the second budget for the buckets, where there are several: above 0, below 1.
     """
 
-    rho: Fraction = Fraction(1, 4)
-    penalty: Fraction = Fraction(1)
-    fanout: int = 64
-    leaves: Fraction = Fraction(4, 5)
+    rho: Fraction = field(default=Fraction(1, 4), metadata=within(0, 1, strictly=True))
+    penalty: Fraction = field(default=Fraction(1), metadata=within(0))
+    fanout: int = field(default=64, metadata=within(2))
+    leaves: Fraction = field(default=Fraction(4, 5), metadata=within(0, 1, strictly=True))
+
+    # The costs of its intervals have 176 MB then.
+    max_cells: ClassVar[int] = 1 << 20
 
     name: ClassVar[str] = "dawa"
     version: ClassVar[int] = 2
@@ -103,15 +102,6 @@ class Dawa(Mechanism):
         "Negative counts stay as they are.",
     )
 
-    def __post_init__(self) -> None:
-        shares = 0 < self.rho < 1 and 0 < self.leaves < 1
-        if not shares or self.penalty < 0 or self.fanout < 2:
-            raise UsageError(
-                "dawa: rho and leaves lie above 0 and below 1, penalty is not negative, fanout at "
-                "least 2.",
-                code="dawa-settings",
-            )
-
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
         """Shares of the budget for the partition and for the counts."""
@@ -130,16 +120,6 @@ class Dawa(Mechanism):
         while buckets > 1:
             buckets, levels = -(-buckets // self.fanout), levels + 1
         return levels
-
-    def unsupported(self, grid: Grid) -> str | None:
-        """Reject more than 2**20 keys; any order is supported."""
-        if 1 << grid.bits > MAX_KEYS:
-            return Rule(
-                "dawa-too-many-cells",
-                f"dawa takes at most {MAX_KEYS:,} cells (padded to powers of two); "
-                f"this grid has {grid.size:,}.",
-            )
-        return None
 
     def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the smallest share, of a level of the tree over all cells or of the costs."""

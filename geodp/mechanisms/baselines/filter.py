@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule
 from geodp.grid.domain import skip_ranks
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query, within
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.draws import LawName
@@ -65,7 +65,7 @@ class Filter(Mechanism):
         public.
     """
 
-    theta: int = 0
+    theta: int = field(default=0, metadata=within(0, LARGEST_THETA))
 
     name: ClassVar[str] = "filter"
     version: ClassVar[int] = 2
@@ -88,13 +88,6 @@ class Filter(Mechanism):
         "lifts empty areas: on average by cells * p * (threshold + q / (1 - q)), "
         "p = q**threshold / (1 + q), q = exp(-1 / noise scale).",
     )
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.theta <= LARGEST_THETA:
-            raise UsageError(
-                f"filter:theta must be an integer from 0 (automatic) to {LARGEST_THETA}.",
-                code="filter-theta",
-            )
 
     def unsupported(self, grid: Grid) -> str | None:
         """Accept any grid: no domain is enumerated, and skipped ranks are below 2**62."""

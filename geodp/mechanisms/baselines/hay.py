@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
 from geodp.accuracy.variance import TreeVariance
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import MAX_CELLS, Query
+from geodp.mechanisms.base import MAX_CELLS, Query, within
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
@@ -41,7 +41,7 @@ class Hay(TreeMechanism):
         estimated at 0 or below is set to 0. Areas are then sums of their cells only.
     """
 
-    fanout: int = 2
+    fanout: int = field(default=2, metadata=within(2))
     # A setting here, where other methods have a constant of the class.
     nonnegative: bool = False  # type: ignore[misc]
 
@@ -56,10 +56,6 @@ class Hay(TreeMechanism):
         "Hay et al. (2010), proposition 4: one person changes the count of one node on "
         "every level by 1, so the L1 sensitivity is the number of levels",
     )
-
-    def __post_init__(self) -> None:
-        if self.fanout < 2:
-            raise UsageError("hay:fanout must be an integer of at least 2.", code="hay-fanout")
 
     @property
     def postprocessing(self) -> tuple[str, ...]:  # type: ignore[override]

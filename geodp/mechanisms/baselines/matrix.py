@@ -5,14 +5,14 @@ Its strategies: workloads, errors, and the search for good strategies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
@@ -212,9 +212,6 @@ def mixed_error(mixed: FloatArray, gram: FloatArray) -> tuple[float, FloatArray]
     return float(diagonal.sum()), np.asarray(gradient.reshape(-1), np.float64)
 
 
-MAX_KEYS = 1024
-"""Most keys of a domain: choosing a strategy for this many takes seconds and 100 MiB."""
-
 STRATEGIES = ("optimised", "identity", "wavelet", "tree")
 
 
@@ -243,8 +240,11 @@ class Matrix(Mechanism):
         1 and -1), ``tree`` (sums of all aligned blocks).
     """
 
-    workload: str = "ranges"
-    strategy: str = "optimised"
+    workload: str = field(default="ranges", metadata={"choices": WORKLOADS})
+    strategy: str = field(default="optimised", metadata={"choices": STRATEGIES})
+
+    # Choosing a strategy for this many takes seconds and 100 MiB.
+    max_cells: ClassVar[int] = 1024
 
     name: ClassVar[str] = "matrix"
     version: ClassVar[int] = 1
@@ -264,26 +264,6 @@ class Matrix(Mechanism):
         "Least squares: the counts that are nearest to the noisy measurements; unbiased. "
         "Negative counts stay as they are.",
     )
-
-    def __post_init__(self) -> None:
-        if self.workload not in WORKLOADS:
-            raise UsageError(
-                f"matrix:workload is one of: {', '.join(WORKLOADS)}.", code="matrix-workload"
-            )
-        if self.strategy not in STRATEGIES:
-            raise UsageError(
-                f"matrix:strategy is one of: {', '.join(STRATEGIES)}.", code="matrix-strategy"
-            )
-
-    def unsupported(self, grid: Grid) -> str | None:
-        """Reject more than 1024 keys, as matrices are dense."""
-        if 1 << grid.bits > MAX_KEYS:
-            return Rule(
-                "matrix-too-many-keys",
-                f"matrix takes at most {MAX_KEYS:,} keys, as it works on dense matrices; this "
-                f"grid has {1 << grid.bits:,} (padded to powers of two).",
-            )
-        return None
 
     def sensitivity(self, grid: Grid) -> int:
         """Return the sum of a column of the strategy, which is the same for all columns."""

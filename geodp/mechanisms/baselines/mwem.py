@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels import multiplicative_weights
-from geodp.mechanisms.base import Mechanism, Query
+from geodp.mechanisms.base import Mechanism, Query, within
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable, ReleasedTable
-
-MAX_KEYS = 1 << 20
-"""Most keys of a domain that the method takes."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +55,12 @@ class Mwem(Mechanism):
         last one (usually better).
     """
 
-    rounds: int = 10
-    share: Fraction = Fraction(1, 20)
-    passes: int = 100
+    rounds: int = field(default=10, metadata=within(1))
+    share: Fraction = field(default=Fraction(1, 20), metadata=within(0, 1, strictly=True))
+    passes: int = field(default=100, metadata=within(1))
     average: bool = False
+
+    max_cells: ClassVar[int] = 1 << 20
 
     name: ClassVar[str] = "mwem"
     version: ClassVar[int] = 1
@@ -82,13 +80,6 @@ class Mwem(Mechanism):
         "only approximates the noisy counts of those that were; biased towards evenness.",
         "Non-negativity: no cell is below 0, and a total below 1 becomes 1.",
     )
-
-    def __post_init__(self) -> None:
-        if self.rounds < 1 or self.passes < 1 or not 0 < self.share < 1:
-            raise UsageError(
-                "mwem: rounds and passes are at least 1, and share lies above 0 and below 1.",
-                code="mwem-settings",
-            )
 
     def shares(self, queries: int) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
         """Return the shares of the total, and of every round's selection and measurement."""
@@ -116,16 +107,6 @@ class Mwem(Mechanism):
                 stage_query(2 + 2 * number, measure, "the interval selected"),
             ]
         return tuple(queries)
-
-    def unsupported(self, grid: Grid) -> str | None:
-        """Reject more than 2**20 keys; any order is supported."""
-        if 1 << grid.bits > MAX_KEYS:
-            return Rule(
-                "mwem-too-many-cells",
-                f"mwem takes at most {MAX_KEYS:,} cells (padded to powers of two); "
-                f"this grid has {grid.size:,}.",
-            )
-        return None
 
     def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the smallest share: of the total, a measurement, or half that of a selection."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 from typing import ClassVar
@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.variance import TreeVariance
-from geodp.errors import UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import Query
+from geodp.mechanisms.base import Query, within
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     EvenTree,
@@ -53,8 +52,8 @@ class Quadtree(TreeMechanism):
         How it is shared among the levels.
     """
 
-    height: int = 10
-    budget: str = "geometric"
+    height: int = field(default=10, metadata=within(1, 63))
+    budget: str = field(default="geometric", metadata={"choices": ("geometric", "uniform")})
 
     name: ClassVar[str] = "quadtree"
     version: ClassVar[int] = 1
@@ -74,14 +73,6 @@ class Quadtree(TreeMechanism):
         "cells, which blurs what is finer than a leaf.",
         "Negative counts stay as they are.",
     )
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.height <= 63:
-            raise UsageError(
-                "quadtree:height must be an integer from 1 to 63.", code="quadtree-height"
-            )
-        if self.budget not in ("geometric", "uniform"):
-            raise UsageError("quadtree:budget is geometric or uniform.", code="quadtree-budget")
 
     def unsupported(self, grid: Grid) -> str | None:
         """Reject orders of other digits than bits, and domains that are too large."""

@@ -5,7 +5,7 @@ Blocks of rows and columns, and a noisy total, are for ``agrid`` as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt, prod
 from typing import ClassVar
@@ -13,9 +13,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import MAX_CELLS, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, Mechanism, Query, within
 from geodp.mechanisms.measure import add_noise, release_dense, stage_query
 from geodp.privacy.event import Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
@@ -87,8 +87,8 @@ class UGrid(Mechanism):
         The paper's constant, above 0.
     """
 
-    share: Fraction = Fraction(1, 20)
-    c: Fraction = Fraction(10)
+    share: Fraction = field(default=Fraction(1, 20), metadata=within(0, 1, strictly=True))
+    c: Fraction = field(default=Fraction(10), metadata=within(0, strictly=True))
 
     name: ClassVar[str] = "ugrid"
     version: ClassVar[int] = 2
@@ -105,12 +105,6 @@ class UGrid(Mechanism):
         "differs inside; unbiased for whole blocks, biased for their parts.",
         "Negative counts stay as they are.",
     )
-
-    def __post_init__(self) -> None:
-        if not 0 < self.share < 1 or self.c <= 0:
-            raise UsageError(
-                "ugrid: share lies above 0 and below 1, and c above 0.", code="ugrid-settings"
-            )
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:

@@ -6,7 +6,7 @@ apportioned by :mod:`geodp.mechanisms.parts.chain`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from geodp.accuracy.part_errors import MapTree, MarginalNoise, Split, StepNoise
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
-from geodp.mechanisms.base import BaseUse, Mechanism, Plain, Query
+from geodp.mechanisms.base import BaseUse, Mechanism, Plain, Query, within
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.parts.chain import PartsPass
 from geodp.mechanisms.parts.measuring import (
@@ -72,8 +72,8 @@ class Parts(Mechanism):
         much of the budget as all parts of a step.
     """
 
-    share: Fraction = Fraction(1, 2)
-    last: int = 1
+    share: Fraction = field(default=Fraction(1, 2), metadata=within(0, 1, strictly=True))
+    last: int = field(default=1, metadata=within(1, MAX_LAST))
     marginals: str = ""
 
     name: ClassVar[str] = "parts"
@@ -105,10 +105,7 @@ class Parts(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise UsageError("parts:share is above 0 and below 1.", code="parts-share")
-        if not 1 <= self.last <= MAX_LAST:
-            raise UsageError(f"parts:last is 1 to {MAX_LAST}.", code="parts-last")
+        super().__post_init__()
         # One spelling for equal marginals: settings are part of a release's identity.
         object.__setattr__(self, "marginals", normalise(self.marginals))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
@@ -23,7 +23,7 @@ from geodp.accuracy.variance import Drop, TreeVariance, fourths_from_below, from
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import WIDEST
-from geodp.mechanisms.base import Mechanism, Method, Query
+from geodp.mechanisms.base import Mechanism, Method, Query, within
 from geodp.mechanisms.trees import (
     attributes,
     descent,
@@ -96,11 +96,11 @@ class Pyramid(Mechanism):
         Children with fewer than this many noise scales are dropped.
     """
 
-    setting: str = "auto"
+    setting: str = field(default="auto", metadata={"choices": SETTINGS})
     chain: str = ""
     shares: str = ""
-    passes: int = 2
-    prune: Fraction = Fraction(0)
+    passes: int = field(default=2, metadata=within(1, 2))
+    prune: Fraction = field(default=Fraction(0), metadata=within(0))
 
     name: ClassVar[str] = "pyramid"
     version: ClassVar[int] = 6
@@ -130,15 +130,7 @@ class Pyramid(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        if self.setting not in SETTINGS:
-            raise UsageError(
-                f"pyramid:setting is {', '.join(SETTINGS[:-1])} or {SETTINGS[-1]}.",
-                code="pyramid-setting",
-            )
-        if self.passes not in (1, 2):
-            raise UsageError("pyramid:passes is 1 or 2.", code="pyramid-passes")
-        if self.prune < 0:
-            raise UsageError("pyramid:prune is 0 or more noise scales.", code="pyramid-prune")
+        super().__post_init__()
         if bool(self.chain) != bool(self.shares):
             raise UsageError(
                 "pyramid:chain and pyramid:shares go together.", code="pyramid-chain-and-shares"

@@ -18,20 +18,17 @@ OF_COUNTS = grouped(
         "--cells",
         "Compare every cell of two releases instead of regions.",
         type=bool,
-        everyday=True,
         excludes=("polygons", "area", "conservative", "ratio"),
     ),
     Option(
         "--conservative",
         "Use the regions' 95 % intervals where clamping at 0 may have moved people.",
         type=bool,
-        everyday=True,
     ),
     Option(
         "--ratio",
         "Estimate ratios, first to second, with intervals, instead of testing differences.",
         type=bool,
-        everyday=True,
         excludes=("alternative", "correction"),
     ),
     Option(
@@ -40,22 +37,20 @@ OF_COUNTS = grouped(
         "expected share.",
         choices=CORRECTIONS,
         default=CORRECTIONS[0],
-        everyday=True,
     ),
     Option(
         "--alternative",
         "Alternative hypothesis: the second differs, is greater, or is less.",
         choices=ALTERNATIVES,
         default=ALTERNATIVES[0],
-        everyday=True,
     ),
     Option(
         "--alpha",
         "Significance level: the probability of a false finding.",
         default=0.05,
         type=float,
-        everyday=True,
     ),
+    everyday=True,
 )
 """Options of tests of counts; the last two are also those of bits."""
 

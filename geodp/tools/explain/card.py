@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from geodp.errors import VerificationError
 from geodp.io.folder.kinds import PublicCard, kind_of
@@ -228,23 +228,7 @@ def _is_local(guarantee: StatedGuarantee) -> bool:
     return guarantee.variant.startswith("local ")
 
 
-class StatedAmounts(Protocol):
-    """The budget of a release, as cards state it, exactly."""
-
-    @property
-    def epsilon(self) -> str | None:
-        """The epsilon of pure or approximate privacy."""
-
-    @property
-    def rho(self) -> str | None:
-        """The rho of zero-concentrated privacy."""
-
-    @property
-    def delta(self) -> str | None:
-        """The delta of approximate privacy."""
-
-
-def reach_of_budget(guarantee: StatedAmounts) -> ReachOf:
+def reach_of_budget(guarantee: Any) -> ReachOf:
     """Return the function from a number of dependent people to how far beliefs move."""
     if guarantee.rho is not None:
         # Zero-concentrated privacy bounds beliefs only up to some delta, so there is always one.
@@ -273,7 +257,7 @@ def _promise_section(
     return Section(page.write("heading_promise"), tuple(sentences))
 
 
-def budget_sentences(page: Writer, guarantee: StatedAmounts) -> list[str]:
+def budget_sentences(page: Writer, guarantee: Any) -> list[str]:
     """Write what the budget of a release is called."""
     if guarantee.rho is None:
         return [page.write("named_epsilon", epsilon=str(guarantee.epsilon))]

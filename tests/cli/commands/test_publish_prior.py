@@ -79,7 +79,7 @@ def test_the_input_is_no_prior_by_path_or_inode(call, tmp_path):
     for path in ("2020.csv", "linked.csv"):
         done = geodp(*call, "--prior", tmp_path / path, "--prior-is-public", *SOURCE)
         assert done.returncode == 2
-        assert "The prior is one of the inputs" in done.stderr
+        assert "--prior is one of the inputs" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -472,7 +472,7 @@ def test_the_command_takes_a_file_or_a_folder(tmp_path):
         "--output",
         "x",
     )
-    assert "The prior is one of the inputs" in done.stderr
+    assert "--prior is one of the inputs" in done.stderr
     done = run(*public, "--prior", tmp_path / "before.csv", "--output", tmp_path / "x")
     assert "--prior-source" in done.stderr
     assert not (tmp_path / "x").exists()

@@ -91,7 +91,9 @@ def test_whatever_changes_changes_every_snapshot(key, change):
 def test_a_snapshot_is_a_release_that_says_of_which_series_it_is():
     series = publish(people=12800.0)
     assert isinstance(series, Series)
-    assert isinstance(series, list)
+    assert series["2024-02"] is series[1]
+    change = series.compare((0, 0, 16, 16), times=("2024-01", "2024-03"))["count"]
+    assert change.value == series[2].table.total - series[0].table.total
     assert {type(one) for one in series} == {geodp.Release}
     card = series[1].card()
     assert (card.guarantee.epsilon, card.guarantee.share) == ("3", "1/3")

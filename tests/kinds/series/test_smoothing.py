@@ -114,7 +114,7 @@ def test_tables_are_read_by_the_two_mechanisms_alone(monkeypatch):
 
 
 def test_forward_no_snapshot_depends_on_a_later_one(maps, monkeypatch):
-    monkeypatch.setattr("geodp.kinds.series.publish.release_digest", lambda *_: bytes(32))
+    monkeypatch.setattr("geodp.release.publish.release_digest", lambda *_: bytes(32))
     changed = maps.copy()
     changed[3] = maps[3, ::-1]
     for smooth in ("forward", "both"):

@@ -48,28 +48,28 @@ def prepare(tables, contribution=None, **more):
 @pytest.mark.parametrize("bounds", sorted({*permutations((1, 2, 5))} | {(3, 3, 3)}))
 def test_the_largest_bound_of_all_snapshots_is_that_of_each(bounds):
     found = prepare([snapshot(bound, True) for bound in bounds])
-    for event in (found.total, found.each):
+    for event in (found.total, found.parts[0].event):
         assert event.contribution == max(bounds)
         assert event.enforced
-    assert found.each.epsilon == 1
-    assert found.each.scale == max(bounds)
-    assert found.preview.card().guarantee.contribution == max(bounds)
+    assert found.parts[0].event.epsilon == 1
+    assert found.parts[0].event.scale == max(bounds)
+    assert found.shown.card().guarantee.contribution == max(bounds)
 
 
 @pytest.mark.parametrize("loose", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
 def test_what_one_snapshot_does_not_enforce_nobody_enforces(loose):
     tables = [snapshot(2, number not in loose) for number in range(3)]
     found = prepare(tables)
-    for event in (found.total, found.each):
+    for event in (found.total, found.parts[0].event):
         assert (event.contribution, event.enforced) == (2, False)
-    assert found.preview.card().guarantee.enforced is False
+    assert found.shown.card().guarantee.enforced is False
 
 
 def test_a_bound_that_one_snapshot_lacks_is_asked_for():
     tables = [snapshot(1, True), snapshot(None, False)]
     with refuses(UsageError, "contribution-unstated"):
         prepare(tables)
-    assert prepare(tables, 4).each.contribution == 4
+    assert prepare(tables, 4).parts[0].event.contribution == 4
 
 
 def test_a_bound_below_that_of_any_snapshot_is_refused():
@@ -83,7 +83,7 @@ def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place)
     grid = GRID.with_attribute("kind", ["p", "q", "r"])
     counts = [np.ones((8, 8, 3), int) * [1, 2, 4] for _ in range(3)]
     tables = [geodp.CountTable.from_dense(one, grid) for one in counts]
-    facts = prepare(tables, 1).preview.card().guarantee.not_protected
+    facts = prepare(tables, 1).shown.card().guarantee.not_protected
     assert any("labels which count the sum of others" in fact for fact in facts)
     counts[place][..., 2] = 3
     tables[place] = geodp.CountTable.from_dense(counts[place], grid)
@@ -95,7 +95,7 @@ def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place)
 def test_a_snapshot_may_be_empty_and_a_series_not(empty):
     nobody = geodp.CountTable.from_dense(np.zeros((8, 8), int), GRID)
     tables = [nobody if number in empty else snapshot(1, True) for number in range(3)]
-    assert SERIES_ROWS_FACT in prepare(tables, 1).preview.public_facts
+    assert SERIES_ROWS_FACT in prepare(tables, 1).shown.public_facts
     with refuses(UsageError, "series-empty"):
         prepare([nobody] * 3, 1)
 
@@ -114,7 +114,7 @@ def test_both_events_say_where_the_key_is_from():
         request = Request(terms=terms, method="laplace", key=key)
         periods, options = Periods.of(TIMES[:2]), SeriesOptions(person="all")
         found = prepare_series(tables, periods, request, options).design
-        assert (found.total.key_origin, found.each.key_origin) == (origin, origin)
+        assert (found.total.key_origin, found.parts[0].event.key_origin) == (origin, origin)
 
 
 def test_what_a_series_is_made_from_is_declared_to_the_ledger(tmp_path, monkeypatch):

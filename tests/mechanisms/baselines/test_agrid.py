@@ -165,7 +165,7 @@ def test_refusals():
     assert "at most" in AGrid().unsupported(geodp.Grid.regular((1 << 14, 1 << 14)))
     assert AGrid().unsupported(geodp.Grid.regular((100, 7))) is None
     for text in ("share=0", "alpha=1", "c1=0", "c2=-1"):
-        with refuses(UsageError, "agrid-settings"):
+        with refuses(UsageError, "method-setting-out-of-range"):
             AGrid().with_settings(text)
 
 

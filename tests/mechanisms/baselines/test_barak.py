@@ -186,7 +186,7 @@ def test_settings():
     assert Barak().nonnegative
     assert not Barak(nonnegative=False).nonnegative
     assert Barak().postprocessing != Barak(nonnegative=False).postprocessing
-    with refuses(UsageError, "barak-order"):
+    with refuses(UsageError, "method-setting-out-of-range"):
         mechanism("barak:order=-1")
 
 

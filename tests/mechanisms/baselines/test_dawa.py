@@ -241,7 +241,7 @@ def test_refusals():
     assert "at most" in Dawa().unsupported(geodp.Grid.regular((1 << 11, 1 << 10)))
     assert Dawa().unsupported(geodp.Grid.regular((1 << 10, 1 << 10))) is None
     for text in ("rho=0", "rho=1", "penalty=-1", "fanout=1", "leaves=0", "leaves=1"):
-        with refuses(UsageError, "dawa-settings"):
+        with refuses(UsageError, "method-setting-out-of-range"):
             Dawa().with_settings(text)
 
 

@@ -157,7 +157,7 @@ def test_known_standard_errors_of_64_cells(fanout, known):
 
 
 def test_hay_settings():
-    with refuses(UsageError, "hay-fanout"):
+    with refuses(UsageError, "method-setting-out-of-range"):
         Hay(fanout=1)
     assert Hay().with_settings("fanout=16,nonnegative=yes") == Hay(fanout=16, nonnegative=True)
     assert Hay(fanout=16, nonnegative=True).spec == "hay:nonnegative=yes,fanout=16"

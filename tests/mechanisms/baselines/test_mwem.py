@@ -171,5 +171,5 @@ def test_refusals():
     assert "at most" in Mwem().unsupported(geodp.Grid.regular((1 << 11, 1 << 10)))
     assert Mwem().unsupported(geodp.Grid.regular((1 << 10, 1 << 10))) is None
     for text in ("rounds=0", "passes=0", "share=1"):
-        with refuses(UsageError, "mwem-settings"):
+        with refuses(UsageError, "method-setting-out-of-range"):
             Mwem().with_settings(text)

@@ -181,7 +181,7 @@ def test_leaves_are_spread_over_cells_of_the_domain_only():
 
 def test_settings_and_refusals():
     for wrong in ({"height": 0}, {"height": 64}, {"budget": "fair"}):
-        with refuses(UsageError, "quadtree-budget|quadtree-height"):
+        with refuses(UsageError, "method-setting-out-of-range"):
             Quadtree(**wrong)
     assert Quadtree().with_settings("height=4,budget=uniform") == Quadtree(4, "uniform")
     tens = Grid.regular((10,)).with_order(Order((0, 0), (2, 5)))

@@ -158,6 +158,6 @@ def test_refusals():
     assert "at most" in UGrid().unsupported(geodp.Grid.regular((1 << 14, 1 << 14)))
     assert UGrid().unsupported(geodp.Grid.regular((100, 7))) is None
     for text in ("share=0", "share=1", "c=0"):
-        with refuses(UsageError, "ugrid-settings"):
+        with refuses(UsageError, "method-setting-out-of-range"):
             UGrid().with_settings(text)
     assert UGrid().with_settings("share=1/10,c=5").spec == "ugrid:share=1/10,c=5"

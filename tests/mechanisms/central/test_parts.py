@@ -121,7 +121,7 @@ def test_small_labels_are_not_biased(people):
 
 @pytest.mark.parametrize("last", [0, 65])
 def test_a_weight_of_the_last_level_out_of_range_is_refused(last):
-    with refuses(UsageError, r"parts-last: parts:last.*\b64\b"):
+    with refuses(UsageError, r"method-setting-out-of-range: parts:last.*\b64\b"):
         mechanism(f"parts:last={last}")
 
 
@@ -178,7 +178,7 @@ def test_what_it_cannot_take_is_refused_in_a_sentence(people):
         published(np.ones(many.shape, int), many)
     assert geodp.plan(many, epsilon=1, contribution=1, method="pyramid").name == "pyramid"
     for share in ("0", "1", "3/2"):
-        with refuses(UsageError, "parts-share"):
+        with refuses(UsageError, "method-setting-out-of-range"):
             mechanism(f"parts:share={share}")
     with refuses(UsageError, "method-has-no-measurements"):
         published(people, measurements=True)

@@ -147,13 +147,13 @@ def test_error_where_nothing_is_clamped_is_the_closed_form(passes):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ("setting=coarse", "pyramid-setting"),
-        ("passes=3", "pyramid-passes"),
+        ("setting=coarse", "method-setting-out-of-range"),
+        ("passes=3", "method-setting-out-of-range"),
         ("chain=2-2", "pyramid-chain-and-shares"),
         ("chain=2-x,shares=1-1-1", "chain-form"),
         ("chain=2-2,shares=1-1", "pyramid-shares-count"),
         ("chain=2-2,shares=1-1-0", "pyramid-shares-form"),
-        ("prune=-1", "pyramid-prune"),
+        ("prune=-1", "method-setting-out-of-range"),
     ],
 )
 def test_wrong_settings_are_refused(settings, says):

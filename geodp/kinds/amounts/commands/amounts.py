@@ -30,6 +30,3 @@ def amounts() -> None:
     geodp estimate out --area 5339
     geodp compare out --area 5339 --area 5340
     """
-
-
-COMMAND = amounts

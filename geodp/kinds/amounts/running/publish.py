@@ -18,7 +18,6 @@ from geodp.cli.publishing import TablesPublishing
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
-from geodp.io.folder.stopping import complete_with_commit
 from geodp.kinds.amounts.options import PUBLISHED, SERIES
 from geodp.kinds.amounts.running.options import (
     BEYOND,
@@ -77,7 +76,6 @@ class AmountsPublishing(TablesPublishing):
     def __init__(self, options: dict[str, Any], seconds: dict[str, float]) -> None:
         super().__init__(options, seconds)
         check_reading(click.get_current_context(), options)
-        complete_with_commit()
         self.grid = grid_of(options)
         self.request = self.read_request()
         self.axes = read_axes(options, self.grid)

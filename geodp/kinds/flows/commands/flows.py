@@ -29,6 +29,3 @@ def flows() -> None:
     geodp estimate out --from 533945 --to 533946
     geodp compare out-2019 out-2023 --from 533945 --to 533946
     """
-
-
-COMMAND = flows

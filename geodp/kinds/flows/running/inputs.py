@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodp.cli.inputs import grid_of, is_input, open_labels, opening_of_public, read_attributes
+from geodp.cli.inputs import (
+    grid_of,
+    open_labels,
+    opening_of_public,
+    read_attributes,
+    require_public,
+)
 from geodp.cli.readers import read_fields, require_no_persons, require_public_prior
 from geodp.errors import UsageError
 
@@ -52,11 +58,7 @@ def read_by(options: Mapping[str, Any]) -> dict[str, str]:
 def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, ...]]]:
     """Return the grid of zones, and the labels of ``--labels`` by attribute."""
     for path in open_labels(options).values():
-        if is_input(Path(path), options["inputs"]):
-            raise UsageError(
-                "The labels are read from the trips; a list of labels must be public.",
-                code="flows-labels-are-input",
-            )
+        require_public(Path(path), "--labels", options)
     labels = {one.name: one.labels for one in read_attributes(options)}
     grid = grid_of({**options, "labels": ()})
     if options["other"] is not None:
@@ -78,11 +80,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> FlowsPrior | None:
     path, source = options["prior"], options["prior_source"]
     if path is None:
         return None
-    if is_input(path, options["inputs"]):
-        raise UsageError(
-            "The prior is one of the inputs; it must be public, and not be made from them.",
-            code="flows-prior-is-input",
-        )
+    require_public(path, "--prior", options)
     # An evaluation writes no release that could have a prior.
     zones, left_out = Zones.of(grid), bool(options.get("leave_out_prior"))
     if path.is_dir():

@@ -13,7 +13,6 @@ from geodp.cli.options import inputs
 from geodp.cli.publishing import TablesPublishing
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
-from geodp.io.folder.stopping import complete_with_commit
 from geodp.kinds.flows.options import PUBLISHED
 from geodp.kinds.flows.running.inputs import (
     make_trips_reader,
@@ -80,7 +79,6 @@ class FlowsPublishing(TablesPublishing):
         super().__init__(options, seconds)
         from geodp.kinds.flows.kind import FlowsKind
 
-        complete_with_commit()
         (self.grid, labels), self.levels = split_grid(options), read_levels(options["level"])
         # The prior of a request is one of counts, and is read from another kind of file.
         fixed = {"method": options["method"], "kind": FlowsKind(), "prior": None}

@@ -19,7 +19,6 @@ from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, rea
 from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out
 from geodp.errors import UsageError
-from geodp.io.folder.stopping import complete_with_commit
 from geodp.kinds.households.options import PLANNED, PUBLISHED, QUERY
 from geodp.options.shared import (
     CHECK,
@@ -151,9 +150,6 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
     )
 
 
-COMMAND = households
-
-
 class HouseholdsPublishing(TablesPublishing):
     """A run of ``geodp households publish``, checked before anything is read."""
 
@@ -166,7 +162,6 @@ class HouseholdsPublishing(TablesPublishing):
             set_options(context, options, {"points": True})
         self.inferred = complete(context, options)
         check_applicable(context)
-        complete_with_commit()
         options["unit"] = options["protect"]
         self.grid = grid_of(options)
         _require_columns(options, self.grid)

@@ -60,9 +60,6 @@ def top(**options: Any) -> None:
     carry_out(options, lambda *run: TopPublishing(*run).run())
 
 
-COMMAND = select
-
-
 class TopPublishing(SelectionPublishing):
     """A run of ``geodp select top``, checked before anything is read."""
 

@@ -20,7 +20,6 @@ from geodp.cli.request_options import read_request
 from geodp.cli.running import carry_out, time_phase
 from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, printable
-from geodp.io.folder.stopping import complete_with_commit
 from geodp.options.option import Option, joined
 from geodp.options.shared import CHECK, DOMAIN, FOLDER, LAYOUT, PERSON_IN, REQUEST, RUN
 
@@ -125,9 +124,6 @@ def publish_series(**options: Any) -> None:
     carry_out(options, lambda *run: SeriesPublishing(*run).run())
 
 
-COMMAND = publish_series
-
-
 class SeriesPublishing(Publishing):
     """A run of ``geodp publish-series``, validated before anything is read."""
 
@@ -145,7 +141,6 @@ class SeriesPublishing(Publishing):
         check_applicable(context)
         if not options["unit"].strip() or not options["unit"].isprintable():
             raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
-        complete_with_commit()
         self.periods = Periods.of(sorted(options["snapshots"]))
         method, self.grid = mechanism(options["method"]), grid_of(options)
         metadata = require_series_metadata(read_metadata_options(options, SeriesOfReleases()))
@@ -197,7 +192,7 @@ class SeriesPublishing(Publishing):
     def write(self, release: Series, run: dict[str, Any], place: StagedSeries) -> Written:
         """Write the snapshots under the name of the count."""
         run = {**run, "released_people": [one.table.total for one in release]}
-        return release.write_into(place, self.options["name"], run)
+        return place.write(release, self.options["name"], run)
 
     def fields(self, release: Series) -> dict[str, Any]:
         """Return the snapshots, and how they share the budget."""

@@ -1,18 +1,22 @@
-"""The page of a release whose kind has none of its own: numbers of places and times, and maps."""
+"""The page of a release whose kind has none of its own: numbers of places and times, and maps.
+
+Pages of kinds are made of the same parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import Estimate, Interval
 from geodp.accuracy.interval_arithmetic import Figures
 from geodp.errors import printable
 from geodp.grid.region import Region
 from geodp.io.write.map.look import Language
 from geodp.io.write.picture import why_no_picture
+from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
 from geodp.release.report.html.page import (
@@ -23,7 +27,13 @@ from geodp.release.report.html.page import (
     write_static,
 )
 from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
+from geodp.release.report.html.places import (
+    MAX_CELLS,
+    NamedRegion,
+    Rounded,
+    list_regions,
+    step_of,
+)
 from geodp.release.report.html.quotes import name_place, round_interval, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
@@ -39,6 +49,8 @@ PAGE: Mapping[str, str] = {
     "column_time": "Time",
     "column_place": "Area",
     "figures": "{count} ({low} to {high})",
+    "figures_hidden": "{count} (interval not shown)",
+    "unknown": "cannot be told from this release",
     "below": "fewer than {limit}",
     "heading_maps": "Maps",
     "map": "Map of {name} for each square kilometre.",
@@ -50,7 +62,10 @@ MAX_ROWS = 1000
 """Most rows of the table of numbers."""
 
 UNTOLD = "–"
-"""Text in place of a number that is not estimable, or that would reveal a hidden one."""
+"""Text in place of a number that would reveal a hidden one."""
+
+MAX_LISTED = 1000
+"""Most rows of a table of places."""
 
 
 def write_general(
@@ -83,16 +98,14 @@ def write_general(
     UsageError
         The language is not available.
     """
-    texts, index = texts_of(language), release.card()
-    page = {**texts.page, **texts.card, **translate_texts(PAGE, language, "general")}
-    page = {name: bind(text) for name, text in page.items()} | {"title": explained.title}
+    index, page = release.card(), read_page(language) | {"title": explained.title}
     periods = getattr(release, "named", {"": release})
     # The last period is drawn, and a selection has no table.
     last = getattr([*periods.values()][-1], "tables", {})
     card = next((one.card() for one in last.values()), index)
     sections = []
     if last:
-        head, rows = _list_rows(periods, places, page, {**texts.script, **page})
+        head, rows = _list_rows(periods, places, page, {**texts_of(language).script, **page})
         content = table(page["heading_figures"], head, rows[:MAX_ROWS], repeats=True)
         more = [element("p", page["figures_more"].format(n=f"{MAX_ROWS:,}"))]
         sections += [("figures", join([*(more if len(rows) > MAX_ROWS else []), content]))]
@@ -100,13 +113,67 @@ def write_general(
     sections.append(("guarantee", guarantee_section(explained.sections)))
     if getattr(index, "files", ()):
         sections.append(("files", files_section(page, index)))
-    header = element(
-        "header",
-        element("h1", title_or(card, page)),
-        *([] if index.private else [element("p", page["not_private"], class_="alarm")]),
-        *([element("p", page["intro"].format(unit=unit), class_="intro")] if last else []),
-    )
+    intro = [element("p", page["intro"].format(unit=unit), class_="intro")] if last else []
+    header = write_head(title_or(card, page), index, page, *intro)
     return write_static(card, header, sections, page, language, notice=notice)
+
+
+def read_page(
+    language: Language, own: Mapping[str, str] | None = None, name: str = ""
+) -> dict[str, str]:
+    """Return the texts of a page in a language: those of all pages, and its own.
+
+    ``own``: English texts by their names; ``name``: the beginning of their contexts.
+    """
+    texts, shared = texts_of(language), translate_texts(PAGE, language, "general")
+    page = {**texts.page, **texts.card, **shared, **translate_texts(own or {}, language, name)}
+    return {name: bind(text) for name, text in page.items()}
+
+
+def write_head(title: str, index: Any, page: Page, *more: Html) -> Html:
+    """Write the title, a warning where there is no privacy, and more below them."""
+    alarm = [] if index.private else [element("p", page["not_private"], class_="alarm")]
+    return element("header", element("h1", title), *alarm, *more)
+
+
+def list_lines(
+    places: Sequence[NamedRegion], estimates: Sequence[Any], count: str, texts: Mapping[str, str]
+) -> list[tuple[str, Region, Any]]:
+    """List places by name with their regions and estimates, those with the largest counts first.
+
+    ``count``: name of the quantity; ``texts``: of the page's script.
+    """
+    lines = [
+        (name_place(place, texts), place.region, one)
+        for place, one in zip(places, estimates, strict=True)
+    ]
+    return sorted(lines, key=lambda line: -getattr(line[2], count).low)
+
+
+def tabulate_places(
+    lines: Sequence[Sequence[str]], head: Sequence[str], page: Page, file: str
+) -> list[Html]:
+    """Write the table of places; ``file``: that of all cells."""
+    if not lines:
+        return [element("p", page["places_none"])]
+    shown, text = lines[:MAX_LISTED], "places_help"
+    if len(shown) < len(lines):
+        text = "places_more"
+    elif len(lines) == 1:
+        text = "places_one"
+    return [
+        element("p", page.get(text, page["places_help"]).format(n=f"{len(shown):,}", file=file)),
+        table(page["heading_places"], head, shown, repeats=True),
+    ]
+
+
+def embed_maps(views: Mapping[str, View], page: Page, language: Language) -> list[Html]:
+    """Embed the maps of tables by their names; none where there are no places."""
+    return [
+        embed_picture(draw_translated(view, language), page[f"map_{name}"])
+        for name, view in views.items()
+        if why_no_picture(view.table.grid) is None
+    ]
 
 
 def _list_figures(release: Any, regions: Sequence[Region]) -> list[Figures]:
@@ -143,7 +210,7 @@ def _list_rows(
     for time, one in periods.items():
         for place, figures in zip(regions, _list_figures(one, [*regions.values()]), strict=True):
             names = [*figures]
-            rows[place, time] = tuple(_write_figures(figures, page, limit))
+            rows[place, time] = tuple(write_figures(figures, page, limit))
     timed = len(periods) > 1
     head = [page["column_place"], *([page["column_time"]] if timed else []), *names]
     # The periods of a place stand below each other.
@@ -153,26 +220,34 @@ def _list_rows(
     ]
 
 
-def _write_figures(figures: Figures, page: Page, limit: int | None) -> Iterator[str]:
+def write_figures(
+    figures: Figures,
+    page: Page,
+    limit: int | None,
+    write: Callable[[Interval], tuple[str, str, str]] = round_interval,
+) -> Iterator[str]:
     """Write the quantities of a region, each with its interval.
 
     Those below the limit of display are hidden, and what would reveal them: see
-    :func:`geodp.cli.figures.list_estimates`.
+    :func:`geodp.cli.figures.list_estimates`. ``write``: rounds a quantity that is no count.
     """
     counts = [one for one in figures.values() if isinstance(one, Estimate)]
     few = any(is_below(one.value, limit) for one in counts)
     bare = any(is_below(one.high, limit) for one in counts)
+    # To one step, so that a count which is a part of another is never larger than that.
+    step = min(map(step_of, counts), default=1)
     for one in figures.values():
-        if isinstance(one, Estimate) and is_below(one.value, limit):
-            yield page["below"].format(limit=f"{limit:,}")
-        elif isinstance(one, Estimate):
-            ends = write_ends(one, Rounded.of(one), page, limit)
-            yield ends["count"] if few or bare else page["figures"].format(**ends)
+        if isinstance(one, Estimate):
+            if is_below(one.value, limit):
+                yield page["below"].format(limit=f"{limit:,}")
+                continue
+            ends, hidden = write_ends(one, Rounded.of(one, step), page, limit), few
         elif one is None or few:
-            yield UNTOLD
+            yield UNTOLD if few else page["unknown"]
+            continue
         else:
-            value, low, high = round_interval(one)
-            yield value if bare else page["figures"].format(count=value, low=low, high=high)
+            ends, hidden = dict(zip(("count", "low", "high"), write(one), strict=True)), bare
+        yield page["figures_hidden" if hidden else "figures"].format(**ends)
 
 
 def _draw_maps(

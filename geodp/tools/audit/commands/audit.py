@@ -179,8 +179,6 @@ def audit(**options: Any) -> None:
     click.echo(text if options["as_json"] else _format_document(document))
 
 
-COMMAND = audit
-
 CHARGE_SPACE = 1 << 13
 """Bytes that are written in place of a charge before it is known."""
 

@@ -72,9 +72,6 @@ def compare(**options: Any) -> None:
     )
 
 
-COMMAND = compare
-
-
 def _compare_devices(options: Mapping[str, Any]) -> None:
     """Print a plan of groups of devices, or the test of their bits."""
     if options["releases"]:
@@ -323,11 +320,6 @@ def _cells(first: Any, second: Any, options: Mapping[str, Any]) -> dict[str, Any
     ]
     counts = {"alpha": options["alpha"], "tested": first.grid.size, "basis": tests.basis}
     return {**arguments, **counts, "found": rows}
-
-
-def _hide(row: dict[str, Any], *figures: str) -> tuple[str, ...]:
-    """Return the figures of a row, or dashes where they would reveal a count that is hidden."""
-    return (DASH,) * len(figures) if row.get("below") else figures
 
 
 def _cells_text(document: dict[str, Any]) -> str:

@@ -107,9 +107,6 @@ def diff(**options: Any) -> None:
         click.echo(translate_message(message))
 
 
-COMMAND = diff
-
-
 def _diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities that every kind has, and of counts by their own errors."""
     from geodp.release.regional import Compared

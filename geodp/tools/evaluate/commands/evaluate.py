@@ -136,9 +136,6 @@ def evaluate(**options: Any) -> None:
         _show(evaluation)
 
 
-COMMAND = evaluate
-
-
 def _report_progress(done: int, trials: int) -> None:
     """Report the number of finished trials."""
     progress.part(done / trials)

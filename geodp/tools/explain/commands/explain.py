@@ -75,9 +75,6 @@ def explain(
         click.echo(explanation.to_text(), nl=False)
 
 
-COMMAND = explain
-
-
 def _is_card(file: Path) -> bool:
     """Test by its name whether a file is the card of a release, or its index."""
     from geodp.io.folder.kinds import find_card

@@ -110,9 +110,6 @@ def report(release: Path, **options: Any) -> None:
     click.echo(str(output))
 
 
-COMMAND = report
-
-
 def _require_fitting(options: dict[str, Any], is_page: bool) -> None:
     """Raise UsageError for options of pages where none is written."""
     context = click.get_current_context()

@@ -55,14 +55,13 @@ NEW = joined(
             "--output",
             "Folder of the release in the printed commands.  [default: FILE-release]",
             type=Path,
-            everyday=True,
         ),
         Option(
             "--recipe",
             "TOML file to write, for publish --recipe.  [default: FILE-recipe.toml]",
             type=Path,
-            everyday=True,
         ),
+        everyday=True,
     ),
 )
 
@@ -86,6 +85,3 @@ def new(**_options: Any) -> None:
     context = click.get_current_context()
     fetched = dict(zip(map(str, context.meta[PATHS]), context.params["inputs"], strict=True))
     interview(context, context.meta[ARGUMENTS], fetched)
-
-
-COMMAND = new

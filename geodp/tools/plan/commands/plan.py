@@ -128,9 +128,6 @@ def plan(**options: Any) -> None:
         click.echo("\n".join(document.get("series", ())))
 
 
-COMMAND = plan
-
-
 def _plan(options: dict[str, Any]) -> tuple[Comparison, Sharing | None]:
     """Plan the requested release and other methods; also return how a series shares its budget."""
     # Imported here, as help and completion must not load the numerical libraries.

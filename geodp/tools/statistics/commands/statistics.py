@@ -65,9 +65,6 @@ def statistics(**options: Any) -> None:
     click.echo(_table(results, limit))
 
 
-COMMAND = statistics
-
-
 def _classes(text: str) -> tuple[int, ...]:
     """Read the smallest counts of size classes."""
     parts = text.split(",")

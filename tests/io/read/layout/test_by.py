@@ -316,7 +316,7 @@ def test_all_that_is_missing_is_asked_in_one_sentence(office):
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        ("long.csv --value n --by sex --labels long.csv", "The labels are one of the inputs"),
+        ("long.csv --value n --by sex --labels long.csv", "--labels is one of the inputs"),
         ("long.csv --value n --labels lists.csv", "Labels go with the names of attributes (--by"),
         ("long.csv --value n --by sex --labels lists.csv --labels long.csv", "Give one list of"),
         ("estat.txt --value T* --by sex", "the total stands beside its parts"),

@@ -19,7 +19,7 @@ LONG = tuple(str(np.datetime64("2024-01-01T00", "h") + n) for n in range(130))
 
 def composed(series):
     shown = [one.view() for one in series]
-    return sheet.compose_series(series.periods, shown, series.card("stays"))
+    return sheet.compose_series(series.periods, shown, replace(series.card(), name="stays"))
 
 
 def test_every_snapshot_is_drawn_once_with_its_time():
