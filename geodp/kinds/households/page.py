@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from geodp.accuracy.interval_arithmetic import hide_figures
 from geodp.grid.region import Region
 from geodp.io.write.drawing.render import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
@@ -43,7 +44,6 @@ from geodp.release.report.html.places import (
 from geodp.release.report.html.quotes import quote_places, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
-from geodp.table.display import is_below
 from geodp.table.withdrawal import Notice
 from geodp.tools.explain.card import explain_index
 from geodp.tools.explain.page import Explanation, Writer
@@ -283,15 +283,19 @@ def _places_section(rows: Sequence[_Row], page: Page, limit: int | None) -> Html
 def _write_figures(one: HouseholdEstimate, page: Page, limit: int | None) -> list[str]:
     """Write persons, households and mean size, each with its interval."""
     figures = []
-    for sums, rounded in zip((one.persons, one.households), _round_counts(one), strict=True):
-        if is_below(sums.count, limit):
+    counts = {"persons": one.persons, "households": one.households}
+    hidden = hide_figures({**counts, "mean_size": one.mean_size}, limit)
+    for (name, sums), rounded in zip(counts.items(), _round_counts(one), strict=True):
+        ends = write_ends(sums, rounded, page, limit)
+        if hidden[name].below:
             figures.append(page["below"].format(limit=f"{limit:,}"))
-            continue
-        figures.append(page["figures"].format(**write_ends(sums, rounded, page, limit)))
-    if one.mean_size is None or one.is_below(limit):
+        else:
+            figures.append(ends["count"] if hidden[name].bare else page["figures"].format(**ends))
+    if one.mean_size is None or hidden["mean_size"].below:
         return [*figures, UNTOLD]
     count, low, high = _round_size(one)
-    return [*figures, page["figures"].format(count=count, low=low, high=high)]
+    bare = hidden["mean_size"].bare
+    return [*figures, count if bare else page["figures"].format(count=count, low=low, high=high)]
 
 
 def _maps_section(release: Households, page: Page, language: Language) -> list[tuple[str, Html]]:

@@ -97,8 +97,9 @@ def test_ends_below_the_limit_of_display_are_hidden(language, few):
     for metadata, hidden in ((None, False), ({"display_below": one.count}, True)):
         page = write_page(publish(**given, metadata=metadata), language, place)
         (row,) = (row for row in Reader(page).rows if row[0] == "Shore")
-        assert (few in row[1].replace("\N{NO-BREAK SPACE}", " ")) == hidden
-        assert not hidden or write_count(Rounded.of(one).low) not in row[1]
+        # Households are fewer, and their interval and that of persons tell each other's size.
+        assert (few in row[2].replace("\N{NO-BREAK SPACE}", " ")) == hidden
+        assert (write_count(Rounded.of(one).low) in row[1]) != hidden
 
 
 def test_counts_of_all_areas_are_listed_up_to_a_limit(monkeypatch):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.accuracy.interval_arithmetic import Figures
+from geodp.accuracy.interval_arithmetic import Figures, hide_figures
 from geodp.errors import printable
 from geodp.grid.region import Region
 from geodp.io.write.map.look import Language
@@ -27,7 +27,6 @@ from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, li
 from geodp.release.report.html.quotes import name_place, round_interval, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
-from geodp.table.display import is_below
 from geodp.table.withdrawal import Notice
 
 PAGE: Mapping[str, str] = {
@@ -154,22 +153,16 @@ def _list_rows(
 
 
 def _write_figures(figures: Figures, page: Page, limit: int | None) -> Iterator[str]:
-    """Write the quantities of a region, each with its interval.
-
-    Those below the limit of display are hidden, and what would reveal them: see
-    :func:`geodp.cli.figures.list_estimates`.
-    """
-    counts = [one for one in figures.values() if isinstance(one, Estimate)]
-    few = any(is_below(one.value, limit) for one in counts)
-    bare = any(is_below(one.high, limit) for one in counts)
-    for one in figures.values():
-        if isinstance(one, Estimate) and is_below(one.value, limit):
+    """Write the quantities of a region, each with its interval; see `hide_figures`."""
+    for name, (below, bare) in hide_figures(figures, limit).items():
+        one = figures[name]
+        if below and isinstance(one, Estimate):
             yield page["below"].format(limit=f"{limit:,}")
+        elif below or one is None:
+            yield UNTOLD
         elif isinstance(one, Estimate):
             ends = write_ends(one, Rounded.of(one), page, limit)
-            yield ends["count"] if few or bare else page["figures"].format(**ends)
-        elif one is None or few:
-            yield UNTOLD
+            yield ends["count"] if bare else page["figures"].format(**ends)
         else:
             value, low, high = round_interval(one)
             yield value if bare else page["figures"].format(count=value, low=low, high=high)
