@@ -452,9 +452,9 @@ class FlowEstimator:
         plan, blocks = self.plan, self.noisy[0].blocks
         ends = []
         for axis, one in enumerate((self.origins, self.destinations)):
-            trips = np.zeros(blocks.number, np.int64)
-            trips[truth.ends[axis]] = truth.flows.sum(axis=1 - axis)
-            ends.append(spread_ends(blocks.first, trips, one.counts_at(plan.zones.key)))
+            total = np.zeros(blocks.number, np.int64)
+            total[truth.ends[axis]] = truth.flows.sum(axis=1 - axis)
+            ends.append(spread_ends(blocks.first, total, one.counts_at(plan.zones.key)))
         row, column = np.nonzero(truth.flows)
         origins, destinations = (
             CountTable.from_keys(plan.zones.grid, plan.zones.key, one) for one in ends

@@ -342,7 +342,7 @@ class SomePairs:
     @property
     def are_all(self) -> bool:
         """Whether these are the flows between all blocks."""
-        return self.flows.size == self.number**2
+        return bool(self.flows.size == self.number**2)
 
     def between(self, ends: Ends) -> Any:
         """Return the flows between other blocks, also ones that are not among these: [a, b]."""
@@ -383,11 +383,11 @@ class SomePairs:
 
     def scale(self, parent: IntArray, factor: SomePairs) -> None:
         """Multiply the flows by the factors of larger blocks, which hold all of these."""
-        places = (
+        row, column = (
             np.searchsorted(own, parent[one])
             for own, one in zip(factor.ends, self.ends, strict=True)
         )
-        balancing.spread(self.flows, *places, factor.flows)
+        balancing.spread(self.flows, row, column, factor.flows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -802,8 +802,8 @@ def balance_ends(expected: FloatArray, margins: tuple[IntArray, IntArray], round
 
 def balance_some(expected: SomePairs, margins: tuple[IntArray, IntArray], rounds: int) -> None:
     """Scale flows between some blocks until they add up to both margins, nearly."""
-    some = (margin[one] for margin, one in zip(margins, expected.ends, strict=True))
-    balance_ends(expected.flows, tuple(some), rounds)
+    some = margins[0][expected.ends[0]], margins[1][expected.ends[1]]
+    balance_ends(expected.flows, some, rounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -940,8 +940,8 @@ def _add_siblings(flows: SomePairs, inner: IntArray) -> SomePairs:
 
 def draw_some(draw: Callable[[tuple[int, int]], FloatArray], number: int, ends: Ends) -> FloatArray:
     """Draw numbers of all pairs of blocks, row by row, and return those of some: float64[a, b]."""
-    some = SomePairs(number, ends, np.empty([one.size for one in ends]))
-    for rows, own, among in split_ends(some):
+    kept = np.empty([one.size for one in ends])
+    for rows, some, among in split_ends(SomePairs(number, ends, kept)):
         drawn = draw((rows.stop - rows.start, number))
-        some.flows[own] = drawn[np.ix_(among, ends[1])]
-    return some.flows
+        kept[some] = drawn[np.ix_(among, ends[1])]
+    return kept
