@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
+from geodp.table.display import is_below
 from geodp.typing import FloatArray
 
 
@@ -123,6 +124,32 @@ def subtract(first: Interval, second: Interval, opposite: float = 0.0) -> Interv
 
 Figures: TypeAlias = Mapping[str, Interval | None]
 """Numbers of a region by the names of their quantities; None: not estimable."""
+
+
+class Hidden(NamedTuple):
+    """Which of a number is not shown below a limit of display: all of it, or its interval alone."""
+
+    below: bool
+    bare: bool
+
+
+def hide_figures(figures: Figures, limit: int | None) -> dict[str, Hidden]:
+    """Return which of a region's quantities are hidden.
+
+    A count is where it is below the limit of display, and every other quantity where a count of the
+    region is, as it would reveal that.
+    """
+    counts = [one for one in figures.values() if isinstance(one, Estimate)]
+    few = any(is_below(one.value, limit) for one in counts)
+    # The end of a sum would reveal that of the count.
+    bare = any(is_below(one.high, limit) for one in counts)
+    return {
+        # Where counts are fitted to each other, the error of one tells the size of another.
+        name: Hidden(bool(is_below(one.value, limit)), few)
+        if isinstance(one, Estimate)
+        else Hidden(few, bare)
+        for name, one in figures.items()
+    }
 
 
 def subtract_all(

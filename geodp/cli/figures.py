@@ -147,24 +147,11 @@ class ShownRows:
 
 
 def list_estimates(place: Mapping[str, str], figures: Figures, limit: int | None) -> Iterator[Row]:
-    """Yield the rows of a region's quantities.
+    """Yield the rows of a region's quantities; see `hide_figures`."""
+    from geodp.accuracy.interval_arithmetic import hide_figures
 
-    A count is hidden where it is below the limit of display, and every other quantity where a count
-    of the region is, as it would reveal that.
-    """
-    from geodp.accuracy.interval import Estimate
-    from geodp.table.display import is_below
-
-    counts = [one for one in figures.values() if isinstance(one, Estimate)]
-    few = any(is_below(one.value, limit) for one in counts)
-    # The end of a sum would reveal that of the count.
-    bare = any(is_below(one.high, limit) for one in counts)
-    for quantity, one in figures.items():
-        if isinstance(one, Estimate):
-            # Where counts are fitted to each other, the error of one tells the size of another.
-            yield Row(place, quantity, one, limit, bool(is_below(one.value, limit)), few)
-        else:
-            yield Row(place, quantity, one, limit, few, bare)
+    for quantity, hidden in hide_figures(figures, limit).items():
+        yield Row(place, quantity, figures[quantity], limit, *hidden)
 
 
 SIDES = ("old", "new")

@@ -25,13 +25,19 @@ def read_shapes(options: Mapping[str, Any], grid: Grid) -> dict[str, Any]:
             "Name one area or more: --area CODE, repeatable, or --polygons FILE.",
             code="areas-unnamed",
         )
-    shapes: dict[str, Any] = {code: code for code in options["area"]}
+    area = options["area"]
+    shapes = {**area} if isinstance(area, Mapping) else {code: code for code in area}
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
 
         path, name = options["polygons"], options["polygon_name"]
         shapes |= read_polygons(path, grid, name=name)
     return shapes
+
+
+def keep_shapes(options: Mapping[str, Any], grid: Grid) -> dict[str, Any]:
+    """Return options with the requested areas as they were read, so that no file is read again."""
+    return {**options, "area": read_shapes(options, grid), "polygons": None}
 
 
 def find_regions(shapes: Mapping[str, Any], grid: Grid, labels: Labels) -> dict[str, Region]:

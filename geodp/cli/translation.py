@@ -35,6 +35,9 @@ NAMED = re.compile(r"\{([a-z_]+)\}")
 PHRASE_PREFIX = "said_"
 """Prefix of placeholders whose values are phrases of geodp, which are translated as well."""
 
+LIST_PREFIXES = {"any_": " or ", "all_": " and "}
+"""Prefixes of placeholders whose values are lists, and the words between their items."""
+
 DEEPEST, LONGEST = 3, 1000
 """Limits on nested phrases and on the length of messages, which may quote a hostile file."""
 
@@ -117,7 +120,8 @@ def translate_message(text: str, depth: int = 0) -> str:
 
     A catalogue's key such as ``The ledger has no data set {name}.`` is a pattern. If several match,
     the one with the most literal characters is used. A phrase at ``{said_...}`` is geodp's own and
-    is translated as well; everything at other placeholders is a value.
+    is translated as well, and so are the words between the items of lists at ``{any_...}`` and
+    ``{all_...}``; everything at other placeholders is a value.
     """
     # Long or deeply nested messages stay English: matching many lazy groups takes quadratic time.
     if gettext.textdomain() != DOMAIN or len(text) > LONGEST or depth > DEEPEST:
@@ -132,6 +136,10 @@ def translate_message(text: str, depth: int = 0) -> str:
         name: translate_message(value, depth + 1) if name.startswith(PHRASE_PREFIX) else value
         for name, value in match.groupdict().items()
     }
+    for prefix, word in LIST_PREFIXES.items():
+        for name in values:
+            if name.startswith(prefix):
+                values[name] = values[name].replace(word, translate(word))
     return translate(key).format_map(values)
 
 

@@ -20,7 +20,7 @@ from geodp.cli.figures import Row, ShownRows, list_differences, list_estimates
 from geodp.cli.help import make_option
 from geodp.cli.options import StrictCommand, is_stated
 from geodp.cli.readers import reader_options
-from geodp.cli.regions import find_regions, read_labels, read_shapes, show_labels
+from geodp.cli.regions import find_regions, keep_shapes, read_labels, read_shapes, show_labels
 from geodp.errors import UsageError
 from geodp.options.option import KindOptions, Option, OptionTable
 from geodp.options.shared import JSON
@@ -235,8 +235,9 @@ def pair_regions(
     UsageError
         Other numbers of releases or regions, releases of different grids, or the same one twice.
     """
-    require_two(releases)
     first, last = releases[0], releases[-1]
+    if len(releases) == 2:
+        first.require_other(last, same_grid=True)
     grid = first.counts.grid
     shapes, labels = read_shapes(options, grid), read_labels(options["labels_of"], "--label")
     regions = find_regions(shapes, grid, labels)
@@ -267,18 +268,6 @@ def pair_regions(
     }
 
 
-def require_two(releases: Sequence[Any]) -> None:
-    """Raise UsageError for two releases of different grids, and for one release twice."""
-    from geodp.release.regional import OTHER_GRID, SAME
-
-    if len(releases) == 2:
-        first, second = (one.counts for one in releases)
-        if first.grid != second.grid:
-            raise UsageError(OTHER_GRID)
-        if first.card().release_id == second.card().release_id:
-            raise UsageError(SAME)
-
-
 def compare_quantities(releases: Sequence[Any], options: Mapping[str, Any]) -> ShownRows:
     """Estimate differences of quantities of regions: of one release, or of two."""
     pairs = pair_regions(releases, options)
@@ -302,8 +291,10 @@ def diff_quantities(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities: of the requested areas, or of all cells that are listed."""
     rows: list[Row] = []
     labels = read_labels(options["labels_of"], "--label")
+    if asks_regions(options):
+        options = keep_shapes(options, next(iter(pairs.values()))[1].counts.grid)
     for time, (old, new) in pairs.items():
-        require_two((old, new))
+        old.require_other(new, same_grid=True)
         grid = new.counts.grid
         if asks_regions(options):
             regions = find_regions(read_shapes(options, grid), grid, labels)

@@ -468,7 +468,8 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
             raise CodeError(position, f"{code!r} is not a code of {names}.", code="code-unknown")
     if place.system is None:
         raise UsageError(
-            "The grid has no code system whose areas could be named.", code="grid-names-no-areas"
+            "The grid has no code system whose areas could be named: give outlines (--polygons).",
+            code="grid-names-no-areas",
         )
     row, col, side = _area(place.system, code, position)
     row, col = row - place.row0, col - place.col0

@@ -64,18 +64,19 @@ class Regional(ABC):
             for one in self.estimate_all(regions, **options)
         ]
 
-    def require_other(self, release: Any) -> None:
-        """Raise UsageError unless ``release`` is of the same kind, and is another one than this."""
+    def require_other(self, release: Any, *, same_grid: bool = False) -> None:
+        """Raise UsageError unless ``release`` is of the same kind, and is another one than this.
+
+        ``same_grid``: places are looked up once for both, which must have one grid.
+        """
         if getattr(release, "quantities", None) != self.quantities:
             raise UsageError(OTHER_KIND)
+        if same_grid and self.counts.grid != release.counts.grid:
+            raise UsageError(OTHER_GRID)
         # Two releases of one kind may have different tables, such as sizes or persons alone.
         pairs = zip(self.tables.values(), release.tables.values(), strict=False)
         if len(self.tables) == len(release.tables) and all(
-            one.grid == other.grid
-            and np.array_equal(one.table.key, other.table.key)
-            and np.array_equal(one.table.count, other.table.count)
-            and one.public_facts == other.public_facts
-            for one, other in pairs
+            is_same(one, other) and one.public_facts == other.public_facts for one, other in pairs
         ):
             raise UsageError(SAME)
 
@@ -130,6 +131,17 @@ class Regional(ABC):
         opposite = 1.0 if release is None else 0.0
         sides = estimate_sides(self, release, pairs, lambda one, regions: one.list_figures(regions))
         return [Compared(*both, subtract_all(*both, opposite)) for both in zip(*sides, strict=True)]
+
+
+def is_same(first: Any, second: Any) -> bool:
+    """Return whether two releases of counts are the same, perhaps read twice: they share noise."""
+    one, other = first.table, second.table
+    return one is other or (
+        one.event == other.event
+        and one.grid == other.grid
+        and np.array_equal(one.key, other.key)
+        and np.array_equal(one.count, other.count)
+    )
 
 
 Estimated = TypeVar("Estimated")

@@ -186,6 +186,15 @@ def test_values_of_a_message_stay_as_they_are(name):
 
 
 @pytest.mark.usefixtures("japanese")
+def test_lists_of_a_message_are_joined_in_the_language():
+    said = "--about goes with --output or --json only."
+    assert translate_message(said) == "--about は --output または --json とともにだけ使えます。"
+    said = "--gap is for releases of a and b or c, and this is one of counts."
+    # Only the word of this list is.
+    assert "a と b or c の公開物" in translate_message(said)
+
+
+@pytest.mark.usefixtures("japanese")
 def test_an_error_in_a_file_names_it():
     error = InputError("No column is named 'n'; there are a, b.", file="a.csv", row=1)
     said = "エラー: a.csv, row 1: 'n' という列はありません。あるのは a, b です。"

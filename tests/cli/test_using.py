@@ -7,6 +7,7 @@ import pytest
 
 import geodp
 from geodp.cli.commands.estimate import estimate
+from geodp.cli.regions import keep_shapes, read_shapes
 from geodp.kinds.households.households import Households
 from geodp.tools.compare.commands.compare import compare
 from geodp.tools.compare.commands.diff import diff
@@ -38,6 +39,17 @@ def folder(tmp_path_factory):
     )
     series.write(folder / "series")
     return folder
+
+
+def test_areas_that_were_read_are_read_no_more(tmp_path):
+    path = tmp_path / "towns.geojson"
+    ring = [[139.5, 35.5], [139.52, 35.5], [139.52, 35.52], [139.5, 35.5]]
+    path.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
+    options = {"area": CELLS[:1], "polygons": path, "polygon_name": None}
+    kept = keep_shapes(options, GRID)
+    path.unlink()
+    assert read_shapes(kept, GRID) == kept["area"]
+    assert len(kept["area"]) == 2
 
 
 @pytest.mark.parametrize(

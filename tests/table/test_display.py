@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import Estimate, Interval
+from geodp.accuracy.interval_arithmetic import hide_figures
 from geodp.cli.figures import list_estimates
 from geodp.table.display import LARGEST, is_below, show_count, show_limit
 
@@ -39,3 +40,16 @@ def test_an_interval_does_not_tell_the_count_that_is_not_shown():
         one = Estimate(*ends, 1.0, clamped=False)
         (row,) = list_estimates("town", {"count": one}, limit)
         assert row.cells("")[2] == said
+
+
+def test_what_would_reveal_a_hidden_count_is_hidden():
+    few, none, many = (Estimate(n, 0.0, n + 9.0, 1.0, clamped=False) for n in (7, 0, 50))
+    mean = Interval(2.0, 1.0, 3.0)
+    hidden = hide_figures({"persons": many, "households": few, "size": mean}, 10)
+    assert hidden == {"persons": (False, True), "households": (True, True), "size": (True, False)}
+    # The end of the sum would tell that of the count, which is shown as below the limit.
+    assert hide_figures({"count": none, "sum": mean}, 10) == {
+        "count": (False, False),
+        "sum": (False, True),
+    }
+    assert not any(any(one) for one in hide_figures({"count": few, "sum": mean}, None).values())

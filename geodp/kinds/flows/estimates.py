@@ -16,7 +16,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp import progress
 from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
 from geodp.grid.region import Region
@@ -24,6 +23,7 @@ from geodp.kinds.flows.estimator import (
     FittedPairs,
     KnownLevel,
     NoisyPairs,
+    SomePairs,
     draw_truth,
     fit_pairs,
 )
@@ -35,6 +35,7 @@ from geodp.kinds.flows.prior_flows import TrustedPrior
 from geodp.kinds.flows.regions import find_region
 from geodp.kinds.flows.streams import StreamsPlan, TripStreams, number_labels
 from geodp.kinds.flows.zones import ZoneBlocks, Zones
+from geodp.mechanisms.trees.parallel import map_items, processors
 from geodp.privacy.key import NoiseKey
 from geodp.release.base import BaseRelease
 from geodp.table.counts import CountTable, ReleasedTable
@@ -55,6 +56,9 @@ MODEL_ERROR = 0.05
 (docs/measured/flows.md)."""
 
 LEAST_SIMULATIONS = 20
+
+MOST_NOISE = 1 << 30
+"""Most bytes of noisy pairs of releases that are simulated at once, on several threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,7 +367,7 @@ class FlowEstimator:
             ]
             parts.append([total[at] for total in sums])
         (origin, origin_squares), (destination, destination_squares) = parts
-        expected = fitted.expected[np.ix_(*touched)]
+        expected = fitted.expected.between((touched[0], touched[1]))
         portion = np.outer(origin, destination)
         # Nothing varies where both blocks lie in the regions.
         partial = portion < 1 - 1e-9
@@ -429,34 +433,37 @@ class FlowEstimator:
         Each time flows are drawn that might be the true ones, and released again. What is drawn of
         a pair depends on the pair and the seed, and not on which others are asked for beside it.
         """
-        errors = np.empty((simulations, len(pairs)))
         extra = [sqrt(one.within) * draw_normal(seed, one, simulations) for one in pairs]
-        progress.begin("Simulating releases", simulations)
-        for number in range(simulations):
+        touched = [(one.origin, one.destination) for one in pairs]
+
+        def simulate_one(number: int) -> list[float]:
             random = np.random.default_rng([seed, number])
             truth = draw_truth(fitted, random)
             again = self._release(truth, fitted.decay, random)
-            again -= truth
-            for at, one in enumerate(pairs):
-                apart = again[np.ix_(one.origin, one.destination)]
-                errors[number, at] = (one.share * apart).sum() + extra[at][number]
-            progress.advance(1)
-        return errors
+            apart = (again.between(ends) - truth.between(ends) for ends in touched)
+            return [(one.share * each).sum() for one, each in zip(pairs, apart, strict=True)]
 
-    def _release(self, truth: IntArray, decay: float, random: np.random.Generator) -> FloatArray:
+        threads = min(processors(0), MOST_NOISE // self.noisy[0].noisy.nbytes + 1)
+        found = map_items(simulate_one, range(simulations), threads, "Simulating releases")
+        return np.array(found) + np.stack(extra, axis=1)
+
+    def _release(self, truth: SomePairs, decay: float, random: np.random.Generator) -> SomePairs:
         """Measure flows between blocks as if they were true, and fit the expected flows."""
         plan, blocks = self.plan, self.noisy[0].blocks
-        ends = [
-            spread_ends(blocks.first, truth.sum(axis=1 - axis), one.counts_at(plan.zones.key))
-            for axis, one in enumerate((self.origins, self.destinations))
-        ]
-        row, column = np.nonzero(truth)
+        ends = []
+        for axis, one in enumerate((self.origins, self.destinations)):
+            total = np.zeros(blocks.number, np.int64)
+            total[truth.ends[axis]] = truth.flows.sum(axis=1 - axis)
+            ends.append(spread_ends(blocks.first, total, one.counts_at(plan.zones.key)))
+        row, column = np.nonzero(truth.flows)
         origins, destinations = (
             CountTable.from_keys(plan.zones.grid, plan.zones.key, one) for one in ends
         )
         # Where in its block a trip begins and ends is told by the maps; pairs know blocks alone.
-        start, end = blocks.first[row], blocks.first[column]
-        trips = TripStreams(plan.zones, origins, destinations, start, end, truth[row, column])
+        start, end = (
+            blocks.first[one[at]] for one, at in zip(truth.ends, (row, column), strict=True)
+        )
+        trips = TripStreams(plan.zones, origins, destinations, start, end, truth.flows[row, column])
         with NoiseKey(random.bytes(32)).restrict(plan.declare()) as key:
             released = plan.draw_ends(trips, key, self._end_priors).tables
             noisy = plan.draw_pairs(trips, key)

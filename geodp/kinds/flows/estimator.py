@@ -10,13 +10,15 @@
    the released ones, and no array of all pairs of zones is made.
 
 Beside the noisy pairs, one array of all pairs of the finest blocks is kept, two while a prior is
-weighed: whatever else is made of them is made of some rows at a time.
+weighed: whatever else is made of them is made of some rows at a time. Where few blocks have trips,
+arrays are of the pairs of these alone, as flows between all others are 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -118,6 +120,13 @@ def split_rows(shape: tuple[int, ...]) -> Iterator[slice]:
     some = max(SLAB // max(columns, 1) // 4 * 4, 1)
     for start in range(0, rows, some):
         yield slice(start, min(start + some, rows))
+
+
+def split_ends(pairs: SomePairs) -> Iterator[tuple[slice, slice, IntArray]]:
+    """Yield slices of rows of all blocks, those of the flows there, and their places in them."""
+    for rows in split_rows((pairs.number, pairs.number)):
+        first, last = np.searchsorted(pairs.ends[0], (rows.start, rows.stop))
+        yield rows, slice(first, last), pairs.ends[0][first:last] - rows.start
 
 
 def to_real(rows: FloatArray | IntArray) -> FloatArray:
@@ -310,6 +319,77 @@ class NoisyPairs:
     variance: float
 
 
+Ends: TypeAlias = tuple[IntArray, IntArray]
+"""Blocks of origins and of destinations, each in increasing order."""
+
+
+@dataclass(frozen=True, eq=False)
+class SomePairs:
+    """Flows between some blocks of one size; those between others are 0.
+
+    Attributes
+    ----------
+    number : int
+        Of all blocks.
+    ends : int64[a], int64[b]
+    flows : float64[a, b] or int64[a, b]
+    """
+
+    number: int
+    ends: Ends
+    flows: Any = field(repr=False)
+
+    @property
+    def are_all(self) -> bool:
+        """Whether these are the flows between all blocks."""
+        return bool(self.flows.size == self.number**2)
+
+    def between(self, ends: Ends) -> Any:
+        """Return the flows between other blocks, also ones that are not among these: [a, b]."""
+        places = [np.searchsorted(own, one) for own, one in zip(self.ends, ends, strict=True)]
+        known = [
+            np.append(own, -1)[place] == one
+            for own, place, one in zip(self.ends, places, ends, strict=True)
+        ]
+        if all(map(np.all, known)):
+            return self.flows[np.ix_(*places)]
+        found = np.zeros([one.size for one in ends], self.flows.dtype)
+        kept = [place[one] for place, one in zip(places, known, strict=True)]
+        found[np.ix_(*known)] = self.flows[np.ix_(*kept)]
+        return found
+
+    def whole(self) -> Any:
+        """Return the flows between all blocks: [number, number]; without a copy where they are."""
+        every = np.arange(self.number)
+        return self.flows if self.are_all else self.between((every, every))
+
+    def parents(self, parent: IntArray) -> tuple[Ends, Ends]:
+        """Return the larger blocks that these lie in, and the place of each one's among them."""
+        (first, row), (second, column) = (
+            np.unique(parent[one], return_inverse=True) for one in self.ends
+        )
+        return (first, second), (row, column)
+
+    def sums(self, parent: IntArray) -> SomePairs:
+        """Sum the flows by larger blocks; where each block is its own parent, return them."""
+        number = int(parent[-1]) + 1
+        if number == self.number:
+            return self
+        ends, (row, column) = self.parents(parent)
+        out = np.zeros([one.size for one in ends])
+        for rows in split_rows(self.flows.shape):
+            balancing.add_up(to_real(self.flows[rows]), row[rows], column, out)
+        return SomePairs(number, ends, out)
+
+    def scale(self, parent: IntArray, factor: SomePairs) -> None:
+        """Multiply the flows by the factors of larger blocks, which hold all of these."""
+        row, column = (
+            np.searchsorted(own, parent[one])
+            for own, one in zip(factor.ends, self.ends, strict=True)
+        )
+        balancing.spread(self.flows, row, column, factor.flows)
+
+
 @dataclass(frozen=True, eq=False)
 class KnownLevel:
     """Precision of the flows between blocks of one size.
@@ -336,7 +416,7 @@ class FittedPairs:
 
     Attributes
     ----------
-    expected : float64[n, n]
+    expected : SomePairs
     decay : float
         See :class:`EstimatedFlows`.
     levels : list of KnownLevel
@@ -345,7 +425,7 @@ class FittedPairs:
         The prior with how much it was trusted; None: there was none.
     """
 
-    expected: FloatArray = field(repr=False)
+    expected: SomePairs = field(repr=False)
     decay: float
     levels: list[KnownLevel] = field(repr=False)
     known: TrustedPrior | None = field(default=None, repr=False)
@@ -420,7 +500,7 @@ def estimate_flows(
     fitted = fit_pairs(zones, margins, pairs, decay, prior)
     decay, known = fitted.decay, fitted.known
     progress.begin("Rounding flows")
-    coarse = round_table(fitted.expected, margins, state)
+    coarse = round_table(fitted.expected.whole(), margins, state)
     del fitted
     if blocks.side == 1:
         row, column, count = coarse
@@ -460,8 +540,8 @@ def fit_pairs(
             above = move_towards(expected, level, above, last=level is levels[-1])
             if not number:
                 known.append(above.known)
-        balance_ends(expected, margins, BALANCED[0])
-    balance_ends(expected, margins, BALANCED[1])
+        balance_some(expected, margins, BALANCED[0])
+    balance_some(expected, margins, BALANCED[1])
     left = [widen(one, level, known[0]) for one, level in larger]
     return FittedPairs(expected, decay, [*left, *known], prior)
 
@@ -472,20 +552,33 @@ def expect_pairs(
     pairs: Sequence[NoisyPairs],
     decay: float,
     prior: FlowsPrior | TrustedPrior | None = None,
-) -> tuple[FloatArray, TrustedPrior | None]:
-    """Expect flows between the finest blocks from both ends, a law and a prior: float64[n, n].
+) -> tuple[SomePairs, TrustedPrior | None]:
+    """Expect flows between the finest blocks from both ends, a law and a prior.
 
     Returns the prior with how much it is trusted, too. Parameters are those of :func:`fit_pairs`.
     """
     finest = pairs[0].blocks
-    expected = zones.law(decay, finest)
-    balance_ends(expected, margins, FITTED)
+    origin, destination = find_ends(margins)
+    law = zones.law(decay, finest, origin)
+    # Of the law alone, sums are over all columns.
+    balance_ends(law, (margins[0][origin], margins[1]), FITTED)
+    if destination.size < finest.number:
+        law = law[:, destination]
+    expected = SomePairs(finest.number, (origin, destination), law)
     if isinstance(prior, FlowsPrior):
         prior = choose_trust((expected, margins), pairs, prior)
     if prior is not None and prior.weight > 0:
-        mix_prior(expected, prior, finest, expected)
-        balance_ends(expected, margins, FITTED)
+        mix_prior(expected, prior, finest, expected.flows)
+        balance_some(expected, margins, FITTED)
     return expected, prior
+
+
+def find_ends(margins: tuple[IntArray, IntArray]) -> Ends:
+    """Find the blocks from and to which there are trips; all, unless these have far fewer pairs."""
+    some = np.flatnonzero(margins[0]), np.flatnonzero(margins[1])
+    if LEFT_OUT * some[0].size * some[1].size > margins[0].size * margins[1].size:
+        return np.arange(margins[0].size), np.arange(margins[1].size)
+    return some
 
 
 def learn_finest(
@@ -555,9 +648,9 @@ def sum_levels(zones: Zones, below: ZoneBlocks, level: CombinedLevel) -> list[Co
     return levels[::-1]
 
 
-def watch(expected: FloatArray, level: CombinedLevel) -> tuple[KnownLevel, CombinedLevel]:
+def watch(expected: SomePairs, level: CombinedLevel) -> tuple[KnownLevel, CombinedLevel]:
     """Return by how much flows differ from expected ones, by classes, and move nothing."""
-    apart = find_apart(add_up(expected, level.parent, level.noisy.shape[0]), level)
+    apart = find_apart(expected.sums(level.parent), level)
     return KnownLevel(level.parent, apart, apart), level
 
 
@@ -628,7 +721,7 @@ def find_misfit(expected: FloatArray, pairs: Sequence[NoisyPairs]) -> float:
 
 
 def choose_trust(
-    law: tuple[FloatArray, tuple[IntArray, IntArray]],
+    law: tuple[SomePairs, tuple[IntArray, IntArray]],
     pairs: Sequence[NoisyPairs],
     prior: FlowsPrior,
 ) -> TrustedPrior:
@@ -637,22 +730,25 @@ def choose_trust(
     ``law``: the expected flows between the finest blocks without a prior, and both margins.
     """
     expected, margins = law
-    mixed = np.empty(expected.shape)
+    mixed = replace(expected, flows=np.empty(expected.flows.shape))
     trusted = TrustedPrior.of(prior, 0.0, int(margins[0].sum()))
-    apart = [find_misfit(expected, pairs)]
+    apart = [find_misfit(expected.whole(), pairs)]
     for weight in WEIGHTS[1:]:
-        mix_prior(expected, replace(trusted, weight=weight), pairs[0].blocks, mixed)
-        balance_ends(mixed, margins, FITTED)
-        apart.append(find_misfit(mixed, pairs))
+        mix_prior(expected, replace(trusted, weight=weight), pairs[0].blocks, mixed.flows)
+        balance_some(mixed, margins, FITTED)
+        apart.append(find_misfit(mixed.whole(), pairs))
     return replace(trusted, weight=WEIGHTS[int(np.argmin(apart))])
 
 
 def mix_prior(
-    expected: FloatArray, prior: TrustedPrior, blocks: ZoneBlocks, out: FloatArray
+    expected: SomePairs, prior: TrustedPrior, blocks: ZoneBlocks, out: FloatArray
 ) -> None:
     """Mix expected flows between blocks with those of a prior; ``out`` may be the former."""
-    for rows in split_rows(expected.shape):
-        prior.mix(expected[rows], prior.flows.sums(blocks, rows), out[rows])
+    for rows, some, among in split_ends(expected):
+        flows = prior.flows.sums(blocks, rows)
+        if not expected.are_all:
+            flows = flows[np.ix_(among, expected.ends[1])]
+        prior.mix(expected.flows[some], flows, out[some])
 
 
 def find_factors(
@@ -704,68 +800,78 @@ def balance_ends(expected: FloatArray, margins: tuple[IntArray, IntArray], round
     balancing.scale(expected, *find_factors(expected, margins, rounds))
 
 
+def balance_some(expected: SomePairs, margins: tuple[IntArray, IntArray], rounds: int) -> None:
+    """Scale flows between some blocks until they add up to both margins, nearly."""
+    some = margins[0][expected.ends[0]], margins[1][expected.ends[1]]
+    balance_ends(expected.flows, some, rounds)
+
+
 @dataclass(frozen=True, eq=False)
 class Moved:
     """Flows of a level that were moved towards the noisy ones.
 
     Attributes
     ----------
-    flows : float64[., .] or None
+    flows : SomePairs or None
         None: of the last level, of which no other one needs them.
     known : KnownLevel
     """
 
-    flows: FloatArray | None
+    flows: SomePairs | None
     known: KnownLevel
 
 
 def move_towards(
-    expected: FloatArray, level: CombinedLevel, above: Moved | None, *, last: bool
+    expected: SomePairs, level: CombinedLevel, above: Moved | None, *, last: bool
 ) -> Moved:
     """Move expected flows towards noisy ones of larger blocks, by classes of their size.
 
     ``above``: the level above, whose flows are kept as the sums of these; ``last``: whether there
     is no level below.
     """
-    parent, number = level.parent, level.noisy.shape[0]
-    summed = view_sums(expected, parent, number)
-    apart = find_apart(summed, level)
+    summed = expected.sums(level.parent)
+    flows, apart = summed.flows, find_apart(summed, level)
     weight = apart / (apart + level.variance)
-    known = KnownLevel(parent, weight * level.variance, apart)
-    inner, scaled = np.empty(0, np.int64), None
+    known = KnownLevel(level.parent, weight * level.variance, apart)
+    scaled, row, column = None, np.empty(0, np.int64), np.empty(0, np.int64)
     if above is not None:
         assert above.flows is not None
-        inner, total = _find_inner(parent, above.known.parent), np.zeros(above.flows.shape)
-        for rows in split_rows(summed.shape):
-            _, flows = _shrink(summed[rows], level.noisy[rows], weight)
-            balancing.add_up(flows, inner[rows], inner, total)
-        scaled = _divide(above.flows, total)
-    kept = None if last else np.empty(summed.shape)
+        _, (row, column) = summed.parents(_find_inner(level.parent, above.known.parent))
+        total = np.zeros(above.flows.flows.shape)
+        for rows in split_rows(flows.shape):
+            balancing.add_up(_shrink(summed, rows, level, weight)[1], row[rows], column, total)
+        scaled = _divide(above.flows.flows, total)
+    kept = None if last else replace(summed, flows=np.empty(flows.shape))
     # The same factors once more: kept, they would take as much memory as all flows.
-    for rows in split_rows(summed.shape):
-        factor, flows = _shrink(summed[rows], level.noisy[rows], weight)
+    for rows in split_rows(flows.shape):
+        factor, moved = _shrink(summed, rows, level, weight)
         if scaled is not None:
-            balancing.spread(factor, inner[rows], inner, scaled)
+            balancing.spread(factor, row[rows], column, scaled)
         if kept is not None:
             if scaled is not None:
-                balancing.spread(flows, inner[rows], inner, scaled)
-            kept[rows] = flows
+                balancing.spread(moved, row[rows], column, scaled)
+            kept.flows[rows] = moved
         if summed is expected:
-            expected[rows] *= factor
+            flows[rows] *= factor
         else:
-            summed[rows] = factor
+            flows[rows] = factor
     if summed is not expected:
-        balancing.spread(expected, parent, parent, summed)
+        expected.scale(level.parent, summed)
     return Moved(kept, known)
 
 
 def _shrink(
-    summed: FloatArray, noisy: FloatArray | IntArray, weight: FloatArray
+    summed: SomePairs, rows: slice, level: CombinedLevel, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return factors that move rows of flows towards the noisy ones, and the flows moved."""
-    factor = summed.copy()
+    before = summed.flows[rows]
+    if summed.are_all:
+        noisy = level.noisy[rows]
+    else:
+        noisy = level.noisy[np.ix_(summed.ends[0][rows], summed.ends[1])]
+    factor = before.copy()
     balancing.shrink(factor, to_real(noisy), weight)
-    return factor, summed * factor
+    return factor, before * factor
 
 
 def add_up(matrix: FloatArray | IntArray, parent: IntArray, number: int) -> FloatArray:
@@ -786,43 +892,56 @@ def _find_inner(parent: IntArray, above: IntArray) -> IntArray:
     return above[np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))]
 
 
-def find_apart(expected: FloatArray, level: CombinedLevel) -> FloatArray:
+def find_apart(expected: SomePairs, level: CombinedLevel) -> FloatArray:
     """Estimate the variance of true flows around expected ones by class: float64[CLASSES]."""
     squares, number = np.zeros(balancing.CLASSES), np.zeros(balancing.CLASSES)
-    for rows in split_rows(expected.shape):
-        balancing.sum_classes(expected[rows], to_real(level.noisy[rows]), squares, number)
+    for rows, some, among in split_ends(expected):
+        places, noisy = (among, expected.ends[1]), to_real(level.noisy[rows])
+        balancing.sum_classes(expected.flows[some], places, noisy, squares, number)
     # What pairs of a class differ by beyond the noise is how far the law is off there.
     apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
     apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * level.variance
     return apart
 
 
-def keep_sums(
-    flows: FloatArray, factor: FloatArray, parent: IntArray, above: tuple[IntArray, FloatArray]
-) -> None:
-    """Scale flows, and the factors that made them, so that they add up to those above.
-
-    ``above``: the blocks of the level above of every finest block, and the flows between them.
-    """
-    inner = _find_inner(parent, above[0])
-    scaled = _divide(above[1], add_up(flows, inner, above[1].shape[0]))
-    balancing.spread(flows, inner, inner, scaled)
-    balancing.spread(factor, inner, inner, scaled)
-
-
-def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
-    """Draw whole flows between the finest blocks that might be the true ones: int64[n, n]."""
-    drawn = fitted.expected.copy()
-    above: tuple[IntArray, FloatArray] | None = None
+def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> SomePairs:
+    """Draw whole flows between the finest blocks that might be the true ones: int64."""
+    drawn = replace(fitted.expected, flows=fitted.expected.flows.copy())
+    above: tuple[IntArray, SomePairs] | None = None
     for level in fitted.levels:
         size = int(level.parent[-1]) + 1
-        factor, variance = add_up(drawn, level.parent, size), np.empty((size, size))
-        balancing.look_up_classes(factor, level.variance, variance)
-        flows = factor + np.sqrt(variance) * random.standard_normal(factor.shape)
-        np.maximum(flows, 0, out=flows)
-        np.divide(flows, factor, out=factor, where=factor > 0)
+        factor = drawn.sums(level.parent)
         if above is not None:
-            keep_sums(flows, factor, level.parent, above)
-        balancing.spread(drawn, level.parent, level.parent, factor)
+            # Flows that are drawn beside others count among those that are kept as sums.
+            inner = _find_inner(level.parent, above[0])
+            factor = _add_siblings(factor, inner)
+        variance = np.empty(factor.flows.shape)
+        balancing.look_up_classes(factor.flows, level.variance, variance)
+        draws = draw_some(random.standard_normal, size, factor.ends)
+        flows = replace(factor, flows=factor.flows + np.sqrt(variance) * draws)
+        np.maximum(flows.flows, 0, out=flows.flows)
+        factor = replace(factor, flows=_divide(flows.flows, factor.flows))
+        if above is not None:
+            total = flows.sums(inner)
+            scaled = replace(total, flows=_divide(above[1].between(total.ends), total.flows))
+            flows.scale(inner, scaled)
+            factor.scale(inner, scaled)
+        drawn.scale(level.parent, factor)
         above = level.parent, flows
-    return np.floor(drawn + random.random(drawn.shape)).astype(np.int64)
+    whole = np.floor(drawn.flows + draw_some(random.random, drawn.number, drawn.ends))
+    return replace(drawn, flows=whole.astype(np.int64))
+
+
+def _add_siblings(flows: SomePairs, inner: IntArray) -> SomePairs:
+    """Add the blocks that lie in the same larger block as another one, without flows."""
+    first, second = (np.flatnonzero(np.isin(inner, inner[one])) for one in flows.ends)
+    return SomePairs(flows.number, (first, second), flows.between((first, second)))
+
+
+def draw_some(draw: Callable[[tuple[int, int]], FloatArray], number: int, ends: Ends) -> FloatArray:
+    """Draw numbers of all pairs of blocks, row by row, and return those of some: float64[a, b]."""
+    kept = np.empty([one.size for one in ends])
+    for rows, some, among in split_ends(SomePairs(number, ends, kept)):
+        drawn = draw((rows.stop - rows.start, number))
+        kept[some] = drawn[np.ix_(among, ends[1])]
+    return kept

@@ -544,12 +544,10 @@ def _add_noise(
 ) -> Iterator[IntArray]:
     """Yield arrays of counts with noise of a law each, under the key of a stream."""
     with key.derive(stream) as derived:
-        for i, (noisy, law) in enumerate(zip(counts, laws, strict=True)):
+        for i, (exact, law) in enumerate(zip(counts, laws, strict=True)):
             # Whole until the noise is in.
-            noisy += (
-                NodeNoise(derived, Stream.STAGE + i, law).sequence(noisy.size).reshape(noisy.shape)
-            )
-            yield noisy
+            noise = NodeNoise(derived, Stream.STAGE + i, law)
+            yield noise.add_sequence(exact.reshape(-1)).reshape(exact.shape)
 
 
 def count_cells(zones: Zones, ends: str, side: int) -> int:

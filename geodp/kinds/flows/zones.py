@@ -675,10 +675,14 @@ class Zones:
             law = average_blocks(law, side, axis)
         return np.asarray(np.maximum(law, LEAST_LAW), np.float64)
 
-    def law(self, decay: float, blocks: ZoneBlocks) -> FloatArray:
-        """Compute the law of a decay between all pairs of blocks: float64[n, n]."""
-        law = np.empty((blocks.number, blocks.number))
-        balancing.fill_law(blocks.row, blocks.column, self.table(decay, blocks.side), law)
+    def law(self, decay: float, blocks: ZoneBlocks, origin: IntArray | None = None) -> FloatArray:
+        """Compute the law of a decay from some blocks to all: float64[m, n].
+
+        ``origin``: int64[m]; None: of all blocks.
+        """
+        origin = np.arange(blocks.number) if origin is None else origin
+        law, table = np.empty((origin.size, blocks.number)), self.table(decay, blocks.side)
+        balancing.fill_law(origin, blocks.row, blocks.column, table, law)
         return law
 
     def attraction(self, decay: float) -> Attraction:
@@ -768,9 +772,10 @@ class UnitZones(Zones):
         """Width of a unit, and diagonal of the box around all, in kilometres."""
         return self.places.extent
 
-    def law(self, decay: float, blocks: ZoneBlocks) -> FloatArray:
-        """Compute the law of a decay between all pairs of blocks."""
-        return UnitLaw(self.places, decay).average(blocks.side)
+    def law(self, decay: float, blocks: ZoneBlocks, origin: IntArray | None = None) -> FloatArray:
+        """Compute the law of a decay from some blocks to all, or from all: float64[m, n]."""
+        law = UnitLaw(self.places, decay).average(blocks.side)
+        return law if origin is None or origin.size == blocks.number else law[origin]
 
     def attraction(self, decay: float) -> Attraction:
         """Return the law of a decay between single units."""

@@ -110,15 +110,18 @@ class NodeNoise:
 
         A stream serves either the nodes of a tree or one list, never both.
         """
-        noise = np.empty(n, np.int64)
-        for start in range(0, n, SEQUENCE):
-            stop = min(start + SEQUENCE, n)
+        return self.add_sequence(np.zeros(n, np.int64))
+
+    def add_sequence(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add the noise of the items of a list to their counts, and return these: int64[n]."""
+        for start in range(0, counts.size, SEQUENCE):
+            stop = min(start + SEQUENCE, counts.size)
             block = np.arange(
                 start // WORDS_PER_BLOCK, -(-stop // WORDS_PER_BLOCK), dtype=np.uint64
             )
             word = self.words(block).reshape(-1)[: stop - start]
-            noise[start:stop] = self.draw(word, partial(_number, start))
-        return noise
+            counts[start:stop] += self.draw(word, partial(_number, start))
+        return counts
 
     def families(
         self, above: NDArray[np.uint64], fanout: int

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z
 from geodp.errors import Rule, UsageError
-from geodp.release.regional import OTHER_GRID, SAME
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.tools.compare.difference import (
@@ -23,7 +22,7 @@ from geodp.tools.compare.difference import (
     tail_of_difference,
     tail_of_sum,
 )
-from geodp.tools.compare.regions import is_same, noise_of_cells
+from geodp.tools.compare.regions import noise_of_cells
 from geodp.typing import FloatArray
 
 CELL_ERROR_UNKNOWN = Rule("cell-error-unknown", "{} has no closed form of the error of a cell.")
@@ -92,7 +91,7 @@ def compare_cells(
     True
     """
     question = Hypothesis(0.0, alternative)
-    require_two(first, second)
+    first.require_other(second, same_grid=True)
     # A clamp moves people by amounts whose law is not known, so that no p-value holds.
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
@@ -184,14 +183,6 @@ class CellChanges:
     basis: str
 
 
-def require_two(old: Release, new: Release) -> None:
-    """Raise UsageError for releases of different grids, or for one release twice."""
-    if old.grid != new.grid:
-        raise UsageError(OTHER_GRID)
-    if is_same(old, new):
-        raise UsageError(SAME)
-
-
 def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     """Estimate how every listed cell changed between two releases; costs no budget.
 
@@ -217,7 +208,7 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     >>> len(changes.key), bool((changes.value > 0).all())
     (16, True)
     """
-    require_two(old, new)
+    old.require_other(new, same_grid=True)
     # The parts of a cell add up to the map's count, whose error they share.
     if old.parts is not None or new.parts is not None:
         raise UsageError(

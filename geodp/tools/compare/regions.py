@@ -28,6 +28,7 @@ from geodp.grid.region import Labels, Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.law import LAPLACE, DiscreteLaplace
+from geodp.release.regional import is_same
 from geodp.release.release import Release
 from geodp.tools.compare.difference import (
     Alternative,
@@ -123,17 +124,6 @@ def compare_regions(
     if noises[0] is not None and noises[1] is not None:
         return _exact(noises[1], noises[0], difference, question)
     return _by_errors(sides, difference, question, is_one=is_one)
-
-
-def is_same(first: Release, second: Release) -> bool:
-    """Return whether two releases are the same, perhaps read twice: they share all noise."""
-    one, other = first.table, second.table
-    return one is other or (
-        one.event == other.event
-        and one.grid == other.grid
-        and np.array_equal(one.key, other.key)
-        and np.array_equal(one.count, other.count)
-    )
 
 
 def noise_of_cells(release: Release) -> LatticeNoise | None:

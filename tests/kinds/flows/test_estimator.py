@@ -7,6 +7,7 @@ import geodp
 from geodp.kinds.flows import estimator
 from geodp.kinds.flows.estimator import FLAT, NoisyPairs, estimate_flows, fit_pairs
 from geodp.kinds.flows.kernels import balancing
+from geodp.kinds.flows.prior_flows import FlowsPrior, TrustedPrior
 from geodp.kinds.flows.zones import Zones
 from tests.kinds.flows.test_publish import trips_on
 
@@ -89,13 +90,37 @@ def test_noise_that_hides_everything_moves_nothing():
     law = ZONES.law(3.0, ZONES.blocks(1))
     estimator.balance_ends(law, margins, 60)
     # A few classes are too small to tell, and follow the noise a little.
-    assert np.median(np.abs(fitted.expected - law)) < 0.05
+    assert np.median(np.abs(fitted.expected.whole() - law)) < 0.05
 
 
 def test_no_trips_are_no_flows():
     none = np.zeros(ZONES.number, np.int64)
     flows = estimate_flows(ZONES, (none, none), [*noisy(truth(), {4: 10})], 1)
     assert flows.count.size == 0
+
+
+@pytest.mark.parametrize("scales", [{1: 3}, {2: 3, 8: 10}, {4: 10}])
+@pytest.mark.parametrize("weight", [None, 0.5, "chosen"])
+def test_blocks_without_trips_are_left_out_to_the_last_bit(scales, weight, monkeypatch):
+    """Of the fit, of flows that might be true, and of what is drawn after them."""
+    dense, prior = truth(3_000), None
+    dense[120:], dense[:, 250:] = 0, 0
+    pairs = [*noisy(dense, scales)]
+    margins = tuple(pairs[0].blocks.sums(dense.sum(axis=axis)) for axis in (1, 0))
+    if weight is not None:
+        rows, columns = np.nonzero(truth(500, seed=3))
+        prior = FlowsPrior(ZONES.number, rows, columns, np.ones(rows.size, np.int64), "a survey")
+        prior = prior if weight == "chosen" else TrustedPrior.of(prior, weight, 3_000)
+    found = []
+    for left_out in (estimator.LEFT_OUT, 10**9):
+        monkeypatch.setattr(estimator, "LEFT_OUT", left_out)
+        fitted, draw = fit_pairs(ZONES, margins, pairs, 3.0, prior), np.random.default_rng(5)
+        drawn = estimator.draw_truth(fitted, draw)
+        assert fitted.expected.are_all is (left_out > estimator.SLAB)
+        known = [array.tobytes() for one in fitted.levels for array in (one.variance, one.apart)]
+        whole = [one.whole().tobytes() for one in (fitted.expected, drawn)]
+        found.append((*known, *whole, draw.random()))
+    assert found[0] == found[1]
 
 
 def test_larger_blocks_are_kept_as_sums():
@@ -105,7 +130,7 @@ def test_larger_blocks_are_kept_as_sums():
     fitted = fit_pairs(ZONES, margins, pairs)
     inner = pairs[1].blocks.of_zone[pairs[0].blocks.first[:-1]]
     summed = np.zeros(pairs[1].noisy.shape)
-    np.add.at(summed, (inner[:, None], inner[None]), fitted.expected)
+    np.add.at(summed, (inner[:, None], inner[None]), fitted.expected.whole())
     assert np.abs(summed - pairs[1].noisy).max() < 0.02 * pairs[1].noisy.max()
 
 

@@ -99,7 +99,8 @@ def test_expected_flows_are_those_of_a_slow_twin():
     now, before = truth(), prior_of(truth(seed=5))
     pairs = [*noisy(now, {4: 10})]
     margins = tuple(pairs[0].blocks.sums(now.sum(axis=axis)) for axis in (1, 0))
-    law = fit_pairs(ZONES, margins, [replace(pairs[0], variance=1e18)], 3.0).expected
+    expected_pairs = fit_pairs(ZONES, margins, [replace(pairs[0], variance=1e18)], 3.0).expected
+    law = expected_pairs.whole()
     trusted = TrustedPrior.of(before, 0.75, int(now.sum()))
     out = np.empty_like(law)
     trusted.mix(law, before.sums(pairs[0].blocks, slice(0, pairs[0].blocks.number)), out)
@@ -110,7 +111,7 @@ def test_expected_flows_are_those_of_a_slow_twin():
         expected = law[i, j] * before.trips / now.sum()
         ratio = (LAW_RECORDS + trips) / (LAW_RECORDS + expected)
         assert out[i, j] == pytest.approx(law[i, j] * (1 + 0.75 * (ratio - 1)))
-    chosen = choose_trust((law, margins), pairs, before)
+    chosen = choose_trust((expected_pairs, margins), pairs, before)
     assert chosen.weight in WEIGHTS
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from geodp.cli.figures import ShownRows
-from geodp.cli.regions import read_labels, read_shapes, show_labels
+from geodp.cli.regions import keep_shapes, read_labels, show_labels
 from geodp.cli.using import (
     Changed,
     Parts,
@@ -56,23 +57,28 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
     release = next(iter(parts.values()))
     how = {"quantiles": options["quantile"], "below": options["below"]}
     prior = read_known_prior(click.get_current_context(), release)
-    return _describe(estimate_quantities(parts, options, **how, prior=prior), release, options)
+    return _describe(partial(estimate_quantities, parts, **how, prior=prior), release, options)
 
 
 def compare(releases: Sequence[Amounts], options: Mapping[str, Any]) -> ShownRows:
     """Estimate differences of quantities of areas, and say what amounts are."""
-    return _describe(compare_quantities(releases, options), releases[0], options)
+    return _describe(partial(compare_quantities, releases), releases[0], options)
 
 
 def diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities, and say what amounts are."""
-    return _describe(diff_quantities(pairs, options), next(iter(pairs.values()))[0], options)
+    return _describe(partial(diff_quantities, pairs), next(iter(pairs.values()))[0], options)
 
 
-def _describe(found: ShownRows, release: Amounts, options: Mapping[str, Any]) -> ShownRows:
-    """Say what amounts are, and which of the requested areas lie partly outside the map."""
-    grid, amount = release.count.grid, release.index.amount
-    shapes = read_shapes(options, grid) if asks_regions(options) else {}
+def _describe(
+    answer: Callable[..., ShownRows], release: Amounts, options: Mapping[str, Any]
+) -> ShownRows:
+    """Answer, say what amounts are, and which of the requested areas lie partly outside the map."""
+    grid, amount, shapes = release.count.grid, release.index.amount, {}
+    if asks_regions(options):
+        options = keep_shapes(options, grid)
+        shapes = options["area"]
+    found = answer(options=options)
     outside = {name: share_outside(grid, one) for name, one in shapes.items()}
     labels = {} if options.get("against") else read_labels(options["labels_of"], "--label")
     of_labels = f"; {show_labels(labels)}" if labels else ""

@@ -16,21 +16,26 @@ CLASSES = 64
 
 
 @bare
-def fill_law(row: IntArray, column: IntArray, table: FloatArray, law: FloatArray) -> None:
-    """Look up the law of all pairs of blocks of a lattice.
+def fill_law(
+    origin: IntArray, row: IntArray, column: IntArray, table: FloatArray, law: FloatArray
+) -> None:
+    """Look up the law from some blocks of a lattice to all.
 
     Parameters
     ----------
+    origin : int64[m]
+        Numbers of blocks.
     row, column : int64[n]
-        Places of the blocks.
+        Places of all blocks.
     table : float64[rows, columns]
         The law by the differences of rows and of columns, without sign.
-    law : float64[n, n]
+    law : float64[m, n]
         Overwritten.
     """
-    for i in range(row.size):
+    for i in range(origin.size):
+        down, across = row[origin[i]], column[origin[i]]
         for j in range(row.size):
-            law[i, j] = table[abs(row[i] - row[j]), abs(column[i] - column[j])]
+            law[i, j] = table[abs(down - row[j]), abs(across - column[j])]
 
 
 @bare
@@ -123,15 +128,50 @@ def class_of(expected: float) -> int:
 
 @bare
 def sum_classes(
-    expected: FloatArray, noisy: FloatArray, squares: FloatArray, number: FloatArray
+    expected: FloatArray,
+    places: tuple[IntArray, IntArray],
+    noisy: FloatArray,
+    squares: FloatArray,
+    number: FloatArray,
 ) -> None:
-    """Add the squared differences from expected flows by class: float64[CLASSES], and count."""
-    for i in range(expected.shape[0]):
-        for j in range(expected.shape[1]):
-            which = class_of(expected[i, j])
-            apart = noisy[i, j] - expected[i, j]
-            squares[which] += apart * apart
-            number[which] += 1.0
+    """Add the squared differences from expected flows by class: float64[CLASSES], and count.
+
+    Parameters
+    ----------
+    expected : float64[a, b]
+    places : int64[a], int64[b]
+        Rows and columns of the noisy flows where they are expected, each in increasing order;
+        elsewhere none are.
+    noisy : float64[m, n]
+    squares, number : float64[CLASSES]
+        Added to.
+    """
+    row, column = places
+    some = 0
+    # Differences where no flows are expected are most of them, and all of one class.
+    rest, alone = squares[0], 0
+    for i in range(noisy.shape[0]):
+        at = 0
+        if some < row.size and row[some] == i:
+            for j in range(column.size):
+                for other in range(at, column[j]):
+                    rest += noisy[i, other] * noisy[i, other]
+                alone += column[j] - at
+                at = column[j] + 1
+                which = class_of(expected[some, j])
+                apart = noisy[i, at - 1] - expected[some, j]
+                if which == 0:
+                    rest += apart * apart
+                    alone += 1
+                else:
+                    squares[which] += apart * apart
+                    number[which] += 1.0
+            some += 1
+        for other in range(at, noisy.shape[1]):
+            rest += noisy[i, other] * noisy[i, other]
+        alone += noisy.shape[1] - at
+    squares[0] = rest
+    number[0] += alone
 
 
 @bare

@@ -18,7 +18,6 @@ from geodp.cli.using import (
     estimate_quantities,
     limit_of,
     name_place,
-    require_two,
 )
 from geodp.errors import UsageError
 from geodp.grid.region import find_named
@@ -64,8 +63,8 @@ def estimate(parts: Parts, options: Mapping[str, Any]) -> ShownRows:
 
 def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> ShownRows:
     """Estimate differences of two flows, of two labels of flows, or of flows in two releases."""
-    require_two([one.ends for one in releases])
     if len(releases) == 2:
+        releases[0].ends.require_other(releases[1].ends, same_grid=True)
         releases[0].require_comparable(releases[1])
     if options["area"]:
         _require_whole(options)
@@ -82,7 +81,7 @@ def compare(releases: Sequence[Flows], options: Mapping[str, Any]) -> ShownRows:
 def diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of flows between areas or across lines, or of both maps of ends."""
     for old, new in pairs.values():
-        require_two((old.ends, new.ends))
+        old.ends.require_other(new.ends, same_grid=True)
         old.require_comparable(new)
     if options["area"] or not asks_regions(options):
         _require_whole(options)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from geodp.accuracy.interval import Estimate, Interval
-from geodp.accuracy.interval_arithmetic import Figures
+from geodp.accuracy.interval_arithmetic import Figures, hide_figures
 from geodp.errors import printable
 from geodp.grid.region import Region
 from geodp.io.write.map.look import Language
@@ -37,7 +37,6 @@ from geodp.release.report.html.places import (
 from geodp.release.report.html.quotes import name_place, round_interval, write_ends
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
-from geodp.table.display import is_below
 from geodp.table.withdrawal import Notice
 
 PAGE: Mapping[str, str] = {
@@ -226,28 +225,27 @@ def write_figures(
     limit: int | None,
     write: Callable[[Interval], tuple[str, str, str]] = round_interval,
 ) -> Iterator[str]:
-    """Write the quantities of a region, each with its interval.
+    """Write the quantities of a region, each with its interval; see `hide_figures`.
 
-    Those below the limit of display are hidden, and what would reveal them: see
-    :func:`geodp.cli.figures.list_estimates`. ``write``: rounds a quantity that is no count.
+    ``write``: rounds a quantity that is no count.
     """
     counts = [one for one in figures.values() if isinstance(one, Estimate)]
-    few = any(is_below(one.value, limit) for one in counts)
-    bare = any(is_below(one.high, limit) for one in counts)
     # To one step, so that a count which is a part of another is never larger than that.
     step = min(map(step_of, counts), default=1)
-    for one in figures.values():
-        if isinstance(one, Estimate):
-            if is_below(one.value, limit):
-                yield page["below"].format(limit=f"{limit:,}")
-                continue
-            ends, hidden = write_ends(one, Rounded.of(one, step), page, limit), few
-        elif one is None or few:
-            yield UNTOLD if few else page["unknown"]
+    for name, (below, bare) in hide_figures(figures, limit).items():
+        one = figures[name]
+        if below:
+            few = isinstance(one, Estimate)
+            yield page["below"].format(limit=f"{limit:,}") if few else UNTOLD
             continue
+        if one is None:
+            yield page["unknown"]
+            continue
+        if isinstance(one, Estimate):
+            ends = write_ends(one, Rounded.of(one, step), page, limit)
         else:
-            ends, hidden = dict(zip(("count", "low", "high"), write(one), strict=True)), bare
-        yield page["figures_hidden" if hidden else "figures"].format(**ends)
+            ends = dict(zip(("count", "low", "high"), write(one), strict=True))
+        yield page["figures_hidden" if bare else "figures"].format(**ends)
 
 
 def _draw_maps(

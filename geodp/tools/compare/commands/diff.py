@@ -15,7 +15,7 @@ import click
 from geodp.cli.figures import SIDES, Row, ShownRows, list_differences
 from geodp.cli.help import with_options
 from geodp.cli.output import require_free, write_file
-from geodp.cli.regions import find_regions, read_labels, read_shapes
+from geodp.cli.regions import find_regions, keep_shapes, read_labels, read_shapes
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
 from geodp.cli.using import (
@@ -111,14 +111,15 @@ def _diff(pairs: Changed, options: Mapping[str, Any]) -> ShownRows:
     """Estimate changes of quantities that every kind has, and of counts by their own errors."""
     from geodp.release.regional import Compared
     from geodp.release.release import Release
-    from geodp.tools.compare.changes import require_two
 
     if not isinstance(next(iter(pairs.values()))[0], Release):
         return diff_quantities(pairs, options)
-    for pair in pairs.values():
+    for old, new in pairs.values():
         # Releases of different grids are refused before places are looked up in either.
-        require_two(*pair)
-    changes = _change_regions if asks_regions(options) else _change_cells
+        old.require_other(new, same_grid=True)
+    changes = _change_cells
+    if asks_regions(options):
+        changes, options = _change_regions, keep_shapes(options, new.grid)
     rows: list[Row] = []
     kinds = set()
     for time, (old, new) in pairs.items():

@@ -73,7 +73,8 @@ def test_flows_move_by_the_weight_of_their_class():
     # Halfway to 5; as it was; nothing, as nothing was expected; not below 0.
     assert factor.tolist() == [[3.0, 1.0], [0.0, 0.0]]
     squares, number = np.zeros((2, balancing.CLASSES))
-    balancing.sum_classes(expected, noisy, squares, number)
+    places = np.arange(2), np.arange(2)
+    balancing.sum_classes(expected, places, noisy, squares, number)
     assert (number.sum(), squares.sum()) == (4, 16 + 64 + 81 + 64)
     out = np.empty((2, 2))
     balancing.look_up_classes(expected, weight, out)
@@ -108,5 +109,6 @@ def test_balanced_tables_have_both_margins():
 
 def test_laws_are_looked_up_by_distance():
     law = np.empty((2, 2))
-    balancing.fill_law(np.array([0, 1]), np.array([2, 0]), np.arange(6.0).reshape(2, 3), law)
+    table = np.arange(6.0).reshape(2, 3)
+    balancing.fill_law(np.arange(2), np.array([0, 1]), np.array([2, 0]), table, law)
     assert law.tolist() == [[0, 5], [5, 0]]

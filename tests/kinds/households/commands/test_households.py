@@ -118,7 +118,8 @@ def test_records_and_sizes_are_not_named_twice(records, call, by_size):
     for more in (("--households", "id"), ("--person", "id")):
         error = RUNNER.error_of(*records, "--protect", "person", *more)
         assert "have sizes and persons already" in error
-    assert "Not for points: --value" in RUNNER.error_of(*call[:3], *call[5:], "--household", "homes")
+    error = RUNNER.error_of(*call[:3], *call[5:], "--household", "homes")
+    assert "Not for points: --value" in error
     assert "Say where the households are" in RUNNER.error_of(*call[:3], *call[5:])
 
 
