@@ -230,37 +230,12 @@ def test_the_script_finds_what_follows_by_arithmetic_and_fixed_sentences(kind, c
         assert alone(public), path
 
 
-@pytest.mark.parametrize(
-    ("kind", "index", "part"),
-    [
-        ("series", "series.json", "2024"),
-        ("flows", "flows.json", "origins"),
-        ("persons", "households.json", "persons"),
-        ("households", "households.json", "sizes"),
-        ("amounts", "amounts.json", "count"),
-    ],
-)
-def test_the_script_checks_an_index_and_its_tables_and_says_what_it_leaves(
-    kind, index, part, copied, capsys
-):
-    public = copied(kind)
-    assert verify_release.main([str(public)]) == 0
+def test_the_script_says_what_it_leaves_of_an_index(copied, capsys):
+    assert verify_release.main([str(copied("flows"))]) == 0
     said = capsys.readouterr().out
     assert "not checked: Only geodp verify checks" in said
-    assert f"{part}: counts: " in said
+    assert "origins: counts: " in said
     assert "FAILED" not in said
-    plain = json.loads((public / index).read_text(encoding="utf-8"))
-    for path in (("private",), ("guarantee", "in_words"), ("guarantee", "spends")):
-        write_json(public / index, change(plain, path))
-        sign(public)
-        assert alone(public) == ["index"], path
-    write_json(public / index, plain)
-    sign(public)
-    (public / "more.txt").write_text("more")
-    assert alone(public) == ["files"]
-    (public / "more.txt").unlink()
-    (public / part / "release.json").unlink()
-    assert alone(public) == ["files"]
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove-one", "replace-one"])
