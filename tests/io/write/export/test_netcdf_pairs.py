@@ -28,11 +28,17 @@ def of_labels(labels, name="hour", shape=(2, 3)):
     return geodp.publish(table, method="laplace", epsilon=1, contribution=1)
 
 
-def test_a_flow_is_looked_up_by_codes(tmp_path):
-    flows = publish(trips_on(MESH, number=3000)).flows
-    data = read(flows.view("flows"), tmp_path / "x.nc")
+@pytest.fixture(scope="module")
+def view(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nc")
+    publish(trips_on(MESH, number=3000)).flows.write(folder / "out", name="trips")
+    return open_view(folder / "out" / "public")
+
+
+def test_a_flow_is_looked_up_by_codes(view, tmp_path):
+    data = read(view, tmp_path / "x.nc")
     zones = MESH.shape[0] * MESH.shape[1]
-    expected = flows.table.to_dense().reshape(zones, zones)
+    expected = view.table.to_dense().reshape(zones, zones)
     assert data["count"].dims == ("origin", "destination")
     assert data["count"].dtype == np.int32
     assert np.array_equal(data["count"], expected)
@@ -65,13 +71,12 @@ def test_labels_are_coordinates(labels, found, tmp_path):
     assert {"origin_row", "destination_column"} <= {*data["count"].coords}
 
 
-def test_large_releases_are_gathered(tmp_path, monkeypatch):
-    flows = publish(trips_on(MESH, number=3000)).flows
-    dense = read(flows.view("flows"), tmp_path / "x.nc")
+def test_large_releases_are_gathered(view, tmp_path, monkeypatch):
+    dense = read(view, tmp_path / "x.nc")
     monkeypatch.setattr(netcdf, "DENSE_BYTES", 100)
-    data = read(flows.view("flows"), tmp_path / "y.nc")
+    data = read(view, tmp_path / "y.nc")
     assert data["count"].dims == ("flow",)
-    assert data["count"].size == flows.table.key.size
+    assert data["count"].size == view.table.key.size
     names = data["flow"].attrs["compress"].split()
     assert names == ["origin", "destination"]
     # As CF 8.2 says; cf_xarray does the same.
@@ -81,7 +86,7 @@ def test_large_releases_are_gathered(tmp_path, monkeypatch):
     assert np.array_equal(again, dense["count"])
 
 
-def test_what_is_too_large_or_named_alike_is_refused(monkeypatch):
+def test_what_is_too_large_or_named_alike_is_refused(view, monkeypatch):
     one = NetCDF()
     assert one.why_not(of_labels(("7", "8")).view("trips")) is None
     for name, said in (
@@ -92,7 +97,6 @@ def test_what_is_too_large_or_named_alike_is_refused(monkeypatch):
         ("day type", "letters, digits"),
     ):
         assert said in one.why_not(of_labels(("7", "8"), name).view("trips"))
-    view = publish(trips_on(MESH, number=3000)).flows.view("flows")
     assert one.why_not(view) is None
     for name, value, said in (
         ("MOST_ZONES", 9, "zones"),
@@ -103,13 +107,6 @@ def test_what_is_too_large_or_named_alike_is_refused(monkeypatch):
         monkeypatch.setattr(netcdf, name, value)
         assert said in one.why_not(view)
         monkeypatch.undo()
-
-
-@pytest.fixture(scope="module")
-def view(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nc")
-    publish(trips_on(MESH, number=3000)).flows.write(folder / "out", name="trips")
-    return open_view(folder / "out" / "public")
 
 
 def add_trip(file):
