@@ -13,6 +13,7 @@ from tests.refusals import refuses
 
 NAMES = [
     *("quadkey:3", "quadkey:20", "geohash:1", "geohash:6", "geohash:9"),
+    *(f"jis:{level}" for level in ("primary", "5km", "2km", "basic", "quarter", "eighth")),
     *(
         f"{name}:{label.lower()}"
         for name in described_names()

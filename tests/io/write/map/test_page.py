@@ -253,13 +253,6 @@ def test_zero_is_paper_and_nobody_is_outside():
     assert "outside the domain" not in words_of(sheet_of(KANTO))
 
 
-def test_dark_pages_are_the_same_in_other_colours():
-    light, dark = (sheet_of(KANTO, Look(dark=dark)) for dark in (False, True))
-    assert words_of(light) == words_of(dark)
-    assert light.paper == (255, 255, 255)
-    assert dark.paper == (0, 0, 0)
-
-
 def test_a_size_enlarges_by_whole_factors_and_keeps_every_cell():
     for size, pixels in ((1, 8), (100, 96), (1100, 1104)):
         (cells,) = (
