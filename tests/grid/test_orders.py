@@ -1,31 +1,14 @@
 """Where attributes are split: below, above, among or under areas; and real tables of many."""
 
-from pathlib import Path
-
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 import pytest
-from click.testing import CliRunner
 
 import geodp
-from geodp.cli.commands.publish import publish
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.io.read.public.tables import read_hierarchy
-from geodp.io.read.table import read_table
-from geodp.io.verify.readback import read_release_table
-from geodp.io.verify.verify import verify
 from geodp.mechanisms import mechanism
 from tests.mechanisms.central.test_pyramid import SECRET, compare
 from tests.refusals import refuses
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-real = [
-    pytest.mark.law,
-    pytest.mark.real,
-    pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not beside the project"),
-]
 
 SMALL = (
     geodp.Grid.regular((3, 4)).with_attribute("sex", ["f", "m"]).with_attribute("age", list("abc"))
@@ -145,63 +128,3 @@ def test_a_total_above_is_more_accurate_where_it_is_measured_first():
         release = geodp.publish(table, method="pyramid", **{"contribution": 1, **given})
         errors[place] = release.standard_error(everywhere(grid, {"sex": "f"}))
     assert errors["above"] < errors["below"] / 1.9
-
-
-TOKYO = (139.625, 35.5833333333, 139.875, 35.75)
-
-
-def cities(folder):
-    """The table of 1 km meshes, their cities and their prefecture, of the stays' own columns."""
-    path = DATA / "jinryu" / "tokyo_mdp_mesh1km_2019-2021.csv.gz"
-    columns = ["mesh1kmid", "citycode", "prefcode"]
-    (batch,) = (
-        pyarrow.csv.read_csv(
-            path,
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=columns, column_types=dict.fromkeys(columns, pa.string())
-            ),
-        )
-        .group_by(columns)
-        .aggregate([])
-        .to_batches()[:1]
-    )
-    pyarrow.csv.write_csv(batch.sort_by("mesh1kmid"), folder / "cities.csv")
-    return folder / "cities.csv"
-
-
-class TestCommandLine:
-    pytestmark = real
-
-    def publish(self, tmp_path, *arguments):
-        more = ["--epsilon", "1", "--contribution", "1", "--output", tmp_path / "out"]
-        done = CliRunner().invoke(publish, [*map(str, [*arguments, *more])], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        assert [check for check in verify(tmp_path / "out") if not check.ok] == []
-        table, card = read_release_table(tmp_path / "out")
-        return geodp.Release(table), card
-
-    def test_stays_by_city_month_day_and_hours(self, tmp_path):
-        months, threes = [f"{month:02}" for month in range(1, 13)], ["0", "1", "2"]
-        path = DATA / "jinryu" / "tokyo_mdp_mesh1km_2019-2021.csv.gz"
-        call = [path, "--grid", "jis:basic", "--bounds", *TOKYO, "--code", "mesh1kmid"]
-        call += ["--value", "population", "--where", "year=2019", "--column", "month=month"]
-        call += ["--labels", f"month={','.join(months)}", "--labels", "day=0,1,2"]
-        call += ["--column", "day=dayflag", "--labels", "hours=0,1,2", "--column", "hours=timezone"]
-        call += ["--regions", cities(tmp_path), "--regions-source", "the codes of the table itself"]
-        release, card = self.publish(tmp_path, *call, "--attribute-order", "above")
-        assert card.domain.order.regions.levels["prefcode"] == 1
-        own = geodp.Grid.mesh("jis:basic", bounds=TOKYO)
-        for name, labels in (("month", months), ("day", threes), ("hours", threes)):
-            own = own.with_attribute(name, labels)
-        columns = {"month": "month", "day": "dayflag", "hours": "timezone"}
-        where = {"year": 2019}
-        named = {"code": "mesh1kmid", "value": "population", "columns": columns, "where": where}
-        truth = read_table(path, grid=own, outside="crop", **named).to_dense()
-        row, col = read_hierarchy(tmp_path / "cities.csv", own, source="x").cells_in("13", "13101")
-        additive(release, [Region.of_map(release.grid, row, col)])
-        for labels in ({}, {"month": "03"}, {"month": "08", "day": "1", "hours": "2"}):
-            found = release.estimate(Region.of_map(release.grid, row, col, labels))
-            at = [months.index(labels["month"])] if "month" in labels else slice(None)
-            at = (at, *(int(labels[n]) if n in labels else slice(None) for n in ("day", "hours")))
-            people = truth[row, col][(slice(None), *at)].sum()
-            assert abs(found.count - people) < 6 * found.standard_error

@@ -153,14 +153,8 @@ def test_what_is_no_code_is_refused_without_being_said(name, code):
 @pytest.mark.parametrize(
     "name",
     [
-        "ibge",
-        "national:3067",
-        "cbs:1km",
-        "cbs:x",
-        "statpop:1km",
-        "national:1km",
-        "national:4326:1km",
-        "quadkey:0",
+        *("ibge", "national:3067", "cbs:1km", "cbs:x", "statpop:1km", "national:1km"),
+        *("national:4326:1km", "quadkey:0"),
     ],
 )
 def test_other_names_are_refused(name):

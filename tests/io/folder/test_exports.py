@@ -15,7 +15,6 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.formats import choose_exports, write_exports
-from geodp.table.card import StatedMetadata
 from tests.refusals import refuses
 from tests.release.test_frames import GRIDS, KEY, MESH, METRES, release
 
@@ -201,8 +200,3 @@ def test_an_item_needs_a_date(tmp_path):
 def test_unknown_exports_are_named():
     with refuses(UsageError, "export-unknown: 'shp'.*csv:estat, csv:excel"):
         choose_exports("gpkg,shp")
-
-
-def test_metadata_stand_in_the_card(opened):
-    assert opened["mesh"].card().metadata == StatedMetadata(**OFFICE)
-    assert opened["mesh"].card().to_json()["metadata"] == OFFICE

@@ -140,15 +140,6 @@ def test_a_release_is_replaced_only_on_request(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_the_old_release_stays_until_the_new_one_is_complete(tmp_path):
-    target = tmp_path / "out"
-    put(target, "old")
-    with stage(target, overwrite=True) as folder:
-        fill(folder, "new")
-        assert text_of(target) == "old"
-    assert text_of(target) == "new"
-
-
 @pytest.mark.parametrize("content", [None, "{}", "not json", '{"schema": "another"}'])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_folder_that_is_no_release_is_never_replaced(tmp_path, content, overwrite):
