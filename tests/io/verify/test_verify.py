@@ -108,19 +108,10 @@ def test_an_empty_release_is_written_and_read_back(tmp_path, name):
     assert read_release_table(tmp_path / "out")[0].total == 0
 
 
-def test_the_map_is_drawn_again(tmp_path, public, write_copy):
-    assert (
-        picture.draw_map(View(*read_release_table(public)))
-        == (public / "population.png").read_bytes()
-    )
-    write_copy(GRIDS["masked"], tmp_path / "masked")
-    view = View(*read_release_table(tmp_path / "masked"))
-    drawn = tmp_path / "masked" / "public" / "population.png"
-    assert picture.draw_map(view) == drawn.read_bytes()
-    released(GRIDS["axes"]).write(tmp_path / "axes")
-    view = View(*read_release_table(tmp_path / "axes"))
+def test_there_is_no_map_of_plain_axes(written_once):
+    _, public = written_once(GRIDS["axes"])
     with refuses(UsageError, "map-unavailable"):
-        picture.draw_map(view)
+        picture.draw_map(View(*read_release_table(public)))
 
 
 def test_no_release(tmp_path):

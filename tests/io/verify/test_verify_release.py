@@ -114,14 +114,11 @@ def test_every_release_is_verified(tmp_path, write_copy, name):
     assert all(level in found[5][2] for level in levels)
 
 
-def test_real_and_negative_counts_are_verified(tmp_path):
+def test_real_counts_without_intervals_are_verified(tmp_path):
     table = geodp.CountTable.from_dense([[5, 0, 9], [0, 0, 1]], geodp.Grid.regular((2, 3)))
-    for method in ("hay", "geometric", "laplace-nonnegative"):
-        release = geodp.publish(
-            table, epsilon=1, method=method, key=geodp.NoiseKey(bytes(32)), contribution=1
-        )
-        release.write(tmp_path / method)
-        assert failed(tmp_path / method) == []
+    release = geodp.publish(table, epsilon=1, contribution=1, method="laplace-nonnegative")
+    release.write(tmp_path / "out")
+    assert failed(tmp_path / "out") == []
 
 
 @pytest.mark.parametrize("method", ["hay", "geometric", "quadtree"])
@@ -136,21 +133,6 @@ def test_an_interval_around_a_count_that_is_not_clamped_is_worked_out(tmp_path, 
         assert failed(public) == ["counts"]
         change(public, row, column, lambda end, by=by: round(end - by, 6))
         assert failed(public) == []
-
-
-@pytest.mark.parametrize(
-    ("column", "move"),
-    [("low", lambda low: -1.0), ("high", lambda high: high * 3), ("high", lambda high: 0.0)],
-)
-def test_an_interval_beyond_what_a_cell_can_have_lost_is_found(tmp_path, column, move):
-    people = np.zeros((24, 24), int)
-    people[:, :10] = 700
-    table = geodp.CountTable.from_dense(people, geodp.Grid.regular(people.shape))
-    release = geodp.publish(table, epsilon=1, contribution=1, key=geodp.NoiseKey(bytes(32)))
-    release.write(tmp_path / "out")
-    assert failed(tmp_path / "out") == []
-    change(tmp_path / "out" / "public", 3, column, move)
-    assert failed(tmp_path / "out") == ["counts"]
 
 
 def regions():
@@ -240,12 +222,22 @@ def test_a_tree_that_is_none_of_the_cells_is_refused(tmp_path):
     assert failed(public) == ["counts"]
 
 
-def test_intervals_of_a_card_without_a_tree_are_bounded(tmp_path):
-    released(PLAIN).write(tmp_path / "out")
+@pytest.mark.parametrize(
+    ("column", "move"),
+    [("low", lambda low: -1.0), ("high", lambda high: high * 3), ("high", lambda high: 0.0)],
+)
+def test_intervals_of_a_card_without_a_tree_are_bounded(tmp_path, column, move):
+    people = np.zeros((24, 24), int)
+    people[:, :10] = 700
+    table = geodp.CountTable.from_dense(people, geodp.Grid.regular(people.shape))
+    release = geodp.publish(table, epsilon=1, contribution=1, key=geodp.NoiseKey(bytes(32)))
+    release.write(tmp_path / "out")
     public = tmp_path / "out" / "public"
     resealed(public, lambda card: card["expected_error"]["cells"].pop("tree"))
     assert failed(public) == []
     assert "follow" not in answer_of(public)[1]
+    change(public, 3, column, move)
+    assert failed(public) == ["counts"]
 
 
 def change(folder, row, column, move):

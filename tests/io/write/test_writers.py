@@ -235,14 +235,6 @@ def test_pairs_without_codes_have_both_centres():
     assert (x[0], y[0], to_x[0], to_y[0]) == (4001500, 2999500, 4003500, 2997500)
 
 
-def test_standard_errors_are_said_to_hold_where_nothing_is_clamped(written_once):
-    _, folder = written_once(KANTO)
-    card = json.loads((folder / "release.json").read_text())
-    said = {entry["name"]: entry.get("standard_error", "") for entry in card["files"]}
-    for ending in ("csv", "parquet", "tif"):
-        assert "where nothing is clamped; isolated" in said[f"population.{ending}"]
-
-
 def test_one_cell_of_a_huge_grid_is_written(tmp_path):
     place = geodp.grid.lattice.Lattice(1, 1 << 34, crs="EPSG:3035", transform=LAEA)
     grid, event = geodp.Grid((place,)), released(KANTO).event
@@ -304,15 +296,3 @@ def test_geoparquet_is_read_by_window(tmp_path, monkeypatch):
     expected = frame[frame.intersects(shapely.box(*window))]
     assert found["code"].tolist() == expected["code"].tolist()
     assert 0 < len(found) < len(frame)
-
-
-def test_pairs_are_lines_between_centres(written_once):
-    release, folder = written_once(GRIDS["pairs"])
-    frame = geopandas.read_parquet(folder / "population.parquet")
-    assert frame.crs == "EPSG:6668"
-    ends = shapely.get_coordinates(frame.geometry).reshape(-1, 2, 2)
-    x, y = release.grid.places[0].edges()
-    row, col, to_row, to_col = release.grid.decode(release.table.key)
-    centre_x, centre_y = (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2
-    assert (ends[:, 0] == np.stack([centre_x[col], centre_y[row]], 1)).all()
-    assert (ends[:, 1] == np.stack([centre_x[to_col], centre_y[to_row]], 1)).all()
