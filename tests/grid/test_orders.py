@@ -125,6 +125,6 @@ def test_a_total_above_is_more_accurate_where_it_is_measured_first():
         grid = grid.with_attribute_order(place)
         table = geodp.CountTable.from_dense(np.full(grid.shape, 500), grid)
         given = {"epsilon": 1, "key": geodp.NoiseKey(SECRET), "contribution": 1}
-        release = geodp.publish(table, method="pyramid", **{"contribution": 1, **given})
+        release = geodp.publish(table, method="pyramid", **given)
         errors[place] = release.standard_error(everywhere(grid, {"sex": "f"}))
     assert errors["above"] < errors["below"] / 1.9

@@ -82,8 +82,8 @@ def test_errors_and_intervals_stay_right():
         key = geodp.NoiseKey(number.to_bytes(32, "little"))
         given = {"epsilon": "1/10", "key": key}
         release, free = (
-            geodp.publish(table, totals=totals, **{"contribution": 1, **given}),
-            geodp.publish(table, **{"contribution": 1, **given}),
+            geodp.publish(table, totals=totals, contribution=1, **given),
+            geodp.publish(table, contribution=1, **given),
         )
         for at, one in enumerate((release, free)):
             squares[at] += ((one.table.to_dense() - truth) ** 2).sum()
@@ -111,7 +111,7 @@ def test_what_is_public_need_not_be_measured():
         for number in range(10):
             secret = geodp.NoiseKey(number.to_bytes(32, "little"))
             given = {"method": method, "epsilon": "1/10", "contribution": 1, "key": secret}
-            release = geodp.publish(table, totals=totals, **{"contribution": 1, **given})
+            release = geodp.publish(table, totals=totals, **given)
             off = release.table.to_vector() - truth
             assert not off.reshape(16, -1).sum(axis=1).any()
             blocks = np.abs(off.reshape(-1, 64).sum(axis=1)).mean()
@@ -186,7 +186,7 @@ def test_empty_areas_are_filled_evenly_and_labels_are_summed():
 def test_the_card_says_what_is_left_of_the_guarantee(given, left):
     table = made()
     totals = totals_of(table.grid, table, depth=1)
-    release = geodp.publish(table, totals=totals, **{"contribution": 1, **given})
+    release = geodp.publish(table, totals=totals, contribution=1, **given)
     (said,) = [s for s in release.card().guarantee.not_protected if "law on population" in s]
     assert said.startswith("the totals of 3 areas")
     assert said.endswith(f"protected with {left}")

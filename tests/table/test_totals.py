@@ -256,11 +256,9 @@ def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_sta
     terms = {"epsilon": 1, "contribution": 1}
     total = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 1], [0, 0, 0]])
     with refuses(UsageError, r"contribution-below-sums-found: x \(sex\)"):
-        geodp.publish(total, ledger=Untouched(), dataset="census", **{"contribution": 1, **terms})
+        geodp.publish(total, ledger=Untouched(), dataset="census", **terms)
     parts = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 2], [0, 0, 0]])
-    assert (
-        SUMS in geodp.publish(parts, **{"contribution": 1, **terms}).card().guarantee.not_protected
-    )
+    assert SUMS in geodp.publish(parts, **terms).card().guarantee.not_protected
     both = geodp.publish(total, epsilon=1, contribution=2)
     assert SUMS not in both.card().guarantee.not_protected
 

@@ -292,7 +292,7 @@ def test_a_release_takes_the_limit_of_its_office_into_its_styles_alone(tmp_path)
     table = geodp.CountTable.from_dense(counts, KANTO)
     for name, said in (("plain", None), ("few", {"display_below": 10})):
         terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
-        release = geodp.publish(table, metadata=said, **{"contribution": 1, **terms})
+        release = geodp.publish(table, metadata=said, **terms)
         release.write(tmp_path / name)
         GeoPackageExport().write(geodp.open(tmp_path / name).view(), tmp_path / f"{name}.x")
     public = {name: tmp_path / name / "public" for name in ("plain", "few")}

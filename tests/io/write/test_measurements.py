@@ -42,7 +42,7 @@ def write(path, grid, **given):
     counts = np.random.default_rng(2).integers(0, 60, grid.shape)
     table = geodp.CountTable.from_dense(counts * grid.domain.to_dense(), grid)
     given = {"contribution": 1, "key": geodp.NoiseKey(bytes(32)), "measurements": "cell", **given}
-    geodp.publish(table, epsilon=1, **{"contribution": 1, **given}).write(path, name="jobs")
+    geodp.publish(table, epsilon=1, **given).write(path, name="jobs")
     return path / "public", table
 
 

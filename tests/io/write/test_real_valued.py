@@ -80,7 +80,7 @@ def released(grid, method):
     index = index[:, grid.contains(index)]
     table = geodp.CountTable.from_index(grid, index, counts[tuple(index)])
     terms = {"epsilon": "1/10", "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
-    return geodp.publish(table, method=method, **{"contribution": 1, **terms})
+    return geodp.publish(table, method=method, **terms)
 
 
 def made(path, method, grid=KANTO):

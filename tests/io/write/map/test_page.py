@@ -38,7 +38,7 @@ def sheet_of(grid, look=None, name="population", **terms):
     release = released(grid)
     if terms:
         table = geodp.CountTable.from_dense(np.full(grid.shape, 9), grid)
-        release = geodp.publish(table, epsilon=1, **{"contribution": 1, **terms})
+        release = geodp.publish(table, epsilon=1, contribution=1, **terms)
     return compose(release.view(name), look or Look())
 
 
@@ -303,7 +303,7 @@ def small_counts(limit, method="laplace", grid=GRIDS["square"]):
     table = geodp.CountTable.from_dense(np.arange(grid.size).reshape(grid.shape), grid)
     said = None if limit is None else {"display_below": limit}
     terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32)), "metadata": said}
-    release = geodp.publish(table, method=method, **{"contribution": 1, **terms})
+    release = geodp.publish(table, method=method, **terms)
     return release.view()
 
 
@@ -351,7 +351,7 @@ def test_a_pixel_of_many_cells_is_small_by_its_sum():
         grid, np.array([[0, 1, 9], [0, 0, 0]]), np.array([30, 30, 30])
     )
     terms = {"epsilon": 10**6, "contribution": 1, "method": "laplace"}
-    release = geodp.publish(table, metadata={"display_below": 40}, **{"contribution": 1, **terms})
+    release = geodp.publish(table, metadata={"display_below": 40}, **terms)
     panel = Panel.of(release.view(), 0)
     assert panel.frame.block > 1
     counts = (panel.value * panel.frame.areas()).ravel()
