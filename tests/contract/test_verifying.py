@@ -154,3 +154,11 @@ def test_a_file_more_or_less_is_found_and_named(desk, public):
         assert done.returncode == INCONSISTENT, name
         assert name in done.stdout + done.stderr, name
         back()
+
+
+def test_a_changed_record_of_the_operator_s_is_found(desk, released):
+    record = desk.copy(released.folder / "out") / "restricted" / "run.json"
+    record.write_bytes(record.read_bytes() + b" ")
+    done = desk.run("verify", "copy")
+    assert done.returncode == INCONSISTENT, done.stdout
+    assert "restricted/run.json was changed: its SHA-256 differs." in done.stdout + done.stderr
