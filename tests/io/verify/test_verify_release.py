@@ -49,9 +49,6 @@ MORE = {
     "inspire": geodp.Grid.mesh("inspire:1km", bounds=LAEA).with_official_order(),
     "quadkey": geodp.Grid.mesh("quadkey:4").with_official_order(),
     "geohash": geodp.Grid.mesh("geohash:2", bounds=(0, -90, 180, 90)).with_official_order(),
-    "statpop": geodp.Grid.mesh("statpop:100m", bounds=(2_600_000, 12e5, 2_602_000, 12.02e5)),
-    "ssb": geodp.Grid.mesh("ssb:1km", bounds=(-20e3, 66e5, 20e3, 6.62e6)).with_official_order(),
-    "ibge": geodp.Grid.mesh("ibge:1km", bounds=(53e5, 96e5, 5.32e6, 9.62e6)).with_official_order(),
 }
 
 

@@ -55,6 +55,11 @@ def box_of(item):
     return item.x, item.y, item.x + item.width, item.y + item.height
 
 
+def are_apart(one, other):
+    beside = one[2] <= other[0] or other[2] <= one[0]
+    return beside or one[3] <= other[1] or other[3] <= one[1]
+
+
 @pytest.mark.parametrize("name", GRIDS)
 @pytest.mark.parametrize("title", [None, LONG, "W" * 300])
 def test_no_words_overlap_or_leave_the_page(name, title):
@@ -69,8 +74,7 @@ def test_no_words_overlap_or_leave_the_page(name, title):
         assert bottom <= sheet.height
     for number, one in enumerate(boxes):
         for other in boxes[:number] + maps:
-            apart = one[2] <= other[0] or other[2] <= one[0]
-            assert apart or one[3] <= other[1] or other[3] <= one[1]
+            assert are_apart(one, other)
 
 
 def test_the_page_says_what_was_asked_for():
@@ -217,12 +221,7 @@ def test_the_shore_and_names_lie_on_the_map_and_can_be_left_out():
         assert left <= one[0] < one[2] <= right
         assert top <= one[1] < one[3] <= bottom
         for other in boxes[:number]:
-            assert (
-                one[2] <= other[0]
-                or other[2] <= one[0]
-                or one[3] <= other[1]
-                or (other[3] <= one[1])
-            )
+            assert are_apart(one, other)
     assert lines
     for x, y in (point for line in lines for point in line.points):
         assert left <= x <= right
