@@ -110,16 +110,8 @@ codes = "{NS}{row:5}{EW}{col:5}"
         ("250m = 250", "250m = nan", "description-not-toml"),
         ("250m = 250", '"250 m" = 250', "description-size-labels"),
         ("250m = 250", "1KM = 250", "description-size-labels"),
-        (
-            "[400000, 5450000, 600000, 5750000]",
-            "[400000, 5450000, 600000]",
-            r"description-numbers: \b4\b",
-        ),
-        (
-            "[400000, 5450000, 600000, 5750000]",
-            "[600000, 5450000, 400000, 5750000]",
-            "description-extent",
-        ),
+        ("600000, 5750000]", "600000]", r"description-numbers: \b4\b"),
+        ("[400000, 5450000, 600000", "[600000, 5450000, 400000", "description-extent"),
         ("5750000]", '"x"]', r"description-numbers: \b4\b"),
         ("5750000]", "57500000]", "pattern-too-few-digits"),
         ("EPSG:25832", "EPSG:99999", r"description-crs: \bunknown\b"),

@@ -30,15 +30,8 @@ MORE = {
     "order": geodp.Grid.regular((6, 10)).with_order(Order((0, 0, 0, 1, 1, 1, 1), (2,) * 7)),
 }
 QUESTIONS = [
-    "card",
-    "checksums",
-    "files",
-    "release id",
-    "cells",
-    "statements",
-    "intervals",
-    "written again",
-    "restricted",
+    *("card", "checksums", "files", "release id", "cells", "statements", "intervals"),
+    *("written again", "restricted"),
 ]
 
 
