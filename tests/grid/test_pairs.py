@@ -100,7 +100,8 @@ def test_counts_of_pairs_by_label_are_published(labelled: Grid, method: str | No
     draw = np.random.default_rng(2)
     key = labelled.domain.keys_of_ranks(draw.choice(labelled.size, 500, replace=False))
     table = geodp.CountTable.from_keys(labelled, np.sort(key), draw.poisson(50, 500) + 1)
-    release = geodp.publish(table, method=method, epsilon=10**6, contribution=1)
+    terms = {"epsilon": 10**6, "contribution": 1, "key": key_of(3)}
+    release = geodp.publish(table, method=method, **terms)
     assert np.array_equal(release.table.key, table.key)
     assert np.array_equal(release.table.count, table.count)
     hour = release.estimate("00:", labels={"hour": "8"})
