@@ -93,7 +93,8 @@ def cells_of(grid):
         held = ((ranges[:, :1] <= keys) & (keys < ranges[:, 1:])).any(axis=0)
     elif grid.hierarchy is not None:
         places = set(map(tuple, grid.hierarchy.cell.T.tolist()))
-        held = np.array([(row, col) in places for row, col in every[:2].T.tolist()])
+        ends = [range(2 * end, 2 * end + 2) for end in range(len(grid.places))]
+        held = np.array([all(tuple(one[list(at)]) in places for at in ends) for one in every.T])
     else:
         held = np.ones(every.shape[1], bool)
     index = every[:, held]

@@ -16,11 +16,27 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.region import Region
+from geodp.grid.units import grid_of_units, pairs_of_units
 from tests.grids import FORMS, cells_of, in_regions, masked
 from tests.refusals import refuses
 from tests.strategies import shaped_tables
 
-every_form = pytest.mark.parametrize("grid", FORMS.values(), ids=list(FORMS))
+UNITS = grid_of_units(
+    {
+        "block": ["0012", "0111", "0011", "0021", "0112", "0121", "0013"],
+        "tract": ["001", "011", "001", "002", "011", "012", "001"],
+        "county": ["00", "01", "00", "00", "01", "01", "00"],
+    },
+    "an example",
+)
+EVERY = FORMS | {
+    "units": UNITS,
+    "pairs of units": pairs_of_units(UNITS),
+    "pairs of units, labels": pairs_of_units(UNITS)
+    .with_attribute("mode", ["walk", "car", "bus"])
+    .with_attribute("day", ["work", "rest"]),
+}
+every_form = pytest.mark.parametrize("grid", EVERY.values(), ids=list(EVERY))
 
 
 @every_form

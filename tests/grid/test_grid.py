@@ -14,7 +14,6 @@ from geodp.grid.mask import (
 )
 from geodp.grid.order import Order
 from tests.refusals import refuses
-from tests.strategies import shapes
 
 KANTO = (138.0, 35.0, 141.2, 37.1333333333)
 
@@ -53,27 +52,6 @@ def test_the_default_domain_is_the_public_extent():
 def test_bounds_that_are_refused(bounds, message):
     with refuses(UsageError, message):
         Grid.mesh("jis:half", bounds=bounds)
-
-
-@given(shapes, st.data())
-def test_encode_and_decode_are_inverse_and_stay_inside(shape, data):
-    grid = Grid.regular(shape)
-    index = np.array([[data.draw(st.integers(0, size - 1))] for size in shape])
-    key = grid.encode(index)
-    assert (grid.decode(key) == index).all()
-    assert grid.contains_keys(key).all()
-    axis = data.draw(st.integers(0, len(shape) - 1))
-    for wrong in (-1, shape[axis]):
-        outside = index.copy()
-        outside[axis] = wrong
-        with refuses(CodeError, "cell-outside-domain"):
-            grid.encode(outside)
-
-
-def test_padding_is_outside_the_domain():
-    grid = Grid.regular((5, 3))
-    inside = grid.contains_keys(np.arange(64, dtype=np.uint64))
-    assert inside.sum() == grid.size == 15
 
 
 def test_attributes_come_under_the_places():

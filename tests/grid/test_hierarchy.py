@@ -15,6 +15,7 @@ from geodp.grid.tree import overlaps
 from geodp.mechanisms import mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.terms import Terms
+from tests.grids import cells_of
 from tests.mechanisms.central.test_pyramid import compare, spent
 from tests.reference import regions as reference
 from tests.refusals import refuses
@@ -32,6 +33,15 @@ def grid_of(attributes="below", labels=(), table=TABLE, shape=(4, 6)):
     for name, texts in labels:
         grid = grid.with_attribute(name, texts)
     return grid.with_hierarchy(table, attributes)
+
+
+def keys_of(grid):
+    return np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
+
+
+def table_of(grid, counts):
+    index = grid.decode(keys_of(grid))
+    return geodp.CountTable.from_index(grid, index, counts[tuple(index)])
 
 
 SEX_AGE = (("sex", ["f", "m"]), ("age", ["young", "middle", "old"]))
@@ -72,16 +82,9 @@ def test_numbers_are_those_of_the_definition(drawn):
     assert table.number_of(cell).tolist() == expected
     assert (np.diff(table.number) > 0).all()
     grid = geodp.Grid.regular((10, 10)).with_attribute("sex", ["f", "m"]).with_hierarchy(table)
-    every = np.indices(grid.shape).reshape(3, -1)
-    inside = grid.contains(every)
-    held = set(zip(*cell.tolist(), strict=True))
-    assert inside.tolist() == [(r, c) in held for r, c, _ in every.T]
-    assert grid.size == inside.sum()
-    key = grid.encode(every[:, inside])
-    assert np.unique(key).size == key.size
-    assert (grid.decode(key) == every[:, inside]).all()
     keys = np.arange(np.prod(grid.order.radices, dtype=int), dtype=np.uint64)
-    assert np.flatnonzero(grid.contains_keys(keys)).tolist() == sorted(key.tolist())
+    assert np.flatnonzero(grid.contains_keys(keys)).tolist() == sorted(cells_of(grid))
+    assert grid.size == 2 * len(codes)
 
 
 @pytest.mark.parametrize("attributes", ["below", "above", "prefecture", "city"])
@@ -92,7 +95,7 @@ def test_every_region_is_a_run_of_keys_below_its_attributes(attributes):
     expected = ["prefecture", "city", "cell"]
     assert names == [*expected[:at], "sex", "age", *expected[at:]]
     stride = int(np.prod(grid.order.radices))
-    key = np.sort(grid.encode(np.argwhere(np.ones(grid.shape)).T[:, every_cell(grid)]))
+    key = keys_of(grid)
     digits = 0
     for name, count in grid.areas.steps:
         stride //= int(np.prod(grid.order.radices[digits : digits + count]))
@@ -103,10 +106,6 @@ def test_every_region_is_a_run_of_keys_below_its_attributes(attributes):
         seen = names[: names.index(name) + 1]
         places = [{"prefecture": 3, "city": 6, "cell": 19}.get(n, 1) for n in seen]
         assert node.size == max(places) * (2 if "sex" in seen else 1) * (3 if "age" in seen else 1)
-
-
-def every_cell(grid):
-    return grid.contains(np.argwhere(np.ones(grid.shape)).T)
 
 
 def test_cells_in_no_region_and_regions_beyond_the_extent():
@@ -201,8 +200,7 @@ def test_a_level_of_one_region_is_no_level_and_one_cell_a_region_has_no_bits():
 
 
 def publish_dense(grid, counts, method="pyramid", epsilon=1, trial=0):
-    inside = np.argwhere(np.ones(grid.shape)).T[:, every_cell(grid)]
-    table = geodp.CountTable.from_index(grid, inside, counts[tuple(inside)])
+    table = table_of(grid, counts)
     key = geodp.NoiseKey(trial.to_bytes(32, "little"))
     return geodp.publish(table, method=method, epsilon=epsilon, key=key, contribution=1)
 
@@ -228,13 +226,12 @@ def test_more_than_4096_parts_are_split_into_levels_that_are_no_regions():
 def test_releases_equal_the_definition_and_regions_are_the_sums_of_their_cells(attributes):
     grid = grid_of(attributes, SEX_AGE[:1])
     counts = np.random.default_rng(3).poisson(6, grid.shape) + 1
-    inside = np.argwhere(np.ones(grid.shape)).T[:, every_cell(grid)]
-    table = geodp.CountTable.from_index(grid, inside, counts[tuple(inside)])
+    table = table_of(grid, counts)
     keys = int(np.prod(grid.order.radices))
     every = grid.contains_keys(np.arange(keys, dtype=np.uint64))
     compare(mechanism("pyramid"), table, "1", lambda a, b: every[a:b].any())
     given = {"epsilon": 1, "key": geodp.NoiseKey(bytes(32)), "contribution": 1}
-    release = geodp.publish(table, method="pyramid", **{"contribution": 1, **given})
+    release = geodp.publish(table, method="pyramid", **given)
     dense = release.table.to_dense()
     for prefecture in "ABC":
         row, col = grid.hierarchy.cells_in(prefecture)
@@ -259,7 +256,7 @@ def test_the_error_of_any_cells_is_that_of_least_squares(attributes, labels):
     method = mechanism("pyramid")
     use = spent(method, grid, "1")
     chain = method.levels(grid)
-    key = np.sort(grid.encode(np.argwhere(np.ones(grid.shape)).T[:, every_cell(grid)]))
+    key = keys_of(grid)
     own = [use.law(share).variance for share in chain.shares]
     strides = [np.uint64(stride) for stride in chain.strides]
     exact = reference.covariance(key, strides, own)
@@ -276,7 +273,7 @@ def test_the_largest_error_of_a_block_of_keys(attributes, method):
     grid = grid_of(attributes, SEX_AGE)
     chosen = mechanism(method)
     tree = chosen.tree_variance(grid, spent(chosen, grid, "1"))
-    key = np.sort(grid.encode(np.argwhere(np.ones(grid.shape)).T[:, every_cell(grid)]))
+    key = keys_of(grid)
     found = tree.largest(grid)
     assert found.size == len(grid.order.radices) + 1
     for digits, largest in enumerate(found):

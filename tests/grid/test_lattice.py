@@ -137,16 +137,9 @@ def test_the_crs_that_polygons_name_is_applied_or_refused(tmp_path, said):
     ring = [[7.2, 50.0], [7.3, 50.0], [7.3, 50.1], [7.2, 50.0]]
     if not degrees:
         ring = [[4e6, 2.995e6], [4.002e6, 2.995e6], [4.002e6, 3e6], [4e6, 2.995e6]]
-    document = {
-        "type": "FeatureCollection",
-        "features": [
-            {
-                "type": "Feature",
-                "properties": {"name": "one"},
-                "geometry": {"type": "Polygon", "coordinates": [ring]},
-            }
-        ],
-    }
+    shape = {"type": "Polygon", "coordinates": [ring]}
+    feature = {"type": "Feature", "properties": {"name": "one"}, "geometry": shape}
+    document = {"type": "FeatureCollection", "features": [feature]}
     if said is not None:
         document["crs"] = {"type": "name", "properties": {"name": said}}
     path = tmp_path / "areas.geojson"

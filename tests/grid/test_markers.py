@@ -15,31 +15,12 @@ from tests.kinds.flows.test_other_units import GRID, OTHER
 from tests.refusals import refuses
 
 TOTALS = (
-    "Total",
-    "_T",
-    "T",
-    "計",
-    "総数",
-    "Insgesamt",
-    "GRAND TOTAL",
-    "Population, total",
+    *("Total", "_T", "T", "計", "総数", "Insgesamt", "GRAND TOTAL", "Population, total"),
     "全国　合計",
 )
 NOTHING = (
-    "NA",
-    "n/a",
-    "NULL",
-    "NIL",
-    "#N/A",
-    "-",
-    "－",
-    "..",
-    "不明",
-    "Unknown",
-    "-99",
-    "k.A.",
-    "秘匿",
-    "Suppressed",
+    *("NA", "n/a", "NULL", "NIL", "#N/A", "-", "－", "..", "不明", "Unknown", "-99", "k.A."),
+    *("秘匿", "Suppressed"),
 )
 CODES = ("NO", "NAM", "Totnes", "TX", "12000", "x", "Allschwil", "Nulles")
 

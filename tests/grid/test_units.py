@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import geodp
-from geodp.errors import CodeError, InputError, UsageError
+from geodp.errors import CodeError, UsageError
 from geodp.grid.units import (
     grid_of_units,
 )
@@ -83,16 +83,6 @@ def test_attributes_come_under_the_cells_and_elsewhere_when_asked() -> None:
     assert above.areas.steps == (("sex", 1), ("age", 1), *grid.areas.steps)
     with refuses(UsageError, "order-not-last"):
         above.with_attribute("kind", ["one", "other"])
-
-
-def test_frames_are_read_by_the_codes_of_units() -> None:
-    grid = grid_of_units(UNITS, "a test")
-    frame = pd.DataFrame({"unit": ["0111", "0011", "0111"], "n": [3, 4, 5]})
-    table = geodp.read_table(frame, grid=grid, code="unit", value="n", duplicates="sum")
-    wanted = geodp.CountTable.from_index(grid, grid.names.find(["0011", "0111"]), [4, 8])
-    assert table.to_dense().tolist() == wanted.to_dense().tolist()
-    with refuses(InputError, "unit-unknown"):
-        geodp.read_table(frame.replace("0011", "5"), grid=grid, code="unit", value="n")
 
 
 def test_written_codes_are_read_again_whatever_is_in_them(tmp_path) -> None:

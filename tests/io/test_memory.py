@@ -6,10 +6,8 @@ import sys
 import numpy as np
 import pytest
 import rasterio
-from click.testing import CliRunner
 
 import geodp
-from geodp import cli
 from geodp.errors import UsageError
 from geodp.io.memory import WORK, fit, work_within
 from geodp.io.verify import readback
@@ -17,6 +15,7 @@ from geodp.io.verify.readback import DRAWING, REPORTING, VERIFYING, read_within
 from geodp.io.verify.verify import verify
 from geodp.io.write import geopackage, geotiff, parquet, pixels, tables
 from geodp.release.simulated_cells import errors_of
+from tests.command import geodp as command
 from tests.refusals import refuses
 
 MIB = 1 << 20
@@ -77,9 +76,8 @@ def test_a_release_is_the_same_whatever_it_was_written_within(release, tmp_path,
     assert free.read_bytes() == tight.read_bytes()
 
 
-def test_gdal_keeps_no_more_blocks_than_are_allowed(release, tmp_path):
-    release.write(tmp_path / "out")
-    folder = tmp_path / "out" / "public"
+def test_gdal_keeps_no_more_blocks_than_are_allowed(release, shared):
+    folder = shared.write(release) / "public"
     card = readback.read_table_card(folder)
     for memory, cache in ((None, geotiff.CACHE), ("128MiB", 32 * MIB)):
         with work_within(memory), readback.open_map(folder, card):
@@ -89,8 +87,8 @@ def test_gdal_keeps_no_more_blocks_than_are_allowed(release, tmp_path):
 
 
 @pytest.mark.parametrize("each", [VERIFYING, REPORTING, DRAWING])
-def test_a_limit_that_the_rows_go_beyond_is_refused(release, tmp_path, each):
-    release.write(tmp_path / "out")
+def test_a_limit_that_the_rows_go_beyond_is_refused(release, shared, tmp_path, each):
+    shared.copy(release, tmp_path / "out")
     need = -(-(WORK + each * len(release.table)) // MIB)
     with read_within([tmp_path / "out"], f"{need}MiB", each):
         assert fit(WORK, 1) == need * MIB // 4
@@ -119,13 +117,11 @@ def test_a_limit_that_the_rows_go_beyond_is_refused(release, tmp_path, each):
         "report {out} --output {to}/c.html",
     ],
 )
-def test_commands_that_read_a_release_keep_to_the_limit(call, release, tmp_path):
-    release.write(tmp_path / "out")
-    words = call.format(out=tmp_path / "out", to=tmp_path).split()
-    done = CliRunner().invoke(cli.geodp, [*words, "--memory", "256MiB"])
-    assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(cli.geodp, [*words, "--memory", "8MiB"])
-    assert done.exit_code == 2 or isinstance(done.exception, UsageError)
+def test_commands_that_read_a_release_keep_to_the_limit(call, release, shared, tmp_path):
+    words = call.format(out=shared.write(release), to=tmp_path).split()
+    done = command(*words, "--memory", "256MiB")
+    assert done.returncode == 0, done.stderr
+    assert command(*words, "--memory", "8MiB").returncode == 2
 
 
 PEAK = """

@@ -22,41 +22,22 @@ from geodp.table.plain import AtLeast, Text, key_of, list_in_order, types_of
 
 PACKAGE = Path(geodp.__file__).parent
 FILES = {
-    PACKAGE / "table" / "release-2.schema.json": (
-        Card,
-        "geodp-release-2",
-        "a geodp release: release.json",
-    ),
-    PACKAGE / "kinds" / "amounts" / "amounts-1.schema.json": (
-        AmountsCard,
-        "geodp-amounts-1",
-        "amounts of geodp: amounts.json",
-    ),
-    PACKAGE / "kinds" / "amounts" / "amounts-series-1.schema.json": (
-        AmountsSeriesCard,
-        "geodp-amounts-series-1",
-        "a series of amounts of geodp: amounts-series.json",
-    ),
-    PACKAGE / "kinds" / "flows" / "flows-1.schema.json": (
-        FlowsCard,
-        "geodp-flows-1",
-        "flows of geodp: flows.json",
-    ),
-    PACKAGE / "kinds" / "households" / "households-1.schema.json": (
-        HouseholdsCard,
-        "geodp-households-1",
-        "persons and households of geodp: households.json",
-    ),
-    PACKAGE / "kinds" / "selection" / "selection-1.schema.json": (
-        SelectionCard,
-        "geodp-selection-1",
-        "a geodp selection: release.json",
-    ),
-    PACKAGE / "kinds" / "series" / "series-1.schema.json": (
-        SeriesCard,
-        "geodp-series-1",
-        "a geodp series: series.json",
-    ),
+    PACKAGE / folder / f"{name}.schema.json": (card, f"geodp-{name}", title)
+    for folder, name, card, title in (
+        ("table", "release-2", Card, "a geodp release: release.json"),
+        ("kinds/amounts", "amounts-1", AmountsCard, "amounts of geodp: amounts.json"),
+        (
+            *("kinds/amounts", "amounts-series-1", AmountsSeriesCard),
+            "a series of amounts of geodp: amounts-series.json",
+        ),
+        ("kinds/flows", "flows-1", FlowsCard, "flows of geodp: flows.json"),
+        (
+            *("kinds/households", "households-1", HouseholdsCard),
+            "persons and households of geodp: households.json",
+        ),
+        ("kinds/selection", "selection-1", SelectionCard, "a geodp selection: release.json"),
+        ("kinds/series", "series-1", SeriesCard, "a geodp series: series.json"),
+    )
 }
 """By file: the card's class, the schema's id, and of what it is."""
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import geodp
-from geodp.errors import InputError, UsageError
+from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.table.contribution import bound_contribution, combine_bounds, truncate
@@ -139,11 +139,6 @@ def test_points_without_persons_need_somebody_who_vouches(tmp_path):
         geodp.publish(table, epsilon=1)
     release = geodp.publish(table, epsilon=1, contribution=3)
     assert "vouched" in release.card().guarantee.contribution_bound
-
-
-def test_a_record_without_a_person_is_refused(tmp_path):
-    with refuses(InputError, r"person-missing: row 3: .*\bwho\b"):
-        points(tmp_path, "who,x,y\nann,0.5,0.5\n ,0.5,0.5\n", person="who")
 
 
 def test_bounds_of_several_units_are_none_together():

@@ -1,11 +1,8 @@
 """Public totals: met exactly, the nearest counts, and what is left of the guarantee."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
-import pyarrow.csv
 import pytest
 
 import geodp
@@ -16,11 +13,6 @@ from geodp.table.proxy import Proxy
 from geodp.table.public_totals import PublicTotals, divide, nearest
 from tests.refusals import refuses
 
-STAYS = (
-    Path(__file__).resolve().parents[2].parent
-    / "shared/data/jinryu/tokyo_mdp_mesh1km_2019-2021.csv.gz"
-)
-CENSUS = STAYS.parents[1] / "estat-hiroshima-500m" / "tblT001101H34_2020.csv.gz"
 RNG = np.random.default_rng(5)
 ROWS, COLS = 40, 36
 
@@ -90,8 +82,8 @@ def test_errors_and_intervals_stay_right():
         key = geodp.NoiseKey(number.to_bytes(32, "little"))
         given = {"epsilon": "1/10", "key": key}
         release, free = (
-            geodp.publish(table, totals=totals, **{"contribution": 1, **given}),
-            geodp.publish(table, **{"contribution": 1, **given}),
+            geodp.publish(table, totals=totals, contribution=1, **given),
+            geodp.publish(table, contribution=1, **given),
         )
         for at, one in enumerate((release, free)):
             squares[at] += ((one.table.to_dense() - truth) ** 2).sum()
@@ -119,7 +111,7 @@ def test_what_is_public_need_not_be_measured():
         for number in range(10):
             secret = geodp.NoiseKey(number.to_bytes(32, "little"))
             given = {"method": method, "epsilon": "1/10", "contribution": 1, "key": secret}
-            release = geodp.publish(table, totals=totals, **{"contribution": 1, **given})
+            release = geodp.publish(table, totals=totals, **given)
             off = release.table.to_vector() - truth
             assert not off.reshape(16, -1).sum(axis=1).any()
             blocks = np.abs(off.reshape(-1, 64).sum(axis=1)).mean()
@@ -194,7 +186,7 @@ def test_empty_areas_are_filled_evenly_and_labels_are_summed():
 def test_the_card_says_what_is_left_of_the_guarantee(given, left):
     table = made()
     totals = totals_of(table.grid, table, depth=1)
-    release = geodp.publish(table, totals=totals, **{"contribution": 1, **given})
+    release = geodp.publish(table, totals=totals, contribution=1, **given)
     (said,) = [s for s in release.card().guarantee.not_protected if "law on population" in s]
     assert said.startswith("the totals of 3 areas")
     assert said.endswith(f"protected with {left}")
@@ -220,42 +212,3 @@ def test_methods_of_real_numbers_refuse_them():
             totals=totals_of(table.grid, table),
             contribution=1,
         )
-
-
-@pytest.mark.real
-@pytest.mark.skipif(not STAYS.exists(), reason="the real data sets are not beside the project")
-def test_stays_in_53_municipalities_of_tokyo_are_met_exactly():
-    rows = pyarrow.csv.read_csv(STAYS)
-    for name, value in {"year": 2019, "month": 1, "dayflag": 0, "timezone": 1}.items():
-        rows = rows.filter(pc.equal(rows[name], value))
-    code, city = (rows[name].cast("string").to_pylist() for name in ("mesh1kmid", "citycode"))
-    grid = geodp.Grid.mesh("jis:basic", bounds=(138.75, 35.3333333333, 140, 36.0))
-    cell = np.stack(grid.places[0].parse(code))
-    near = grid.in_extent(cell)  # without the islands
-    cell, people = cell[:, near], rows["population"].to_numpy()[near]
-    regions = Hierarchy.of_cells(cell, {"city": np.array(city)[near]}, "the table itself")
-    grid = grid.with_hierarchy(regions)
-    table = CountTable.from_index(grid, cell, people)
-    totals = totals_of(grid, table, depth=1)
-    assert totals.total.size == 53
-    release = geodp.publish(table, epsilon="1/1000", totals=totals, contribution=1)
-    assert totals.sums(release.table).tolist() == totals.total.tolist()
-
-
-@pytest.mark.real
-@pytest.mark.skipif(not CENSUS.exists(), reason="the real data sets are not beside the project")
-def test_census_of_hiroshima_in_53_areas_is_met_exactly():
-    """Every cell is in the area of the nearest of 53 inhabited cells, drawn by their people."""
-    bounds = (132.0, 34.0, 134.0, 35.3333333333)
-    plain = geodp.read_mesh(CENSUS, grid="jis:half", value="T001101001", bounds=bounds)
-    row, col = plain.grid.decode(plain.key)[:2]
-    seed = RNG.choice(row.size, 53, replace=False, p=plain.count / plain.count.sum())
-    own = np.hypot(row[:, None] - row[seed], col[:, None] - col[seed]).argmin(axis=1)
-    regions = Hierarchy.of_cells([row, col], {"city": own.astype(str)}, "made of the table")
-    grid = plain.grid.with_hierarchy(regions)
-    table = CountTable.from_index(grid, [row, col], plain.count)
-    totals = totals_of(grid, table, depth=1)
-    release = geodp.publish(table, epsilon="1/10", contribution=1, totals=totals)
-    assert totals.total.size == 53
-    assert totals.total.sum() == plain.count.sum() > 2_500_000
-    assert totals.sums(release.table).tolist() == totals.total.tolist()

@@ -16,64 +16,11 @@ from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.contribution import SUMS
 from geodp.table.counts import Cells
-from geodp.table.totals import InMemoryTable, find_sums, find_totals, is_near, label_sums
+from geodp.table.totals import InMemoryTable, find_sums, is_near, label_sums
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((4, 4))
 MESHES = geodp.Grid.mesh("jis:half", bounds=(139, 35 + 1 / 3, 140, 36))
-
-
-@pytest.mark.parametrize(
-    ("labels", "totals"),
-    [
-        ("T M F", ["T"]),
-        ("_T M F", ["_T"]),
-        ("TOTAL M F", ["TOTAL"]),
-        ("Total Male Female", ["Total"]),
-        ("male female both", ["both"]),
-        ("総数 男 女", ["総数"]),
-        ("計 男 女", ["計"]),
-        ("合計 0-14 15-64", ["合計"]),
-        ("人口（総数） 人口（男） 人口（女）", ["人口（総数）"]),
-        ("人口総数 人口男 人口女", ["人口総数"]),
-        ("Insgesamt männlich weiblich", ["Insgesamt"]),
-        ("Gesamt unter18 18-64", ["Gesamt"]),
-        ("합계 남 여", ["합계"]),
-        ("всего мужчины женщины", ["всего"]),
-        ("ΣΎΝΟΛΟ άνδρες γυναίκες", ["ΣΎΝΟΛΟ"]),
-        ("Ｔｏｔａｌ Ｍ Ｆ", ["Ｔｏｔａｌ"]),
-        ("M F", []),
-        ("A B S T U", []),
-        ("t m f", ["t"]),
-        ("t u v", []),
-        ("0-14 15-64 65+", []),
-        ("<5 5-9 10-14", []),
-        ("school Gesamtschule none", []),
-        ("all-day morning", []),
-        ("Total", []),
-    ],
-)
-def test_totals_by_name(labels: str, totals: list[str]) -> None:
-    assert find_totals(labels.split(" ")) == totals
-
-
-@pytest.mark.parametrize(
-    ("labels", "totals"),
-    [
-        (["人口（総数）　男", "人口（総数）　女"], []),
-        (["人口（総数）", "人口（総数）　男", "人口（総数）　女"], ["人口（総数）"]),
-        (["人口（総数）　男", "０～１４歳　男", "０～１４歳　女"], ["人口（総数）　男"]),
-        (["人口", "人口　男", "人口　女"], ["人口"]),
-        (["Total", "Male total", "Female total"], ["Total"]),
-        (["population, total", "population, male"], ["population, total"]),
-        (["both sexes", "men", "women"], ["both sexes"]),
-        (["young", "young adult", "old"], []),
-        (["all other", "farms"], []),
-        ([], []),
-    ],
-)
-def test_words_that_all_labels_have_say_nothing(labels: list[str], totals: list[str]) -> None:
-    assert find_totals(labels) == totals
 
 
 def naive_sums(dense: np.ndarray) -> set[int]:
@@ -256,11 +203,9 @@ def test_a_sum_in_every_cell_is_refused_before_the_charge_and_its_absence_is_sta
     terms = {"epsilon": 1, "contribution": 1}
     total = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 1], [0, 0, 0]])
     with refuses(UsageError, r"contribution-below-sums-found: x \(sex\)"):
-        geodp.publish(total, ledger=Untouched(), dataset="census", **{"contribution": 1, **terms})
+        geodp.publish(total, ledger=Untouched(), dataset="census", **terms)
     parts = by_label(["x", "y", "z"], [[7, 3, 4], [3, 2, 2], [0, 0, 0]])
-    assert (
-        SUMS in geodp.publish(parts, **{"contribution": 1, **terms}).card().guarantee.not_protected
-    )
+    assert SUMS in geodp.publish(parts, **terms).card().guarantee.not_protected
     both = geodp.publish(total, epsilon=1, contribution=2)
     assert SUMS not in both.card().guarantee.not_protected
 

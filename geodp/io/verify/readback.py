@@ -27,7 +27,7 @@ from geodp.grid.codes import JISMesh, code_system
 from geodp.grid.crs import normalise_crs
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
-from geodp.grid.lattice import Lattice
+from geodp.grid.lattice import Lattice, transform_of
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.grid.order import Order
 from geodp.grid.outlines import Outlines
@@ -324,7 +324,9 @@ def _lattice(place: StatedPlace) -> Lattice:
     # Meshes may be in a datum of their own, such as that of Tokyo.
     if isinstance(system, JISMesh) and crs is not None and crs != system.crs:
         system = JISMesh(system.level, crs)
-    return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
+    # A card may not state another place on the ground than its codes have.
+    transform = place.transform if system is None else transform_of(system, *place.first)
+    return Lattice(place.rows, place.cols, system, *place.first, crs, transform)
 
 
 def event_of(card: Card) -> TableEvent:

@@ -494,7 +494,8 @@ def _check_guarantee(folder: Path, card: SelectionCard) -> str:
     require_charge(card.budget, own.event.unit, own.event.neighbours, own.event.loss)
     # Files of a mask and of regions are not here.
     is_whole = not (card.domain.mask or card.domain.regions)
-    domain = StatedDomain.of(own.grid) if is_whole else card.domain
+    domain = StatedDomain.of(own.grid)
+    domain = domain if is_whole else replace(card.domain, places=domain.places)
     made = own.state(domain, card.question.candidates)
     # The last sentences tell how the table was read, which is in no file.
     facts = guarantee.not_protected[len(made.guarantee.not_protected) :]

@@ -167,6 +167,10 @@ NOT_ASKED: dict[str, dict[str, str]] = {
         "selection": "a choice has no Gaussian noise",
         "local round": "its budget stands in the plan",
     },
+    "the_script_finds_what_follows_by_arithmetic_and_fixed_sentences": {
+        "selection": "it has no table, whose errors are stated",
+        "local round": "its promise has neither neighbours nor a contribution",
+    },
     "metadata_are_read_in_python": {
         "local round": "it publishes sums of reports, and no frame of records",
     },

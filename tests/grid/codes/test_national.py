@@ -13,6 +13,7 @@ from tests.refusals import refuses
 
 NAMES = [
     *("quadkey:3", "quadkey:20", "geohash:1", "geohash:6", "geohash:9"),
+    *(f"jis:{level}" for level in ("primary", "5km", "2km", "basic", "quarter", "eighth")),
     *(
         f"{name}:{label.lower()}"
         for name in described_names()
@@ -152,14 +153,8 @@ def test_what_is_no_code_is_refused_without_being_said(name, code):
 @pytest.mark.parametrize(
     "name",
     [
-        "ibge",
-        "national:3067",
-        "cbs:1km",
-        "cbs:x",
-        "statpop:1km",
-        "national:1km",
-        "national:4326:1km",
-        "quadkey:0",
+        *("ibge", "national:3067", "cbs:1km", "cbs:x", "statpop:1km", "national:1km"),
+        *("national:4326:1km", "quadkey:0"),
     ],
 )
 def test_other_names_are_refused(name):

@@ -7,18 +7,8 @@ from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import count_others, systems_of
 
 ALONE = [
-    "inspire:1km",
-    "inspire:250m",
-    "national:3067:1km",
-    "ssb:250m",
-    "dkn:100m",
-    "ibge:1km",
-    "british:1km",
-    "irish:100m",
-    "korean:100m",
-    "jis:half",
-    "jis:2km",
-    "quadkey:16",
+    *("inspire:1km", "inspire:250m", "national:3067:1km", "ssb:250m", "dkn:100m", "ibge:1km"),
+    *("british:1km", "irish:100m", "korean:100m", "jis:half", "jis:2km", "quadkey:16"),
 ]
 """Systems whose codes look like those of no other."""
 

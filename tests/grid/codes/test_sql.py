@@ -9,13 +9,11 @@ import pyarrow.compute
 import pytest
 
 from geodp.errors import InputError, UsageError
-from geodp.grid.codes.sql import BLANKS, ENGINES, RECORDS, SqlQuery
+from geodp.grid.codes.sql import BLANKS, ENGINES, SqlQuery
 from geodp.grid.grid import Grid
 from geodp.grid.markers import NOBODY
 from geodp.io.read.points import read_points
-from geodp.io.read.table import read_table
 from geodp.options import shared
-from geodp.release.publish import publish
 from tests.refusals import refuses
 
 SYSTEMS = {
@@ -87,13 +85,6 @@ def test_cells_are_those_of_read_points(spec, engine):
     found = count(rows, query_of(spec, bounds).write(engine))
     assert found == expected(wanted)
     assert len(found) > 100 or spec in ("jis:primary", "irish:100km")
-
-
-def test_a_plain_floor_would_put_edge_points_elsewhere():
-    grid = Grid.mesh("jis:quarter", bounds=SYSTEMS["jis:quarter"])
-    x, y = edges(grid, 12_000)
-    row, _ = grid.places[0].system.locate(x, y)
-    assert (row != np.floor(y * 480)).sum() > 100
 
 
 @pytest.mark.parametrize(("cells", "per_cell"), [(1, 1), (3, 2)])
@@ -223,20 +214,6 @@ def test_records_whose_person_is_no_number_are_left_out(kind):
     query = query_of("jis:2km", bounds, person="id").write("duckdb")
     assert count(rows.slice(3), query) == []
     assert count(rows, query) == count(rows.slice(0, 3), query)
-
-
-def test_the_counted_table_asks_for_a_contribution(tmp_path):
-    x, y = edges(Grid.mesh("jis:2km", bounds=SYSTEMS["jis:2km"]), 500)
-    query = query_of("jis:2km", SYSTEMS["jis:2km"]).write("duckdb")
-    link = duckdb.connect()
-    link.register("records", pa.table({"x": x, "y": y}))
-    path = tmp_path / "counts.parquet"
-    link.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
-    table = read_table(path, grid="jis:2km", code="code", value=RECORDS)
-    assert table.count.sum() > 400
-    with refuses(UsageError, "contribution-unstated: --contribution"):
-        publish(table, epsilon=1)
-    assert publish(table, epsilon=1, contribution=4).event.contribution == 4
 
 
 @pytest.mark.parametrize("engine", ENGINES)

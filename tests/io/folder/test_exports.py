@@ -15,8 +15,6 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.formats import choose_exports, write_exports
-from geodp.io.write.view import View
-from geodp.table.card import StatedMetadata
 from tests.refusals import refuses
 from tests.release.test_frames import GRIDS, KEY, MESH, METRES, release
 
@@ -199,18 +197,6 @@ def test_an_item_needs_a_date(tmp_path):
         export(found, "stac", tmp_path / "to")
 
 
-def test_exports_are_public_only(opened):
-    """Nobody hands a confidential table to an export: they take what was released."""
-    table = geodp.CountTable.from_index(MESH, [[1], [2]], [3])
-    with refuses(UsageError, "released-table-expected"):
-        View(table, opened["mesh"].card())
-
-
 def test_unknown_exports_are_named():
     with refuses(UsageError, "export-unknown: 'shp'.*csv:estat, csv:excel"):
         choose_exports("gpkg,shp")
-
-
-def test_metadata_stand_in_the_card(opened):
-    assert opened["mesh"].card().metadata == StatedMetadata(**OFFICE)
-    assert opened["mesh"].card().to_json()["metadata"] == OFFICE

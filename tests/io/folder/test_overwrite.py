@@ -2,19 +2,14 @@
 
 import os
 import shutil
-from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import geodp
-from geodp.cli import geodp as command
 from geodp.errors import UsageError
 from geodp.io.folder.manifest import foreign, remove_release, sums_text
-from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
+from tests.command import geodp as command
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((4, 4))
@@ -113,19 +108,12 @@ def test_checksums_that_name_files_elsewhere_remove_none(out):
     assert (out.parent / "precious").read_text() == "mine"
 
 
-def test_the_refusal_comes_before_the_charge(out, tmp_path):
-    ledger = Ledger.create(tmp_path / "office.ledger")
-    ledger.add_dataset("census", PureDP(Fraction(1)))
+def test_the_refusal_comes_before_the_charge(out, ledger, tmp_path):
     (out / "office.key").write_text("mine")
-    Path(tmp_path / "in.csv").write_text("x,y,n\n1,1,30\n")
-    done = CliRunner().invoke(
-        command,
-        [
-            *["publish", str(tmp_path / "in.csv"), "--grid", "regular:4x4", "--value", "n"],
-            *["--x", "x", "--y", "y", "--anchor", "index", "--epsilon", "1", "--overwrite"],
-            *["--ledger", str(ledger.path), "--dataset", "census", "--output", str(out)],
-        ],
-    )
-    assert isinstance(done.exception, UsageError)
-    assert "office.key" in str(done.exception)
+    (tmp_path / "in.csv").write_text("x,y,n\n1,1,30\n")
+    words = "--grid regular:4x4 --value n --x x --y y --anchor index --epsilon 1 --overwrite"
+    charged = "--ledger", ledger.path, "--dataset", "census", "--output", out
+    done = command("publish", tmp_path / "in.csv", *words.split(), *charged)
+    assert done.returncode == 2
+    assert "office.key" in done.stderr
     assert ledger.charges("census") == ()

@@ -102,6 +102,9 @@ DONE = {
 }
 
 
+WORDS = "--x x --y y --anchor index --value n --epsilon 1 --contribution 1 --overwrite"
+
+
 @pytest.fixture
 def call(tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
@@ -110,22 +113,9 @@ def call(tmp_path):
     (tmp_path / "in.csv").write_text(f"x,y,n\n{rows}")
     (tmp_path / "place").mkdir()
     return [
-        *["publish", str(tmp_path / "in.csv"), "--grid", "regular:8x8", "--value", "n"],
-        *[
-            "--x",
-            "x",
-            "--y",
-            "y",
-            "--anchor",
-            "index",
-            "--epsilon",
-            "1",
-            "--contribution",
-            "1",
-            "--overwrite",
-        ],
-        *["--ledger", str(ledger.path), "--dataset", "census"],
-        *["--output", str(tmp_path / "place" / "out")],
+        *("publish", str(tmp_path / "in.csv"), "--grid", "regular:8x8", *WORDS.split()),
+        *("--ledger", str(ledger.path), "--dataset", "census"),
+        *("--output", str(tmp_path / "place" / "out")),
     ]
 
 

@@ -299,14 +299,6 @@ def test_polygons_that_are_text_are_not_followed(tmp_path, unheard, ending):
             read_polygons(given, KANTO)
 
 
-@pytest.mark.parametrize("ending", [".gpkg", ".shp", ".fgb"])
-def test_polygons_of_known_formats_are_read(tmp_path, ending):
-    areas = geopandas.GeoDataFrame({"name": ["a"]}, geometry=[shapely.box(139, 35, 139.1, 35.1)])
-    areas.set_crs("EPSG:6668").to_file(tmp_path / f"areas{ending}")
-    found = read_polygons(tmp_path / f"areas{ending}", KANTO)
-    assert found["a"].equals(areas.geometry[0])
-
-
 @pytest.mark.parametrize(
     "sql",
     [

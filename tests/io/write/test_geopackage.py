@@ -6,18 +6,16 @@ from contextlib import closing
 
 import geopandas
 import numpy as np
-import pandas
 import pyogrio
 import pytest
 import shapely
 
 import geodp
 from geodp.grid.grid import Grid
-from geodp.io.folder.publication import sha256
 from geodp.io.verify.verify import verify
 from geodp.io.write import geopackage, tables
 from geodp.table.counts import ReleasedTable
-from tests.release.test_frames import GRIDS, METRES, release
+from tests.release.test_frames import METRES, release
 from tests.views import view_of
 
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
@@ -37,21 +35,6 @@ def written(tmp_path_factory):
 def ask(path, question, *values):
     with closing(sqlite3.connect(path)) as base:
         return base.execute(question, values).fetchall()
-
-
-@pytest.mark.parametrize("name", GRIDS)
-def test_gdal_reads_what_was_released(name, tmp_path):
-    made = release(GRIDS[name])
-    made.write(tmp_path / "out", name="residents")
-    path = tmp_path / "out" / "public" / "residents.gpkg"
-    found, expected = geopandas.read_file(path, layer="residents"), made.to_geopandas("residents")
-    assert found.crs.to_epsg() == expected.crs.to_epsg()
-    assert found.geometry.geom_equals_exact(expected.geometry, 0).all()
-    pandas.testing.assert_frame_equal(
-        found.drop(columns="geometry"), expected.drop(columns="geometry"), check_dtype=False
-    )
-    assert found.residents.dtype == np.int64
-    assert all(check.ok for check in verify(tmp_path / "out"))
 
 
 def test_it_is_a_sound_base_with_index_and_metadata(written):
@@ -85,12 +68,6 @@ def test_a_copy_can_be_edited_and_its_index_follows(written, tmp_path):
     pyogrio.write_dataframe(frame.head(1), path, layer="population", append=True)
     ((n,),) = ask(path, "SELECT count(*) FROM rtree_population_geometry")
     assert n == len(frame) + 1
-
-
-def test_the_same_release_gives_the_same_bytes(written, tmp_path):
-    release(METRES).write(tmp_path / "out")
-    again = tmp_path / "out" / "public" / "population.gpkg"
-    assert sha256(again) == sha256(written / "population.gpkg")
 
 
 @pytest.mark.parametrize(("grid", "number"), [(PLAIN, -1), (OWN, geopackage.UNREGISTERED)])

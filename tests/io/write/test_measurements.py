@@ -10,7 +10,7 @@ import pytest
 import geodp
 from geodp.io.write import measurements
 from geodp.io.write.measurements import COLUMNS
-from tests.io.write.test_writers import GRIDS, released
+from tests.io.write.test_writers import GRIDS
 
 MESH = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1)).with_official_order()
 
@@ -42,7 +42,7 @@ def write(path, grid, **given):
     counts = np.random.default_rng(2).integers(0, 60, grid.shape)
     table = geodp.CountTable.from_dense(counts * grid.domain.to_dense(), grid)
     given = {"contribution": 1, "key": geodp.NoiseKey(bytes(32)), "measurements": "cell", **given}
-    geodp.publish(table, epsilon=1, **{"contribution": 1, **given}).write(path, name="jobs")
+    geodp.publish(table, epsilon=1, **given).write(path, name="jobs")
     return path / "public", table
 
 
@@ -103,8 +103,3 @@ def test_regions_have_their_codes(tmp_path):
     assert codes[1] == ["13", "14"]
     assert codes[2] == ["13/0", "13/1", "14/0", "14/1"]
     assert "first_row" not in table.columns
-
-
-def test_a_release_without_them_has_no_such_file(tmp_path):
-    released(GRIDS["mesh"]).write(tmp_path / "out")
-    assert not [*(tmp_path / "out").rglob("*measurements*")]

@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -71,6 +72,7 @@ def thirds(monkeypatch):
     monkeypatch.setitem(mechanisms._find_methods(), "thirds", Thirds())
 
 
+@cache
 def released(grid, method):
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 30, grid.shape) * rng.integers(0, 2, grid.shape)
@@ -78,7 +80,7 @@ def released(grid, method):
     index = index[:, grid.contains(index)]
     table = geodp.CountTable.from_index(grid, index, counts[tuple(index)])
     terms = {"epsilon": "1/10", "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
-    return geodp.publish(table, method=method, **{"contribution": 1, **terms})
+    return geodp.publish(table, method=method, **terms)
 
 
 def made(path, method, grid=KANTO):

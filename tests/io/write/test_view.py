@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import geodp
-from geodp.errors import UsageError
 from geodp.io.folder.publication import write_public
 from geodp.io.write import tables
 from geodp.io.write import view as rows
-from geodp.io.write.view import View, keep_rows
+from geodp.io.write.view import keep_rows
 
 
 def released(**options):
@@ -70,11 +68,3 @@ def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monke
     assert sum(made) == release.table.key.size
     raster = release.grid.size
     assert release.table.key.size <= sum(ends) <= release.table.key.size + raster
-
-
-def test_what_is_confidential_has_no_view():
-    grid = geodp.Grid.regular((4, 4))
-    table = geodp.CountTable.from_index(grid, np.zeros((2, 1), np.int64), [5])
-    card = geodp.publish(table, epsilon=1, contribution=1).card()
-    with pytest.raises(UsageError, match="Only released tables"):
-        View(table, card)

@@ -76,12 +76,6 @@ def test_words_that_leave_the_sheet_are_cut():
         drawn(sheet(TextLine(x, y, "population", 20, BLACK)))
 
 
-def test_the_same_sheet_gives_the_same_bytes():
-    page = sheet(TextLine(4, 20, "ε", 20, BLACK), Box(0, 0, 5, 5, RED))
-    assert draw_png(page) == draw_png(page)
-    assert b"tIME" not in draw_png(page)
-
-
 def test_colours():
     assert parse_colours(["#ff8000", "#000001"]) == ((255, 128, 0), (0, 0, 1))
     assert mix([RED], [WHITE], [1, 0]) == (WHITE, RED)

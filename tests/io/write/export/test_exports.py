@@ -59,25 +59,6 @@ def test_texts_are_formulas_of_nothing_but_themselves(tmp_path):
     assert '"=""a b"""' in text
 
 
-def test_an_array_has_what_the_release_says(tmp_path):
-    from scipy.io import netcdf_file
-
-    NetCDF().write(view_of(GRIDS["mesh"]), tmp_path / "x.nc")
-    with netcdf_file(tmp_path / "x.nc", mmap=False) as file:
-        assert file.Conventions == b"CF-1.8"
-        assert file.title == b"residents"
-        assert file.geodp_private == b"NO"
-        assert file.variables["count"].dimensions == ("y", "x")
-
-
-def test_an_item_is_json(tmp_path):
-    view = view_of(GRIDS["mesh"])
-    card = replace(view.card, metadata=StatedMetadata(reference_date="2020-10-01"))
-    dated = replace(view, card=card)
-    Stac().write(dated, tmp_path / "x.json")
-    assert json.loads((tmp_path / "x.json").read_text())["type"] == "Feature"
-
-
 @pytest.mark.parametrize("method", ["pyramid", "laplace", "hay"])
 def test_spreadsheets_show_small_counts_as_one_word_and_no_interval(method, tmp_path):
     view = view_of(GRIDS["mesh"], method=method)

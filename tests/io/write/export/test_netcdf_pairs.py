@@ -8,8 +8,7 @@ import geodp
 from geodp.io.verify.rewritten import is_rewritten
 from geodp.io.write.export import netcdf
 from geodp.io.write.export.netcdf import NetCDF
-from geodp.release.opening import open_view
-from tests.kinds.flows.test_publish import MESH, publish, trips_on
+from tests.kinds.flows.test_publish import MESH
 
 xarray = pytest.importorskip("xarray", reason="the format's own library is not installed")
 
@@ -28,11 +27,10 @@ def of_labels(labels, name="hour", shape=(2, 3)):
     return geodp.publish(table, method="laplace", epsilon=1, contribution=1)
 
 
-def test_a_flow_is_looked_up_by_codes(tmp_path):
-    flows = publish(trips_on(MESH, number=3000)).flows
-    data = read(flows.view("flows"), tmp_path / "x.nc")
+def test_a_flow_is_looked_up_by_codes(trips, tmp_path):
+    data = read(trips, tmp_path / "x.nc")
     zones = MESH.shape[0] * MESH.shape[1]
-    expected = flows.table.to_dense().reshape(zones, zones)
+    expected = trips.table.to_dense().reshape(zones, zones)
     assert data["count"].dims == ("origin", "destination")
     assert data["count"].dtype == np.int32
     assert np.array_equal(data["count"], expected)
@@ -65,13 +63,12 @@ def test_labels_are_coordinates(labels, found, tmp_path):
     assert {"origin_row", "destination_column"} <= {*data["count"].coords}
 
 
-def test_large_releases_are_gathered(tmp_path, monkeypatch):
-    flows = publish(trips_on(MESH, number=3000)).flows
-    dense = read(flows.view("flows"), tmp_path / "x.nc")
+def test_large_releases_are_gathered(trips, tmp_path, monkeypatch):
+    dense = read(trips, tmp_path / "x.nc")
     monkeypatch.setattr(netcdf, "DENSE_BYTES", 100)
-    data = read(flows.view("flows"), tmp_path / "y.nc")
+    data = read(trips, tmp_path / "y.nc")
     assert data["count"].dims == ("flow",)
-    assert data["count"].size == flows.table.key.size
+    assert data["count"].size == trips.table.key.size
     names = data["flow"].attrs["compress"].split()
     assert names == ["origin", "destination"]
     # As CF 8.2 says; cf_xarray does the same.
@@ -81,7 +78,7 @@ def test_large_releases_are_gathered(tmp_path, monkeypatch):
     assert np.array_equal(again, dense["count"])
 
 
-def test_what_is_too_large_or_named_alike_is_refused(monkeypatch):
+def test_what_is_too_large_or_named_alike_is_refused(trips, monkeypatch):
     one = NetCDF()
     assert one.why_not(of_labels(("7", "8")).view("trips")) is None
     for name, said in (
@@ -92,8 +89,7 @@ def test_what_is_too_large_or_named_alike_is_refused(monkeypatch):
         ("day type", "letters, digits"),
     ):
         assert said in one.why_not(of_labels(("7", "8"), name).view("trips"))
-    view = publish(trips_on(MESH, number=3000)).flows.view("flows")
-    assert one.why_not(view) is None
+    assert one.why_not(trips) is None
     for name, value, said in (
         ("MOST_ZONES", 9, "zones"),
         ("LARGEST", 9, "numbers up to"),
@@ -101,15 +97,8 @@ def test_what_is_too_large_or_named_alike_is_refused(monkeypatch):
     ):
         monkeypatch.setattr(netcdf, "DENSE_BYTES", 100)
         monkeypatch.setattr(netcdf, name, value)
-        assert said in one.why_not(view)
+        assert said in one.why_not(trips)
         monkeypatch.undo()
-
-
-@pytest.fixture(scope="module")
-def view(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nc")
-    publish(trips_on(MESH, number=3000)).flows.write(folder / "out", name="trips")
-    return open_view(folder / "out" / "public")
 
 
 def add_trip(file):
@@ -134,22 +123,22 @@ def change_claim(file):
 
 @pytest.mark.parametrize("change", [None, add_trip, rename_zone, add_variable, scale, change_claim])
 @pytest.mark.parametrize("most", [100, 1 << 28])
-def test_files_are_compared_with_the_release(view, tmp_path, change, most, monkeypatch):
+def test_files_are_compared_with_the_release(trips, tmp_path, change, most, monkeypatch):
     monkeypatch.setattr(netcdf, "DENSE_BYTES", most)
     one, other = tmp_path / "one.nc", tmp_path / "other.nc"
-    NetCDF().write(view, one)
-    NetCDF().write(view, other)
+    NetCDF().write(trips, one)
+    NetCDF().write(trips, other)
     with netcdf_file(other, "a") as file:
         if change is add_trip and most == 100:
             file.variables["count"].data[0] += 1
         elif change is not None:
             change(file)
-    assert is_rewritten(other, one, view.table.grid, worded=False) is (change is None)
+    assert is_rewritten(other, one, trips.table.grid, worded=False) is (change is None)
 
 
-def test_a_file_of_anything_else_is_no_copy(view, tmp_path):
+def test_a_file_of_anything_else_is_no_copy(trips, tmp_path):
     one, other = tmp_path / "one.nc", tmp_path / "other.nc"
-    NetCDF().write(view, one)
+    NetCDF().write(trips, one)
     for content in (b"", b"CDF\x02", b"PK", one.read_bytes()[:200]):
         other.write_bytes(content)
-        assert not is_rewritten(other, one, view.table.grid, worded=False)
+        assert not is_rewritten(other, one, trips.table.grid, worded=False)

@@ -6,7 +6,6 @@ import pytest
 import geodp
 from geodp.io.verify import formats
 from geodp.io.write.export import omx
-from geodp.release.opening import open_view
 from tests.kinds.flows.test_publish import MESH, publish, trips_on
 
 openmatrix = pytest.importorskip("openmatrix", reason="the format's own library is not installed")
@@ -56,13 +55,6 @@ def test_labels_have_a_matrix_each(tmp_path):
         assert np.array_equal(matrix, made[:, :, number])
 
 
-@pytest.fixture(scope="module")
-def view(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("omx")
-    publish(trips_on(MESH, number=3000)).flows.write(folder / "out", name="trips")
-    return open_view(folder / "out" / "public")
-
-
 def add_trip(file):
     file["data"]["trips"][0, 0] += 1
 
@@ -86,10 +78,10 @@ def change_claim(file):
 @pytest.mark.parametrize(
     "change", [None, add_trip, rename_zone, add_matrix, add_link, change_claim]
 )
-def test_matrices_are_compared_with_the_release(view, tmp_path, change):
+def test_matrices_are_compared_with_the_release(trips, tmp_path, change):
     one, other = tmp_path / "one.omx", tmp_path / "other.omx"
-    omx.OMX().write(view, one)
-    omx.OMX().write(view, other)
+    omx.OMX().write(trips, one)
+    omx.OMX().write(trips, other)
     with h5py.File(other, "a") as file:
         if change is not None:
             change(file)
@@ -98,7 +90,7 @@ def test_matrices_are_compared_with_the_release(view, tmp_path, change):
             matrix = file["data"]["trips"][:]
             del file["data"]["trips"]
             file["data"].create_dataset("trips", data=matrix)
-    assert formats._same_matrices(other, one, view) is (change is None)
+    assert formats._same_matrices(other, one, trips) is (change is None)
 
 
 def test_labels_that_are_one_in_names_of_matrices_are_refused():

@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp.accuracy.interval import Z
-from geodp.io.write.frame import pixel_errors
+from geodp.io.write import frame
 from geodp.io.write.map.look import LANGUAGES, Captions, describe_margin
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.tables import name_of_counts
@@ -123,11 +123,12 @@ def test_words_are_drawn_as_they_are_and_not_as_mathematics(tmp_path):
     assert (tmp_path / "out" / "public" / "population.png").is_file()
 
 
-def test_under_a_mask_the_pixel_is_a_whole_one():
-    grid = geodp.Grid.regular((1700, 1700))
+def test_under_a_mask_the_pixel_is_a_whole_one(monkeypatch):
+    monkeypatch.setattr(frame, "MAX_BLOCKS", 100)
+    grid = geodp.Grid.regular((170, 170))
     inside = np.zeros(grid.shape, bool)
-    inside[:700, :700] = inside[-700:, -700:] = inside[850, 850] = True
-    (pixel,) = pixel_errors(masked(grid, inside), lambda pixel: 1.0)
+    inside[:70, :70] = inside[-70:, -70:] = inside[85, 85] = True
+    (pixel,) = frame.pixel_errors(masked(grid, inside), lambda pixel: 1.0)
     assert pixel["cells"] == 4  # drawn in blocks of 2 x 2 cells
 
 

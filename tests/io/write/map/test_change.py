@@ -27,7 +27,7 @@ MOVED[10:12, 10:12] = 20
 
 def shown(counts=COUNTS, grid=GRID, **terms):
     release = geodp.publish(
-        geodp.CountTable.from_dense(counts, grid), epsilon=1, **{"contribution": 1, **terms}
+        geodp.CountTable.from_dense(counts, grid), epsilon=1, contribution=1, **terms
     )
     return release.view()
 
@@ -102,7 +102,7 @@ def test_other_grids_are_refused():
     with refuses(UsageError, "map-grids-differ"):
         compose_change(shown(), other, Look())
     grid = geodp.Grid.regular((3, 4)).pairs()
-    pairs = shown(np.full(grid.shape, 9), grid, contribution=1)
+    pairs = shown(np.full(grid.shape, 9), grid)
     with refuses(UsageError, "compare-needs-one-map"):
         compose_change(pairs, pairs, Look())
 
