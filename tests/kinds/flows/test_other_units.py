@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-from fractions import Fraction
 
 import numpy as np
 import pandas
@@ -25,8 +24,6 @@ from geodp.table.counts import CountTable
 from tests.command import geodp as call
 from tests.kinds.flows.commands.test_flows import done
 from tests.kinds.flows.test_publish import ends_of
-from tests.kinds.flows.test_sensitivity import AMOUNTS, loss
-from tests.kinds.flows.test_unit_sensitivity import measure, plan_of
 from tests.kinds.flows.test_verify import failed
 from tests.kinds.flows.units import make_units, unit_trips
 from tests.refusals import refuses
@@ -278,50 +275,6 @@ def test_estimates_with_the_zone_hold_what_was_counted():
         found = made.estimate_all(pairs, simulations=20)
         held += [one.low <= n <= one.high for one, n in zip(found, true, strict=True)]
     assert np.mean(held) >= 0.94
-
-
-SMALL = with_other(make_units(2, 3)[0])
-CORNERS = (0, 3, SMALL.names.find([OTHER])[1, 0])
-
-
-def table_of(world, trips):
-    names = {at: str(SMALL.names.format(0, np.array([[0], [at]]))[0]) for at in CORNERS[:2]}
-    listed = [(f"p{i}", *trip) for i, one in enumerate(world) for trip in one]
-    # Every other trip of the zone has another unknown code.
-    at = [[names.get(row[n], f"x{k}") for k, row in enumerate(listed)] for n in (1, 2)]
-    table = {"id": [row[0] for row in listed], "o": at[0], "d": at[1]}
-    table = pa.table({name: pa.array(one, pa.string()) for name, one in table.items()})
-    return geodp.flows.read_trips(
-        table, grid=SMALL, other=OTHER, key=KEY, **{**BY_CODE, "trips": trips}
-    )
-
-
-def largest(trips, plan, claimed=None):
-    found, claimed = Fraction(0), trips if claimed is None else claimed
-    pairs = [*itertools.product(CORNERS, repeat=2)]
-    persons = [
-        one
-        for number in range(claimed + 1)
-        for one in itertools.combinations_with_replacement(pairs, number)
-    ]
-    for others in ((), (((0, CORNERS[2]), (CORNERS[2], 3)),)):
-        base = measure(table_of(others, claimed), plan)
-        several = [measure(table_of((*others, one), claimed), plan) for one in persons]
-        found = max(found, *(loss(base, other) for other in several))
-    return found
-
-
-@pytest.mark.parametrize("amounts", AMOUNTS, ids=["epsilon", "rho"])
-@pytest.mark.parametrize("trips", [1, 2])
-def test_one_person_costs_the_budget_and_no_more(trips, amounts):
-    (claim,) = amounts.values()
-    assert largest(trips, plan_of(SMALL, trips, **amounts)) == claim
-
-
-def test_more_than_is_stated_is_found():
-    """Controls: noise for 5/4 of the budget, and two trips where the noise is for one."""
-    assert largest(1, plan_of(SMALL, 1, epsilon=Fraction(5, 4))) == Fraction(5, 4)
-    assert largest(1, plan_of(SMALL, 1, epsilon=1), claimed=2) == 2
 
 
 @pytest.mark.parametrize("name", ["a,b", "two\nlines", "tab\tbed", "", " ", " away ", CODES[0, 0]])

@@ -5,10 +5,12 @@ import shapely
 
 import geodp
 from geodp.grid.outlines import Outlines
-from geodp.grid.units import grid_of_units
+from geodp.grid.units import add_other, grid_of_units
 from geodp.kinds.flows.zones import pairs_of
 
 WEST, SOUTH, STEP = 139.0, 35.0, 0.01
+OTHER = "elsewhere"
+"""Name of a zone of all other places."""
 
 
 def make_units(rows=6, columns=7, seed=0, **levels):
@@ -25,6 +27,19 @@ def make_units(rows=6, columns=7, seed=0, **levels):
     outlines = Outlines.of(np.array(shapes, object), "EPSG:4326")
     grid = grid_of_units({"unit": codes, **levels}, "made up", outlines)
     return grid, codes.reshape(rows, columns)
+
+
+def list_codes(grid, columns=None):
+    """Codes of the units of a grid, or of those in some columns."""
+    columns = np.arange(grid.shape[1]) if columns is None else np.asarray(columns, np.int64)
+    return grid.names.format(0, np.stack([0 * columns, columns])).tolist()
+
+
+def with_other(plain, name=OTHER):
+    """The same units, and one for all other places, which lies nowhere."""
+    levels, source = add_other({"unit": np.array(list_codes(plain))}, "made up", name)
+    shapes = np.append(plain.outlines.shapes, [None])
+    return grid_of_units(levels, source, Outlines.of(shapes, plain.outlines.crs))
 
 
 def middles(grid):
