@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import shapely
 
@@ -14,7 +13,6 @@ import geodp
 from geodp.errors import UsageError
 from geodp.grid.outlines import Outlines
 from geodp.grid.units import grid_of_units
-from geodp.io.verify.verify import verify
 from geodp.kinds.flows.estimator import WEIGHTS, choose_trust, estimate_flows, fit_pairs
 from geodp.kinds.flows.flows import describe_identity
 from geodp.kinds.flows.prior_flows import LAW_RECORDS, FlowsPrior, TrustedPrior
@@ -25,15 +23,14 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.privacy.terms import Terms
-from geodp.release.simulated_cells import errors_of
 from tests.command import geodp as run
 from tests.house.wiretap import listening
 from tests.keys import keep
+from tests.kinds.flows.forms import failed
 from tests.kinds.flows.masks import land, masked, masked_trips
 from tests.kinds.flows.test_estimator import ZONES, noisy, right, truth
 from tests.kinds.flows.test_explanation import sentences
 from tests.kinds.flows.test_publish import GRID, MESH, ends_of, publish, trips_on
-from tests.kinds.flows.test_verify import change_index, failed
 from tests.kinds.flows.units import make_units, unit_table
 from tests.refusals import refuses
 
@@ -265,64 +262,9 @@ def test_labels_of_a_prior_are_added_up():
     assert with_prior(prior=release).prior.trips == int(release.flows.table.count.sum())
 
 
-def test_no_trips_are_no_flows_with_a_prior_too():
-    release = with_prior(trips_on(number=0), allow_empty=True)
-    total = int(release.origins.table.count.sum())
-    assert total == int(release.flows.table.count.sum())
-
-
 @pytest.fixture(scope="module")
 def told():
     return with_prior()
-
-
-@pytest.fixture
-def folder(told, shared, tmp_path):
-    shared.copy(told, tmp_path / "out")
-    return tmp_path / "out" / "public"
-
-
-def test_a_release_with_a_prior_holds_and_is_opened(told, folder):
-    assert failed(folder) == {}
-    assert "prior.parquet" in [one.name for one in geodp.open(folder.parent).index.files]
-    opened = geodp.open(folder.parent)
-    assert opened.index.prior == told.index.prior
-    assert opened.prior.sha256 == told.prior.sha256
-    regions = (0, 0, 8, 8), (4, 4, 16, 16)
-    both = [one.estimate(*regions, simulations=20) for one in (opened, told)]
-    assert both[0] == both[1]
-    assert both[0].low <= both[0].count <= both[0].high
-    (assumed,) = (one for one in told.index.guarantee.assumptions if one.kind == "prior")
-    assert (assumed.stated_by, assumed.source) == ("operator", SOURCE)
-    facts = opened.origins.card().guarantee.not_protected
-    assert any(SOURCE in fact for fact in facts)
-
-
-def rename_source(card, source):
-    """Name another source of the prior wherever the index has it; the cards keep theirs."""
-    card["prior"]["source"] = source
-    (assumed,) = (one for one in card["guarantee"]["assumptions"] if one["kind"] == "prior")
-    assumed.update(source=source)
-
-
-@pytest.mark.parametrize(
-    ("change", "check"),
-    [
-        (lambda card: card["prior"].update(weight=0.1), "one release"),
-        (lambda card: card["prior"].update(weight=2.0), "guarantee"),
-        (lambda card: card["prior"]["ends"][1]["levels"][0].update(reliability=0.2), "one release"),
-        (lambda card: card["prior"]["ends"].reverse(), "one release"),
-        (lambda card: card["prior"].update(ends=[]), "guarantee"),
-        (lambda card: card["prior"].update(version=1), "guarantee"),
-        (lambda card: card["prior"].update(meaning="exact trips"), "guarantee"),
-        (lambda card: card["prior"].update(source="another"), "guarantee"),
-        (lambda card: card.pop("prior"), "guarantee"),
-        (lambda card: rename_source(card, "another"), "one release"),
-    ],
-)
-def test_an_index_with_another_prior_is_found(folder, change, check):
-    change_index(folder, change)
-    assert check in failed(folder)
 
 
 def test_a_prior_that_is_left_out_is_in_no_file(told, tmp_path):
@@ -373,42 +315,6 @@ def test_trips_of_persons_are_no_prior():
         with refuses(UsageError, "prior-of-records"):
             with_prior(prior=geodp.flows.read_trips(rows, **ends, **how))
     assert with_prior(prior=geodp.flows.read_trips(counted, **ends, value="n")).prior.trips == 7
-
-
-def changed(rows, name, value):
-    return rows.set_column(rows.column_names.index(name), name, value)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda rows: rows.slice(1),
-        lambda rows: rows.slice(0, 0),
-        lambda rows: rows.take(np.arange(rows.num_rows)[::-1]),
-        lambda rows: rows.append_column("secret", rows["trips"]),
-        lambda rows: rows.replace_schema_metadata({"secret": "7"}),
-        lambda rows: changed(rows, "trips", pa.array(np.zeros(rows.num_rows, np.int64))),
-        lambda rows: changed(rows, "trips", pa.nulls(rows.num_rows, pa.int64())),
-        lambda rows: changed(rows, "origin_row", pa.array(np.full(rows.num_rows, 99, np.int32))),
-    ],
-)
-def test_another_file_of_a_prior_is_found(folder, change):
-    path = folder / "prior.parquet"
-    pq.write_table(change(pq.read_table(path)), path, compression="zstd")
-    change_index(folder, lambda card: None)
-    assert failed(folder).keys() & {"joint files", "one release"}
-
-
-def test_a_prior_of_another_release_is_found(told, folder, tmp_path):
-    """With its digest stated: what every card states of the whole tells."""
-    other = with_prior(prior=trips_on(seed=9))
-    other.write(tmp_path / "other")
-    path = tmp_path / "other" / "public"
-    (folder / "prior.parquet").write_bytes((path / "prior.parquet").read_bytes())
-    stated = json.loads((path / "flows.json").read_text())["prior"]
-    change_index(folder, lambda card: card.update(prior=stated))
-    wrong = {c.name for c in verify(folder, errors_of) if not c.ok}
-    assert wrong == {"guarantee", "one release"}
 
 
 def test_the_explanation_names_the_prior(told):

@@ -1,6 +1,7 @@
 """Areal units with outlines for tests of flows: unequal rectangles whose codes say nothing."""
 
 import numpy as np
+import pyarrow as pa
 import shapely
 
 import geodp
@@ -67,3 +68,22 @@ def unit_table(grid, number=8000, seed=3):
     rows, pairs = unit_trips(grid, number, seed), pairs_of(grid)
     index = np.concatenate([grid.names.find(rows["o"]), grid.names.find(rows["d"])])
     return geodp.CountTable.from_index(pairs, index, np.ones(number, np.int64))
+
+
+def other_rows(plain, number=4000, outside=400, seed=3):
+    """Trips between units, of which the first begin and the next end in places outside."""
+    made = {name: np.asarray(one) for name, one in unit_trips(plain, number, seed).items()}
+    made["o"], made["d"] = made["o"].astype(object), made["d"].astype(object)
+    for end, some in (("o", slice(0, outside)), ("d", slice(outside // 2, 2 * outside))):
+        made[end][some] = "999"
+        made[f"{end}x"][some], made[f"{end}y"][some] = 10.0, 50.0
+    return pa.table({name: pa.array(one.tolist()) for name, one in made.items()})
+
+
+def other_table(plain, seed=3):
+    """The table of pairs of these trips, beside a zone of all other places."""
+    table = geodp.flows.read_trips(
+        other_rows(plain, 8000, 900, seed), grid=with_other(plain), other=OTHER,
+        origin="o", destination="d",
+    )  # fmt: skip
+    return geodp.CountTable.from_keys(table.grid, table.key, table.count)
