@@ -120,24 +120,6 @@ def test_codes_and_coordinates_have_labels():
     assert labels_of(table) == [["car"]] * 3
 
 
-@pytest.mark.parametrize("trips", [1, 2])
-def test_what_is_kept_of_a_person_depends_on_its_own_labelled_trips_alone(trips):
-    draw = np.random.default_rng(0)
-    number = 60
-    names = draw.integers(0, 9, number).astype(str)
-    columns = {name: draw.integers(0, 2, number) for name in ("oy", "ox", "dy", "dx")}
-    modes = draw.choice(["walk", "car"], number)
-    rows = pa.table({"id": names, **columns, "mode": modes})
-    given = {"person": "id", "trips": trips, "by": "mode", "labels": MODES, "key": KEY}
-    whole = read(rows, **given)
-    parts = [read(rows.filter(pa.array(names == one)), **given) for one in {*names}]
-    dense = sum(one.to_dense() for one in parts)
-    assert np.array_equal(whole.to_dense(), dense)
-    shuffled = read(rows.take(draw.permutation(number)), **given)
-    assert np.array_equal(whole.to_dense(), shuffled.to_dense())
-    assert whole.bound.value == trips
-
-
 @pytest.mark.parametrize("unit", [{}, {"unit": None}, {"unit": "person"}], ids=str)
 def test_a_person_has_hours_without_naming_the_unit(unit):
     rows = rows_of().set_column(0, "id", [["a", "a", "b"]])

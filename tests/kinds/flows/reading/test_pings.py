@@ -9,11 +9,8 @@ import pytest
 import geodp
 from geodp import InputError, UsageError
 from geodp.kinds.flows.reading import traces
-from geodp.kinds.flows.reading.stays import Pings
-from geodp.kinds.flows.zones import place_in_space
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
-from tests.kinds.flows.slow_stays import trips_of_records
 from tests.refusals import refuses
 
 KEY = NoiseKey(bytes(range(32)))
@@ -65,55 +62,6 @@ def hourly(person, day, *hours):
         for place, hour in enumerate(hours)
         for minute in ("00", "10")
     ]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_trips_are_those_of_the_twin(seed):
-    rows = made(seed)
-    wanted = Counter()
-    lattice, pairs = MESH.places[0], MESH.pairs()
-    lat, lon = rows["lat"].to_numpy(), rows["lon"].to_numpy()
-    zone = MESH.encode(np.stack(lattice.locate(lon, lat)))
-    position = [*zip(*place_in_space(lon, lat), strict=True)]
-    time = rows["t"].cast(pa.int64()).to_pylist()
-    for name in set(rows["id"].to_pylist()):
-        own = [i for i, one in enumerate(rows["id"].to_pylist()) if one == name]
-        records = [(time[i], position[i], int(zone[i])) for i in own]
-        for ends in trips_of_records(records, 20_000, 27_778, 600, 7200):
-            index = np.concatenate([MESH.decode(np.array([one], np.uint64)) for one in ends])
-            wanted[int(pairs.encode(index)[0])] += 1
-    assert pairs_of(read(rows)) == wanted
-    assert wanted.total() > 20
-
-
-def test_the_order_of_rows_and_the_memory_do_not_matter(tmp_path):
-    rows = made(7, persons=60)
-    one = read(rows, trips=3)
-    order = np.random.default_rng(1).permutation(rows.num_rows)
-    reader = Pings(grid=MESH, **WHERE, trips=3, key=KEY, memory="1MiB", scratch=tmp_path)
-    assert pairs_of(reader.read(rows.take(order))) == pairs_of(one)
-
-
-@pytest.mark.parametrize("unit", ["person", "person-day", "person-week"])
-def test_other_persons_do_not_matter(unit):
-    """What is kept of all is what is kept of each alone: nobody interferes with anybody."""
-    rows = made(8)
-    alone = Counter()
-    for name in set(rows["id"].to_pylist()):
-        alone += pairs_of(read(rows.filter(pa.compute.equal(rows["id"], name)), trips=2, unit=unit))
-    assert pairs_of(read(rows, trips=2, unit=unit)) == alone
-
-
-def test_other_days_of_a_person_do_not_matter():
-    """A person in a day is taken alone: what is kept of all days is what is kept of each."""
-    rows = made(9, persons=6, rows=400)
-    days = pa.compute.strftime(rows["t"], format="%Y-%m-%d")
-    alone = Counter()
-    for day in days.unique().to_pylist():
-        own = rows.filter(pa.compute.equal(days, day))
-        alone += pairs_of(read(own, trips=2, unit="person-day"))
-    assert len(days.unique()) > 2
-    assert pairs_of(read(rows, trips=2, unit="person-day")) == alone
 
 
 def test_a_trip_over_midnight_is_of_the_person_and_of_no_day():
@@ -193,11 +141,6 @@ def test_times_that_are_not_alike_are_refused_in_every_order():
     for rows in (wrong, wrong.take([1, 0])):
         with refuses(InputError, "flows-time-form"):
             read(rows)
-
-
-def test_copies_of_rows_change_nothing():
-    rows = made(10)
-    assert pairs_of(read(pa.concat_tables([rows, rows]))) == pairs_of(read(rows))
 
 
 def test_records_that_are_not_accurate_are_left_out():

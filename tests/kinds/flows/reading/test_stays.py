@@ -10,7 +10,6 @@ import geodp
 from geodp import InputError, UsageError
 from geodp.io.read.rows.persons import Persons
 from geodp.kinds.flows.reading import stays as module
-from geodp.kinds.flows.reading.stays import Stays
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
@@ -157,33 +156,6 @@ def restrict(rows, day):
             column, rows.column_names[column], pa.array(times).cast(pa.timestamp("s"))
         )
     return rows
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_other_days_of_a_person_do_not_matter(seed):
-    """What is kept of all days is what is kept of what is said of each."""
-    rows, alone = made(seed), Counter()
-    days = range(1_714_500_000 // 86_400, 1_715_200_000 // 86_400)
-    for day in days:
-        alone += trips_of(read(restrict(rows, day), end="u", unit="person-day"))
-    assert trips_of(read(rows, end="u", unit="person-day")) == alone
-    assert alone.total() > 50
-
-
-@pytest.mark.parametrize("unit", ["person", "person-week"])
-def test_other_persons_the_order_and_the_memory_do_not_matter(unit, tmp_path):
-    rows, alone = made(5, 3000), Counter()
-    for name in set(rows["id"].to_pylist()):
-        own = rows.filter(pa.compute.equal(rows["id"], name))
-        alone += trips_of(read(own, end="u", trips=3, unit=unit))
-    assert trips_of(read(rows, end="u", trips=3, unit=unit)) == alone
-    mixed = rows.take(np.random.default_rng(1).permutation(rows.num_rows))
-    reader = Stays(
-        **{"grid": GRID, **WHERE, "end": "u", "trips": 3, "unit": unit, "key": KEY},
-        memory="1MiB",
-        scratch=tmp_path,
-    )
-    assert trips_of(reader.read(mixed)) == alone
 
 
 def test_the_card_says_what_is_refused_of_stays():

@@ -6,7 +6,6 @@ import pytest
 
 import geodp
 from geodp import InputError, UsageError
-from geodp.kinds.flows.reading.trips import Trips
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.kinds.flows.worlds import WHERE, rows_of
@@ -154,17 +153,6 @@ def test_a_person_in_a_day_is_bounded_by_days():
         for unit in ("person-day", "person-week", "person-month")
     }
     assert kept == {"person-day": 2, "person-week": 1, "person-month": 1}
-
-
-def test_reading_does_not_depend_on_memory_or_order(tmp_path):
-    draw = np.random.default_rng(5)
-    rows = {name: draw.integers(0, 2, 5000) for name in ("oy", "ox", "dy", "dx")}
-    table = pa.table({"id": [f"p{n}" for n in draw.integers(0, 300, 5000)], **rows})
-    one = read(table, **WHERE, trips=2, key=KEY)
-    mixed = table.take(draw.permutation(5000))
-    other = Trips(grid=GRID, **WHERE, trips=2, key=KEY, memory="1MiB", scratch=tmp_path).read(mixed)
-    assert one.key.tolist() == other.key.tolist()
-    assert one.count.tolist() == other.count.tolist()
 
 
 def dated(days, ids="a"):
