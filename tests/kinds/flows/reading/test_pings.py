@@ -65,58 +65,54 @@ def hourly(person, day, *hours):
 
 
 def test_a_trip_over_midnight_is_of_the_person_and_of_no_day():
-    rows = clock(
-        ("a", "2024-05-01T23:30", 0),
-        ("a", "2024-05-01T23:50", 0),
-        ("a", "2024-05-02T00:20", 1),
-        ("a", "2024-05-02T00:40", 1),
-    )
+    def at(*times):
+        return clock(*(("a", f"2024-05-{time}", place) for time, place in times))
+
+    rows = at(("01T23:30", 0), ("01T23:50", 0), ("02T00:20", 1), ("02T00:40", 1))
     assert pairs_of(read(rows)).total() == 1
     assert pairs_of(read(rows, unit="person-day")).total() == 0
     # The stay over midnight is one in each day, from which the trip begins.
-    night = clock(
-        ("a", "2024-05-01T23:50", 0),
-        ("a", "2024-05-02T00:00", 0),
-        ("a", "2024-05-02T00:20", 0),
-        ("a", "2024-05-02T01:00", 1),
-        ("a", "2024-05-02T01:20", 1),
-    )
+    night = at(("01T23:50", 0), ("02T00:00", 0), ("02T00:20", 0), ("02T01:00", 1), ("02T01:20", 1))
     assert pairs_of(read(night, unit="person-day")).total() == 1
 
 
 def test_days_are_local_and_follow_summer_time():
     # Clocks go forward on 31 March 2024: the trip is at half past eleven of the day before, or of
     # this day, which begins at 22:00 of UTC instead of at 23:00.
-    def trip(day, begin):
-        return [
-            ("a", f"{day}T{begin}:00:00Z", 0),
-            ("a", f"{day}T{begin}:10:00Z", 0),
-            ("a", f"{day}T{begin}:30:00Z", 1),
-            ("a", f"{day}T{begin}:40:00Z", 1),
-        ]
-
-    rows = clock(*trip("2024-03-30", 22), *trip("2024-03-31", 21), *trip("2024-03-31", 22))
+    rows = clock(
+        *(
+            ("a", f"2024-03-{hour}:{minute}:00Z", place)
+            for hour in ("30T22", "31T21", "31T22")
+            for minute, place in (("00", 0), ("10", 0), ("30", 1), ("40", 1))
+        )
+    )
     days = {"unit": "person-day", "time_zone": "Europe/Berlin", "trips": 1}
     assert pairs_of(read(rows, **days)).total() == 3
     assert pairs_of(read(rows, unit="person-day", time_zone="UTC", trips=1)).total() == 2
 
 
 def test_a_person_in_two_time_zones_is_one():
-    rows = clock(
-        ("a", "2024-05-01T08:00:00+09:00", 0),
-        ("a", "2024-05-01T08:10:00+09:00", 0),
-        ("a", "2024-05-01T01:00:00+01:00", 1),
-        ("a", "2024-05-01T01:10:00+01:00", 1),
-    )
+    times = ("08:00:00+09:00", "08:10:00+09:00", "01:00:00+01:00", "01:10:00+01:00")
+    rows = clock(*(("a", f"2024-05-01T{time}", n // 2) for n, time in enumerate(times)))
     assert pairs_of(read(rows)).total() == 1
     with refuses(UsageError, "flows-time-zone"):
         read(rows, unit="person-day")
-    local = pa.concat_tables([rows, clock(("a", "2024-05-01T08:00:00", 0))])
-    with refuses(InputError, "flows-times-mixed"):
-        read(local)
-    other = pa.concat_tables([clock(("a", "2024-05-01T08:00:00", 0)), rows])
-    with refuses(InputError, "flows-times-mixed"):
-        read(other)
+
+
+@pytest.mark.parametrize(
+    ("time", "code"),
+    [
+        *((one, "flows-times-mixed") for one in ("2024-05-01T08:00:00", "2024-05-01 08:00")),
+        ("2024-05-01", "flows-times-mixed"),
+        # What is no time at all is said to be none, in every order.
+        *((one, "flows-time-form") for one in ("soon", None, "", "1714521600")),
+    ],
+)
+def test_times_that_are_not_alike_are_refused_in_every_order(time, code):
+    mixed = clock(("a", time, 0), ("a", "2024-05-01T08:00:00+09", 0))
+    for rows in (mixed, mixed.take([1, 0])):
+        with refuses(InputError, code):
+            read(rows)
 
 
 @pytest.mark.parametrize("blank", ["T", " "])
@@ -127,20 +123,6 @@ def test_offsets_are_read_in_every_form(blank, offset, unit):
     rows = [("a", f"2024-05-02{blank}{one}:00{offset}", n // 2) for n, one in enumerate(minutes)]
     zone = {} if unit == "person" else {"time_zone": "Asia/Tokyo"}
     assert pairs_of(read(clock(*rows), unit=unit, **zone)).total() == 1
-
-
-def test_times_that_are_not_alike_are_refused_in_every_order():
-    local = ["2024-05-01T08:00:00", "2024-05-01", "2024-05-01 08:00"]
-    for one in local:
-        mixed = clock(("a", one, 0), ("a", "2024-05-01T08:00:00+09", 0))
-        for rows in (mixed, mixed.take([1, 0])):
-            with refuses(InputError, "flows-times-mixed"):
-                read(rows)
-    # What is no time at all is said to be none, in every order.
-    wrong = clock(("a", "soon", 0), ("a", "2024-05-01T08:00:00+09", 0))
-    for rows in (wrong, wrong.take([1, 0])):
-        with refuses(InputError, "flows-time-form"):
-            read(rows)
 
 
 def test_records_that_are_not_accurate_are_left_out():
@@ -173,11 +155,9 @@ def test_a_resumed_stay_is_in_the_zone_of_all_its_records():
 
 
 def test_places_outside_take_part_in_stays():
+    at = ((8, 0), (9, 3), (10, 0), (11, 1))
     rows = clock(
-        *hourly("a", "2024-05-01", 8),
-        *(("a", f"2024-05-01T09:{minute}", 3) for minute in ("00", "10")),
-        *(("a", f"2024-05-01T10:{minute}", 0) for minute in ("00", "10")),
-        *(("a", f"2024-05-01T11:{minute}", 1) for minute in ("00", "10")),
+        *(("a", f"2024-05-01T{h:02d}:{m}", place) for h, place in at for m in ("00", "10"))
     )
     with refuses(InputError, "cell-outside-domain") as refused:
         read(rows)
@@ -186,28 +166,10 @@ def test_places_outside_take_part_in_stays():
     # Neither there nor back, and no stay goes on meanwhile.
     assert pairs_of(table).total() == 1
     assert "a stay outside the domain were left out" in " ".join(table.reading.public_facts)
-
-
-@pytest.mark.parametrize("name", [None, "", "NA"])
-def test_a_missing_person_is_refused(name):
-    rows = clock(*hourly("a", "2024-05-01", 8))
-    with refuses(InputError, "person-missing") as refused:
-        read(rows.set_column(0, "id", pa.array(["a", name])))
-    assert refused.value.row == 2
-
-
-@pytest.mark.parametrize("time", [None, "", "1714521600", "yesterday"])
-def test_a_time_in_another_form_is_refused(time):
-    rows = clock(*hourly("a", "2024-05-01", 8))
-    with refuses(InputError, "flows-time-form") as refused:
-        read(rows.set_column(1, "t", pa.array(["2024-05-01T08:00", time])))
-    assert refused.value.row == 2
-
-
-@pytest.mark.parametrize("outside", [None, "drop"])
-def test_swapped_coordinates_are_refused(outside):
-    with refuses(InputError, "flows-degrees"):
-        read(clock(*hourly("a", "2024-05-01", 8)), place=("lon", "lat"), outside=outside)
+    for outside in (None, "drop"):
+        with refuses(InputError, "flows-degrees"):
+            read(rows, place=("lon", "lat"), outside=outside)
+    assert pairs_of(read(rows, where={"id": "b"})).total() == 0
 
 
 @pytest.mark.parametrize(
@@ -250,16 +212,9 @@ def test_coordinates_of_another_crs_are_measured_and_placed():
 
 
 def test_the_card_says_by_which_rules_trips_were_made():
-    table = read(
-        clock(*hourly("a", "2024-05-01", 8, 9)),
-        trips=2,
-        unit="person-day",
-        radius=300,
-        dwell="5min",
-        gap="3h",
-        speed=200,
-        where={"id": "a"},
-    )
+    rows = clock(*hourly("a", "2024-05-01", 8, 9))
+    rules = {"radius": 300, "dwell": "5min", "gap": "3h", "speed": 200, "where": {"id": "a"}}
+    table = read(rows, trips=2, unit="person-day", **rules)
     assert table.bound == ContributionBound(2, "geodp", unit="person-day")
     release = geodp.flows.publish(table, epsilon=1)
     said = " ".join(map(str, release.flows.card().guarantee.not_protected))
@@ -272,6 +227,8 @@ def test_the_card_says_by_which_rules_trips_were_made():
         "column t, in local time, as the times say it, and each is taken by itself",
         "only rows with id = a",
         "every place that was read lies in the domain",
+        "every row that was read has its place",
+        "no place that was read has a latitude beyond 90 degrees",
     ):
         assert part in said
     assert table.reading.public.list_sentences() == [
@@ -281,13 +238,8 @@ def test_the_card_says_by_which_rules_trips_were_made():
     ]
 
 
-def test_the_card_says_what_is_refused_of_pings():
-    rows = clock(*hourly("a", "2024-05-01", 8, 9)).append_column("r", pa.array([1.0] * 4))
-    facts = " ".join(read(rows).reading.public_facts)
-    assert "every row that was read has its place" in facts
-    assert "no place that was read has a latitude beyond 90 degrees" in facts
-    # Rows that are left out by their accuracy are not checked any further, but it is itself.
-    rows = rows.set_column(4, "r", pa.array([900.0, 1, 1, 1]))
+def test_rows_that_are_left_out_by_their_accuracy_are_checked_no_further():
+    rows = clock(*hourly("a", "2024-05-01", 8, 9)).append_column("r", pa.array([900.0, 1, 1, 1]))
     rows = rows.set_column(1, "t", pa.array(["x", *rows["t"].to_pylist()[1:]]))
     facts = " ".join(read(rows, accuracy="r").reading.public_facts)
     assert "every row that was read and is accurate enough has its place" in facts
@@ -297,36 +249,26 @@ def test_the_card_says_what_is_refused_of_pings():
 
 def sparse(persons=40, days=5):
     """Persons who record nine times a day, three times at each of three places."""
-    draw, rows = np.random.default_rng(0), []
-    for person in range(persons):
-        places = draw.uniform((35.005, 139.005), (35.078, 139.12), (3, 2))
-        begin = 1_714_521_600
-        for _ in range(days):
-            for place in places:
-                for _ in range(3):
-                    second = begin + int(draw.integers(0, 9600))
-                    rows.append((f"p{person}", second, *(place + draw.normal(0, 2e-4, 2))))
-                    begin += 9600
-    columns = zip(*rows, strict=True)
-    table = pa.table(dict(zip(("id", "t", "lat", "lon"), map(list, columns), strict=True)))
-    return table.set_column(1, "t", table["t"].cast(pa.timestamp("s")))
+    draw = np.random.default_rng(0)
+    at = draw.uniform((35.005, 139.005), (35.078, 139.12), (persons, 1, 3, 1, 2))
+    at = at + draw.normal(0, 2e-4, (persons, days, 3, 3, 2))
+    order = np.arange(persons * days * 9) % (days * 9)
+    time = 1_714_521_600 + 9600 * order + draw.integers(0, 9600, order.size)
+    names = [f"p{n}" for n in range(persons) for _ in range(days * 9)]
+    lat, lon = at.reshape(-1, 2).T
+    t = pa.array(time).cast(pa.timestamp("s"))
+    return pa.table({"id": names, "t": t, "lat": lat, "lon": lon})
 
 
 def test_what_is_lost_is_told_to_the_operator_alone():
     rows = sparse()
     short, long = read(rows, gap="2h").reading, read(rows, gap="12h", trips=10).reading
+    lost = ("in_one_second", "too_fast", "in_stays", "lost_to_gap", "lost_to_radius_or_dwell")
     for reading in (short, long):
         made = reading.tallied
         assert made["pings"] == made["pings_accurate"] == rows.num_rows == 40 * 5 * 9
-        assert rows.num_rows == sum(
-            made[f"pings_{name}"]
-            for name in (
-                *("in_one_second", "too_fast", "in_stays"),
-                *("lost_to_gap", "lost_to_radius_or_dwell"),
-            )
-        )
-        moves = made["trips"] + made["moves_lost_to_gap"] + made["moves_too_fast"]
-        assert made["moves"] == moves
+        assert rows.num_rows == sum(made[f"pings_{name}"] for name in lost)
+        assert made["moves"] == made["trips"] + made["moves_lost_to_gap"] + made["moves_too_fast"]
         kept = made["trips_outside"] + made["trips_lost_to_bound"] + made["trips_kept"]
         assert made["trips"] == kept
         assert reading.describe()["made"] == made
@@ -337,9 +279,7 @@ def test_what_is_lost_is_told_to_the_operator_alone():
     assert short.tallied["pings_lost_to_gap"] > 900
     assert len(short.warnings) == 2
     assert "Most pings are in no stay" in short.warnings[0]
-    assert long.tallied["trips"] == 560
-    assert long.tallied["trips_kept"] == 400
-    assert long.warnings == ()
+    assert (long.tallied["trips"], long.tallied["trips_kept"], long.warnings) == (560, 400, ())
 
 
 def test_pings_are_lost_to_each_rule():
@@ -376,10 +316,3 @@ def test_rows_are_sorted_by_wide_columns_too():
     wide = draw.integers(-(2**62), 2**62, 500)
     for columns in (narrow, (narrow[0], wide), (wide, *narrow)):
         assert np.array_equal(traces.sort_rows(*columns), np.lexsort(columns[::-1]))
-
-
-def test_a_batch_without_rows_is_read():
-    rows = clock(*hourly("a", "2024-05-01", 8, 9))
-    assert pairs_of(read(rows, where={"id": "b"})).total() == 0
-    empty = rows.append_column("r", pa.array([900.0] * 4))
-    assert pairs_of(read(empty, accuracy="r")).total() == 0

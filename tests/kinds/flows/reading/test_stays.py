@@ -70,37 +70,44 @@ def test_stays_before_1970_begin_in_the_same_second_in_every_type(unit):
     assert trips_of(read(stored, end="u", gap="1s")) == Counter({(0, 0, 1, 1): 1})
 
 
-def test_copies_and_stays_that_meet_are_one():
-    more = (("a", "01T04", "01T08", 0, 0), ("a", "01T08", "01T08", 0, 0), DAY[1])
-    assert trips_of(read(stays(*DAY, *more), end="u")) == trips_of(read(stays(*DAY), end="u"))
-    again = ("a", "02T11", "02T12", 1, 0)
-    assert trips_of(read(stays(*DAY, again), end="u"))[1, 0, 1, 0] == 1
+OF_DAY = {(0, 0, 1, 1): 1, (1, 1, 0, 0): 1, (0, 0, 1, 0): 1}
+MEETING = (("a", "01T04", "01T08", 0, 0), ("a", "01T08", "01T08", 0, 0), DAY[1])
+LATE = (("a", "01T20", "01T23", 0, 0), ("a", "02T01", "02T03", 1, 1))
+THREE_DAYS = (("a", "01T20", "03T08", 0, 0), ("a", "03T09", "03T10", 1, 1))
+OVER = (("a", "01T00", "01T10", 0, 0), ("a", "01T05", "01T06", 1, 1))
+LONG = (("a", "01T08", "10T20", 0, 0), ("a", "03T09", "08T10", 1, 1))
+TWICE = tuple(("a", f"0{day}T00", "", *at) for day in (1, 2) for at in ((0, 0), (1, 1)))
+END, DAILY = {"end": "u"}, {"end": "u", "unit": "person-day"}
 
 
-def test_stays_that_overlap_are_in_the_order_of_their_begin():
-    rows = stays(("a", "01T00", "01T10", 0, 0), ("a", "01T05", "01T06", 1, 1))
-    assert trips_of(read(rows, end="u")) == {(0, 0, 1, 1): 1}
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_stays_that_overlap_make_no_trips_on_days_on_which_neither_begins(swapped):
-    one, other = ((0, 0), (1, 1))[:: -1 if swapped else 1]
-    rows = stays(("a", "01T08", "10T20", *one), ("a", "03T09", "08T10", *other))
-    wanted = {(*one, *other): 1}
-    assert trips_of(read(rows, end="u")) == wanted
-    assert trips_of(read(rows, end="u", unit="person-day")) == wanted
-
-
-def test_stays_of_one_begin_make_no_trip():
-    rows = stays(*(("a", f"0{day}T00", None, *at) for day in (1, 2) for at in ((0, 0), (1, 1))))
-    # Which was first of a day is not known; from the last one of the first day one leads on.
-    assert trips_of(read(rows)) == {(1, 1, 0, 0): 1}
-
-
-def test_no_trip_extends_over_a_gap():
-    assert trips_of(read(stays(*DAY), end="u", gap="1h")).total() == 3
-    assert trips_of(read(stays(*DAY), end="u", gap=3599)).total() == 0
-    assert "more than 2 h after it" in read(stays(*DAY), end="u", gap="2h").reading.public_facts[2]
+@pytest.mark.parametrize(
+    ("rows", "given", "expected"),
+    [
+        # Copies and stays that meet are one.
+        ((*DAY, *MEETING), END, OF_DAY),
+        ((*DAY, ("a", "02T11", "02T12", 1, 0)), END, {**OF_DAY, (1, 0, 1, 0): 1}),
+        # Stays that overlap are in the order of their begin, also on days on which none begins.
+        (OVER, END, {(0, 0, 1, 1): 1}),
+        (LONG, END, {(0, 0, 1, 1): 1}),
+        (LONG, DAILY, {(0, 0, 1, 1): 1}),
+        (LONG[::-1], DAILY, {(0, 0, 1, 1): 1}),
+        # Which was first of a day is not known; from the last one of the first day one leads on.
+        (TWICE, {}, {(1, 1, 0, 0): 1}),
+        # No trip extends over a gap.
+        (DAY, {**END, "gap": "1h"}, OF_DAY),
+        (DAY, {**END, "gap": 3599}, {}),
+        # A stay over midnight is in each day; without an end it is where it begins.
+        (DAY, DAILY, OF_DAY),
+        (DAY, {"unit": "person-day"}, {(0, 0, 1, 1): 1, (1, 1, 0, 0): 1}),
+        # A trip over midnight is of no day.
+        (LATE, END, {(0, 0, 1, 1): 1}),
+        (LATE, DAILY, {}),
+        # Three days at one place, in the last of which somebody leaves.
+        (THREE_DAYS, {**DAILY, "trips": 1}, {(0, 0, 1, 1): 1}),
+    ],
+)
+def test_trips_lead_from_stay_to_stay(rows, given, expected):
+    assert trips_of(read(stays(*rows), **given)) == expected
 
 
 def test_what_stays_lose_is_told_to_the_operator_alone():
@@ -117,20 +124,6 @@ def test_what_stays_lose_is_told_to_the_operator_alone():
     daily = read(rows, end="u", unit="person-day").reading.tallied
     assert daily["rows"] == 6
     assert daily["stays"] == 7
-
-
-def test_a_stay_over_midnight_is_in_each_day():
-    days = {"unit": "person-day", "end": "u"}
-    assert trips_of(read(stays(*DAY), **days)) == trips_of(read(stays(*DAY), end="u"))
-    # Without an end it is where it begins: the trip of the next morning has no origin.
-    assert trips_of(read(stays(*DAY), unit="person-day")).total() == 2
-    # A trip over midnight is of no day.
-    late = stays(("a", "01T20", "01T23", 0, 0), ("a", "02T01", "02T03", 1, 1))
-    assert trips_of(read(late, end="u")).total() == 1
-    assert trips_of(read(late, **days)).total() == 0
-    # Three days at one place, in the last of which somebody leaves.
-    long = stays(("a", "01T20", "03T08", 0, 0), ("a", "03T09", "03T10", 1, 1))
-    assert trips_of(read(long, **days, trips=1)) == {(0, 0, 1, 1): 1}
 
 
 def made(seed, rows=300):
@@ -160,15 +153,12 @@ def restrict(rows, day):
 
 def test_the_card_says_what_is_refused_of_stays():
     reversed_, long = "no stay that was read ends before it begins", "more than 366 of the periods"
-    for given, said in (
-        ({}, set()),
-        ({"end": "u"}, {reversed_}),
-        ({"end": "u", "unit": "person-day"}, {reversed_, long}),
-    ):
+    for given, said in (({}, set()), (END, {reversed_}), (DAILY, {reversed_, long})):
         facts = " ".join(read(stays(*DAY), **given).reading.public_facts)
         assert {one for one in (reversed_, long) if one in facts} == said
         assert "the times of all rows say how they differ from UTC, or none does" in facts
         assert "the rows of each person fit into memory" in facts
+    assert "more than 2 h after it" in read(stays(*DAY), **END, gap="2h").reading.public_facts[2]
 
 
 def test_rows_of_one_person_that_do_not_fit_are_refused():
