@@ -45,7 +45,6 @@ from tests.kinds.flows.test_publish import GRID
 from tests.kinds.flows.units import STEP, list_codes, make_units, unit_table, unit_trips
 from tests.refusals import refuses
 
-TABLE = FORMS["units"].trips(3)
 PLACES = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "trips": 4}
 BY_CODE = {**PLACES, "origin": "o", "destination": "d"}
 
