@@ -9,7 +9,7 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.kinds.flows.regions import divide_zones
-from geodp.kinds.flows.zones import Zones, count_zone_blocks, pairs_of, zones_of
+from geodp.kinds.flows.zones import Zones, pairs_of, zones_of
 from geodp.privacy.key import NoiseKey
 from tests.command import geodp as call
 from tests.contract.regions import write_regions
@@ -19,8 +19,6 @@ from tests.kinds.flows.masks import masked
 from tests.kinds.flows.test_publish import MESH
 from tests.refusals import refuses
 
-MASKED = ("mask", "odd mask", "narrow mask")
-GRIDS = {name: zones_of(FORMS[name].trips(3).grid) for name in MASKED}
 GRID = ON_MASK
 TABLE = FORMS["mask"].trips(3)
 AMOUNTS = {"epsilon": 1, "contribution": 3}
@@ -31,20 +29,6 @@ ENDS = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "tr
 @pytest.fixture(scope="module")
 def release(shared):
     return make(shared, "mask")
-
-
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-@pytest.mark.parametrize("side", [1, 2, 4, 8, 32])
-def test_zones_are_the_cells_of_the_mask_in_blocks_of_squares(grid, side):
-    zones = Zones.of(grid)
-    assert zones.number == grid.size < np.prod(grid.shape)
-    assert grid.contains(np.stack([zones.row, zones.column])).all()
-    assert np.array_equal(zones.find(zones.key), np.arange(zones.number))
-    blocks = zones.blocks(side)
-    assert np.array_equal(blocks.row[blocks.of_zone], zones.row // side)
-    assert np.array_equal(blocks.column[blocks.of_zone], zones.column // side)
-    assert len({*zip(blocks.row.tolist(), blocks.column.tolist(), strict=True)}) == blocks.number
-    assert count_zone_blocks(grid, side) == blocks.number
 
 
 def test_pairs_carry_the_mask_of_their_zones():

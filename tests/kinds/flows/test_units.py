@@ -49,18 +49,6 @@ PLACES = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "
 BY_CODE = {**PLACES, "origin": "o", "destination": "d"}
 
 
-def test_between_single_units_the_mean_is_the_law_itself():
-    zones = Zones.of(UNITS)
-    every = np.arange(zones.number)
-    law = UnitLaw(zones.places, 3.0)
-    between = law.between(every, every)
-    assert law.average(1) == pytest.approx(between, rel=1e-6)
-    blocks, found = zones.blocks(2), law.average(2)
-    for i, j in [(0, 0), (1, 0), (2, 3)]:
-        a, b = (slice(*blocks.first[at : at + 2]) for at in (i, j))
-        assert found[i, j] == pytest.approx(between[a, b].mean(), rel=1e-6)
-
-
 @pytest.fixture(scope="module")
 def release(shared):
     return make(shared, "units")
@@ -132,6 +120,8 @@ def test_the_law_of_units_is_that_of_their_centroids_and_within_of_their_areas()
 def test_the_law_of_blocks_is_the_mean_over_their_units(side):
     zones = Zones.of(UNITS)
     fine, blocks = zones.law(3.0, zones.blocks(1)), zones.blocks(side)
+    every, law = np.arange(zones.number), UnitLaw(zones.places, 3.0)
+    assert law.average(1) == pytest.approx(law.between(every, every), rel=1e-6)
     at, size = blocks.first[:-1], np.diff(blocks.first)
     mean = np.add.reduceat(np.add.reduceat(fine, at, 0), at, 1) / size[:, None] / size
     assert zones.law(3.0, blocks) == pytest.approx(mean)
@@ -189,33 +179,23 @@ def test_units_lie_in_polygons_and_beside_lines_as_a_whole(release):
     assert release.estimate_across(shapely.LineString([(border, 34), (border, 37)])).there == one
 
 
-def test_points_are_looked_up_in_outlines():
-    rows = pa.table(unit_trips(UNITS))
-    key = NoiseKey(bytes(32))
-    by_point, by_code = (
-        geodp.flows.read_trips(rows, grid=UNITS, key=key, **places) for places in (PLACES, BY_CODE)
-    )
-    assert np.array_equal(by_point.key, by_code.key)
-    assert np.array_equal(by_point.count, by_code.count)
-    mixed = geodp.flows.read_trips(rows, grid=UNITS, key=key, **{**PLACES, "origin": "o"})
-    assert np.array_equal(mixed.key, by_code.key)
-
-
 def test_points_of_another_crs_and_beyond_all_units():
-    rows = unit_trips(UNITS, 50)
-    moved = geodp.flows.read_trips(
-        pa.table(rows), grid=UNITS, crs="OGC:CRS84", key=NoiseKey(bytes(32)), **PLACES
+    rows, key = unit_trips(UNITS, 50), NoiseKey(bytes(32))
+    given = {"grid": UNITS, "key": key, **PLACES}
+    plain, moved, mixed = (
+        geodp.flows.read_trips(pa.table(rows), **given | more)
+        for more in ({}, {"crs": "OGC:CRS84"}, {"origin": "o"})
     )
-    assert moved.count.sum() == 50
+    assert plain.key.tolist() == moved.key.tolist() == mixed.key.tolist()
     rows["ox"] = np.where(np.arange(50) < 7, 10.0, rows["ox"])
     with refuses(InputError, "flows-point-outside-units") as refused:
-        geodp.flows.read_trips(pa.table(rows), grid=UNITS, **PLACES)
+        geodp.flows.read_trips(pa.table(rows), **given)
     assert refused.value.row == 1
-    rows["o"] = ["999", *rows["o"][1:]]
-    with refuses(InputError, "flows-code-unknown"):
-        geodp.flows.read_trips(pa.table(rows), grid=UNITS, **BY_CODE)
-    left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
-    assert left.count.sum() == 43
+    assert geodp.flows.read_trips(pa.table(rows), outside="drop", **given).count.sum() == 43
+    rows["ox"] = np.full(50, 10.0)
+    assert geodp.flows.read_trips(pa.table(rows), outside="drop", **given).count.sum() == 0
+    row, column = find_land(UNITS, drops=True).locate([10.0, 0.0], [50.0, 0.0])
+    assert row.tolist() == column.tolist() == [-1, -1]
 
 
 def test_a_point_on_a_border_is_in_the_first_unit():
@@ -229,26 +209,23 @@ def test_a_point_on_a_border_is_in_the_first_unit():
 
 
 def test_pings_and_stays_in_units():
-    at = UNITS.outlines.inner_points
-    rows = {
-        "id": ["a"] * 6,
-        "t": [f"2024-05-01T{hour:02d}:{minute:02d}" for hour in (8, 9, 10) for minute in (0, 20)],
-        "y": at[[0, 0, 5, 5, 9, 9], 1],
-        "x": at[[0, 0, 5, 5, 9, 9], 0],
-    }
-    where = {"grid": UNITS, "time": "t", "person": "id", "trips": 5}
-    found = geodp.flows.read_pings(pa.table(rows), place=("y", "x"), **where)
-    index = found.grid.decode(found.key)
+    at = [0, 0, 5, 5, 9, 9]
+    times = [f"2024-05-01T{hour:02d}:{minute:02d}" for hour in (8, 9, 10) for minute in (0, 20)]
+    x, y = UNITS.outlines.inner_points[at].T
+    rows = {"id": ["a"] * 6, "t": times, "y": y, "x": x, "place": list_codes(UNITS, at)}
+    where = {"grid": UNITS, "time": "t", "person": "id", "trips": 5, "place": ("y", "x")}
+    index = pairs_of(UNITS).decode(geodp.flows.read_pings(pa.table(rows), **where).key)
     assert {*zip(index[1].tolist(), index[3].tolist(), strict=True)} == {(0, 5), (5, 9)}
-    beyond = {**rows, "x": np.append(rows["x"][:5], 10.0)}
+    stays, also = (
+        geodp.flows.read_stays(pa.table(rows), **where | {"place": place})
+        for place in ("place", ("y", "x"))
+    )
+    assert np.array_equal(stays.key, also.key)
+    beyond = pa.table({**rows, "x": [*x[:5], 10.0]})
     for read in (geodp.flows.read_pings, geodp.flows.read_stays):
         with refuses(InputError, "flows-point-outside-units"):
-            read(pa.table(beyond), place=("y", "x"), **where)
-        assert read(pa.table(beyond), place=("y", "x"), outside="drop", **where).count.sum() > 0
-    rows["place"] = list_codes(UNITS, [0, 0, 5, 5, 9, 9])
-    stays = geodp.flows.read_stays(pa.table(rows), place="place", **where)
-    also = geodp.flows.read_stays(pa.table(rows), place=("y", "x"), **where)
-    assert np.array_equal(stays.key, also.key)
+            read(beyond, **where)
+        assert read(beyond, outside="drop", **where).count.sum() > 0
 
 
 def test_lines_connect_points_within_units(release):
@@ -310,15 +287,6 @@ def test_points_east_of_180_degrees_are_in_outlines_that_go_on():
         assert land.locate(x, np.full(7, -17))[1].tolist() == [0, 2, 3, 4, 3, 0, -1]
 
 
-def test_all_points_may_lie_beyond_all_units():
-    row, column = find_land(UNITS, drops=True).locate([10.0, 0.0], [50.0, 0.0])
-    assert row.tolist() == column.tolist() == [-1, -1]
-    rows = unit_trips(UNITS, 20)
-    rows["ox"] = np.full(20, 10.0)
-    left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
-    assert left.count.sum() == 0
-
-
 def test_a_page_of_many_units_has_those_with_the_most_trips():
     grid, _ = make_units(12, 12)
     # So much that all of the largest stand out from their intervals.
@@ -378,16 +346,10 @@ class TestCells:
 
     @staticmethod
     def rows(number=3000, beyond=0.02):
-        draw = np.random.default_rng(0)
-        ends = [
-            (draw.uniform(139 - beyond, 139.2 + beyond, number),
-             draw.uniform(35 - beyond, 35.15 + beyond, number))
-            for _ in range(2)
-        ]  # fmt: skip
-        return pa.table(
-            {"id": [f"p{at % 400}" for at in range(number)]}
-            | {"ox": ends[0][0], "oy": ends[0][1], "dx": ends[1][0], "dy": ends[1][1]}
-        )
+        low, high = (35 - beyond, 139 - beyond), (35.15 + beyond, 139.2 + beyond)
+        ends = np.random.default_rng(0).uniform(low * 2, high * 2, (number, 4)).T
+        ends = dict(zip(("oy", "ox", "dy", "dx"), ends, strict=True))
+        return pa.table({"id": [f"p{at % 400}" for at in range(number)], **ends})
 
     @pytest.fixture(autouse=True)
     def _library(self):
