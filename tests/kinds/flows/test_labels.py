@@ -8,6 +8,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.axes import Attribute
+from geodp.grid.region import Region
 from geodp.kinds.flows.label_estimates import (
     choose_labels,
     draw_one_label,
@@ -197,17 +198,16 @@ WHOLE = (0, 0, 16, 16)
 
 @pytest.mark.parametrize("contribution", [1, 10])
 def test_intervals_hold_a_zone_that_differs_from_its_block(contribution):
-    table = station_trips()
-    index, count = table.grid.decode(table.key), np.asarray(table.count)
-    regions = [((5, 5, 6, 6), WHOLE), (WHOLE, (5, 5, 6, 6))]
+    table, zone = station_trips(), Region.of_map(GRID, np.array([5]), np.array([5]))
+    every = Region(GRID, np.sort(ZONES.key))
+    regions, mode = [(zone, every), (every, zone)], {"mode": "train"}
+    truth = count_between(table, regions, mode)
     for trial in range(3):
-        key = NoiseKey(bytes([trial]) * 32)
-        made = publish(table, contribution=contribution, key=key)
-        found = made.estimate_all(regions, simulations=20, labels={"mode": "train"})
-        for at, one in zip((0, 2), found, strict=True):
-            truth = count[(index[4] == 2) & (index[at] == 5) & (index[at + 1] == 5)].sum()
-            assert truth > 1.3 * one.count
-            assert one.low <= truth <= one.high
+        made = publish(table, contribution=contribution, key=NoiseKey(bytes([trial]) * 32))
+        found = made.estimate_all(regions, simulations=20, labels=mode)
+        for n, one in zip(truth, found, strict=True):
+            assert n > 1.3 * one.count
+            assert one.low <= n <= one.high
 
 
 def test_parts_of_many_zones_differ_less():
@@ -254,21 +254,27 @@ def test_labels_are_chosen_by_name():
             choose_labels(attributes, {"hour": label})
 
 
-@pytest.mark.parametrize("share", ["1", 0, "-1/2", "some", float("nan"), "1/0"])
-def test_shares_of_labels_without_sense_are_refused(share):
-    with refuses(UsageError, "flows-label-share"):
-        publish(label_share=share)
-
-
-def test_labels_that_leave_nothing_or_are_too_many_are_refused():
-    with refuses(UsageError, "flows-levels-form"):
-        publish(levels={4: "9/10"}, label_share="1/10")
-    with refuses(UsageError, "flows-label-share-unused"):
-        publish(trips_on(), label_share="1/10")
-    pairs = geodp.Grid.regular((4, 4)).pairs().with_attribute("code", [*map(str, range(1001))])
-    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.ones(1, int))
-    with refuses(UsageError, "flows-labels-too-many"):
-        publish(table)
+@pytest.mark.parametrize(
+    ("table", "more", "code"),
+    [
+        (None, {"levels": {4: "9/10"}, "label_share": "1/10"}, "flows-levels-form"),
+        (trips_on(), {"label_share": "1/10"}, "flows-label-share-unused"),
+        (
+            geodp.CountTable.from_keys(
+                GRID.pairs().with_attribute("code", [*map(str, range(1001))]), [], []
+            ),
+            {"allow_empty": True},
+            "flows-labels-too-many",
+        ),
+        *(
+            (None, {"label_share": share}, "flows-label-share")
+            for share in ("1", 0, "-1/2", "some", float("nan"), "1/0")
+        ),
+    ],
+)
+def test_shares_without_sense_and_too_many_labels_are_refused(table, more, code):
+    with refuses(UsageError, code):
+        publish(table, **more)
 
 
 def test_more_budget_for_labels_lowers_their_noise():

@@ -21,7 +21,6 @@ from geodp.kinds.flows import zones as of_zones
 from geodp.kinds.flows.page import write_page
 from geodp.kinds.flows.publish import prepare_flows
 from geodp.kinds.flows.reading.reader import find_land
-from geodp.kinds.flows.regions import divide_zones
 from geodp.kinds.flows.streams import StreamDesign
 from geodp.kinds.flows.zones import (
     LEAST_LAW,
@@ -40,7 +39,7 @@ from geodp.release.request import Request
 from tests.contract.regions import write_regions
 from tests.grid.cells.libraries import NEEDS, need_h3
 from tests.kinds.flows.commands.test_flows import done
-from tests.kinds.flows.forms import CODES, FORMS, UNITS, failed, make
+from tests.kinds.flows.forms import CODES, FORMS, UNITS, make
 from tests.kinds.flows.test_publish import GRID
 from tests.kinds.flows.units import STEP, list_codes, make_units, unit_table, unit_trips
 from tests.refusals import refuses
@@ -355,18 +354,6 @@ class TestCells:
     def _library(self):
         need_h3()
 
-    def test_flows_between_cells(self, tmp_path):
-        grid = grid_of_cells("h3:7", self.BOUNDS)
-        made = geodp.flows.publish(self.rows(), grid=grid, outside="drop", epsilon=50, **PLACES)
-        made.write(tmp_path / "out")
-        assert failed(tmp_path / "out" / "public") == {}
-        again = geodp.open(tmp_path / "out")
-        assert len(again.to_geopandas()) == len(again.flows)
-        line = shapely.LineString([(139.1, 34), (139.1, 36)])
-        assert again.estimate_across(line).both.count > 0
-        with refuses(InputError, "flows-point-outside-cells"):
-            geodp.flows.read_trips(self.rows(), grid=grid, **PLACES)
-
     def test_cells_are_in_a_polygon_where_their_centre_is(self, tmp_path):
         grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
         made = geodp.flows.publish(self.rows(), grid=grid, other="elsewhere", epsilon=20, **PLACES)
@@ -398,17 +385,6 @@ class TestCells:
         said = done("estimate", tmp_path / "out", "--polygons", path, "--json").stdout
         rows = {(row["from"], row["to"]): row for row in json.loads(said)["estimates"]}
         assert rows["west", "east"]["value"] == one.count
-
-    def test_places_outside_are_counted_in_another_zone(self):
-        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
-        made = geodp.flows.publish(self.rows(), grid=grid, other="elsewhere", epsilon=20, **PLACES)
-        assert made.flows.event.contribution == 4
-        rows, lines = made.to_pandas(), made.to_geopandas()
-        assert "elsewhere" in {*rows["origin"]} & {*rows["destination"]}
-        assert "elsewhere" not in {*lines["origin"], *lines["destination"]}
-        left, right = divide_zones(grid, shapely.LineString([(139.1, 34), (139.1, 36)]))
-        assert left.cells + right.cells == grid.size - 1
-        assert isinstance(Zones.of(grid).attraction(3.0), UnitLaw)
 
     @pytest.mark.parametrize("spec", ["h3:7", "s2:12"])
     def test_the_order_does_not_depend_on_the_last_bit_of_coordinates(self, spec, monkeypatch):
@@ -482,12 +458,6 @@ class TestCells:
             person="id", trips=4,
         )  # fmt: skip
         assert found.count.tolist() == [1]
-
-    def test_a_cell_is_no_zone_of_all_other_places(self):
-        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
-        for cell in list_codes(grid, [0, 5]):
-            with refuses(UsageError, "flows-other-is-place"):
-                geodp.flows.read_trips(self.rows(), grid=grid, other=cell, **PLACES)
 
     def test_cells_across_180_degrees_go_on(self):
         centre = np.array([[-1.0, 0, 0]])

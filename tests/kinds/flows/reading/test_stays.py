@@ -138,16 +138,13 @@ def made(seed, rows=300):
 
 def restrict(rows, day):
     """Return what a table says of one day, with the stays that reach beyond it cut off."""
-    begins = rows["t"].cast(pa.int64()).to_numpy()
-    ends = rows["u"].cast(pa.int64()).to_numpy()
-    inside = (begins < 86_400 * (day + 1)) & (ends >= 86_400 * day)
-    begins = np.maximum(begins, 86_400 * day)[inside]
-    ends = np.minimum(ends, 86_400 * (day + 1) - 1)[inside]
+    begins, ends = (rows[name].cast(pa.int64()).to_numpy() for name in "tu")
+    first, last = 86_400 * day, 86_400 * (day + 1) - 1
+    inside = (begins <= last) & (ends >= first)
     rows = rows.filter(pa.array(inside))
-    for column, times in ((1, begins), (2, ends)):
-        rows = rows.set_column(
-            column, rows.column_names[column], pa.array(times).cast(pa.timestamp("s"))
-        )
+    for name, times in (("t", np.maximum(begins, first)), ("u", np.minimum(ends, last))):
+        cut_off = pa.array(times[inside]).cast(pa.timestamp("s"))
+        rows = rows.set_column(rows.column_names.index(name), name, cut_off)
     return rows
 
 
@@ -189,17 +186,17 @@ def test_slices_are_whole_and_no_larger_than_allowed(number):
 
 def test_places_are_codes_coordinates_or_cells():
     y, x = np.array([35.01, 35.05, 35.01]), np.array([139.01, 139.11, 139.01])
-    lattice = MESH.places[0]
-    index = np.stack(lattice.locate(x, y))
+    codes = MESH.places[0].format(*MESH.places[0].locate(x, y))
     rows = stays(*DAY[:3]).drop_columns(["y", "x"])
-    rows = rows.append_column("code", pa.array(lattice.format(*index)))
-    rows = rows.append_column("lat", pa.array(y)).append_column("lon", pa.array(x))
+    for name, column in (("code", codes), ("lat", y), ("lon", x)):
+        rows = rows.append_column(name, pa.array(column))
     by_code = trips_of(read(rows, MESH, place="code"))
     assert by_code.total() == 2
-    assert trips_of(read(rows, MESH, place=("lat", "lon"))) == by_code
-    assert trips_of(read(rows, MESH, place=("lat", "lon"), crs="EPSG:6668")) == by_code
-    said = read(rows, MESH, place=("lat", "lon")).reading.public.list_sentences()
-    assert "Places: y in column lat, x in column lon." in said
+    for more in ({}, {"crs": "EPSG:6668"}):
+        table = read(rows, MESH, place=("lat", "lon"), **more)
+        assert trips_of(table) == by_code
+        said = table.reading.public.list_sentences()
+        assert "Places: y in column lat, x in column lon." in said
     with refuses(InputError, "point-not-longitude-latitude"):
         read(rows, MESH, place=("lon", "lat"))
     unknown = rows.set_column(3, "code", pa.array(["53390000"] * 3))
