@@ -28,7 +28,7 @@ from geodp.kinds.flows.label_model import (
 from geodp.kinds.flows.streams import LabelDesign, count_cells
 from geodp.kinds.flows.zones import Zones
 from geodp.privacy.key import NoiseKey
-from tests.kinds.flows.forms import HOUR, by_label, make
+from tests.kinds.flows.forms import HOUR, by_label, count_between, make
 from tests.kinds.flows.test_publish import GRID, trips_on
 from tests.refusals import refuses
 

@@ -196,7 +196,7 @@ def test_places_are_codes_coordinates_or_cells():
         table = read(rows, MESH, place=("lat", "lon"), **more)
         assert trips_of(table) == by_code
         said = table.reading.public.list_sentences()
-        assert "Places: y in column lat, x in column lon." in said
+        assert said[1].startswith("Places: y in column lat, x in column lon")
     with refuses(InputError, "point-not-longitude-latitude"):
         read(rows, MESH, place=("lon", "lat"))
     unknown = rows.set_column(3, "code", pa.array(["53390000"] * 3))
